@@ -22,6 +22,7 @@ CONTRACTS = {
 WITHOUT_CONTRACT = {
     "LadybugConnection": "the methods of a library's class that the store calls",
     "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
+    "ReceiptStore": "a part of GraphStore, whose contract suite has its methods",
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "retry --dry-run": ("retry", "--dry-run"),
     "status": ("status",),
     "search": ("search", "shop"),
+    "index": ("index",),
     "formats": ("formats",),
     "rules": ("rules",),
     "schema": ("schema",),

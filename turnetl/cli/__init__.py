@@ -8,7 +8,7 @@ from functools import partial
 
 from cyclopts import App, Group
 
-from turnetl.cli import completion, inspect, journal, model, schema, stages, templates
+from turnetl.cli import completion, index, inspect, journal, model, schema, stages, templates
 from turnetl.cli.help_format import PipedHelpFormatter
 from turnetl.cli.options import SETUP_COMMANDS
 from turnetl.console import run, terminal
@@ -49,6 +49,7 @@ app.command(
 )
 app.command(inspect.status, group=_INSPECT)
 app.command(inspect.search, group=_INSPECT)
+app.command(index.index_, name="index", group=_INSPECT)
 app.command(inspect.formats_, name="formats", group=_INSPECT)
 app.command(inspect.rules_, name="rules", group=_INSPECT)
 app.command(templates.app)

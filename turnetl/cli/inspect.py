@@ -81,6 +81,7 @@ def search(
     from turnetl.json_output.search import search_output
     from turnetl.model import GroupId
     from turnetl.report import search_hits as view
+    from turnetl.report.index import unread_message
 
     selection = Selection(
         groups=tuple(GroupId(group) for group in groups), since=since, until=until
@@ -97,9 +98,12 @@ def search(
                 progress=progress,
             )
         )
-    console.print_messages(view.messages(result.indexed_at))
+    if result.unread is not None:
+        console.print_messages([unread_message(result.unread, result.caught_up_at)])
     table = view.table(result.hits, result.distant, Path.cwd())
-    output = search_output(result.hits, result.distant, result.indexed_at)
+    output = search_output(
+        result.hits, result.distant, caught_up_at=result.caught_up_at, unread=result.unread
+    )
     console.print_result(table, output, as_json=common.json)
     return ExitCode.DONE
 

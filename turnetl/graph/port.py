@@ -25,11 +25,8 @@ from turnetl.model import (
 )
 
 
-class GraphStore(Protocol):
-    """A graph that holds groups of turns. Times are passed in; no method reads a clock."""
-
-    async def prepare(self) -> None:
-        """Create missing indexes, constraints and tables. Idempotent."""
+class ReceiptStore(Protocol):
+    """The part of a `GraphStore` with which groups are planned."""
 
     async def groups(self) -> Sequence[GroupId]:
         """Return the groups that hold at least one committed turn, sorted."""
@@ -39,6 +36,13 @@ class GraphStore(Protocol):
 
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
         """Return how many episodes, entities and facts the group holds."""
+
+
+class GraphStore(ReceiptStore, Protocol):
+    """A graph that holds groups of turns. Times are passed in; no method reads a clock."""
+
+    async def prepare(self) -> None:
+        """Create missing indexes, constraints and tables. Idempotent."""
 
     async def load(self, group: GroupId) -> GroupContents:
         """Return the complete group, including vectors."""

@@ -55,6 +55,18 @@ class Catalog:
         connection.execute("PRAGMA synchronous = NORMAL")
         return cls(connection)
 
+    @classmethod
+    def open_for_reading(cls, path: Path) -> "Catalog":
+        """Open the file, which exists; nothing can be written."""
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro",
+            uri=True,
+            timeout=_BUSY_TIMEOUT,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        return cls(connection)
+
     @property
     def version(self) -> int:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
@@ -213,6 +225,13 @@ class Catalog:
             "SELECT receipt FROM turns WHERE group_id = ? ORDER BY started_at, turn_id", group
         )
         return [_RECEIPTS.decode(receipt) for (receipt,) in rows]
+
+    def counts(self, group: GroupId) -> tuple[int, int, int]:
+        """Return how many episodes, entities and facts of a group the index holds."""
+        chunks = sum(receipt.chunks for receipt in self.receipts(group))
+        ((entities,),) = self._query("SELECT count(*) FROM entities WHERE group_id = ?", group)
+        ((facts,),) = self._query(sql.FACT_COUNT, group)
+        return chunks, entities, facts
 
     def token_counts(self) -> NDArray[np.uint32]:
         """Return how many turns contain each token; turns that were removed since still count."""

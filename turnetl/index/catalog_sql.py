@@ -95,6 +95,9 @@ JOIN entities s ON s.key = f.source
 JOIN entities e ON e.key = f.target
 WHERE ft.turn IN (SELECT value FROM json_each(?))"""
 
+FACT_COUNT = """
+SELECT count(*) FROM facts f JOIN entities s ON s.key = f.source WHERE s.group_id = ?"""
+
 FACTS_WITHOUT_TURN = """
 DELETE FROM facts WHERE NOT EXISTS (SELECT 1 FROM fact_turns ft WHERE ft.fact = facts.key)
     AND uuid IN (SELECT value FROM json_each(?))"""

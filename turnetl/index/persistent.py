@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from turnetl.errors import IndexBusy, IndexUnusable
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
+from turnetl.index.files import CATALOG, LEXICAL, LOCK, VECTORS, translated_errors
 from turnetl.index.follow import Follower
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.port import (
@@ -28,15 +29,10 @@ from turnetl.index.port import (
     ProgressCallback,
 )
 from turnetl.index.selection import Selection
+from turnetl.index.snapshot import index_status
 from turnetl.index.vectors import PassageVectors, RowCounts
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import TurnId
-
-_CATALOG, _LEXICAL, _VECTORS, _LOCK = "catalog.sqlite", "lexical", "vectors", "lock.sqlite"
-
-
-class DamagedIndex(IndexUnusable):
-    """A file of the index is damaged or missing."""
 
 
 class PersistentIndex:
@@ -56,12 +52,12 @@ class PersistentIndex:
                 written.
         """
         self._folder = folder
-        with _translated(folder):
+        with translated_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self._catalog = Catalog.open(folder / _CATALOG)
+            self._catalog = Catalog.open(folder / CATALOG)
             self._check(embedder, dimensions)
-            self._lexical = LexicalIndex(folder / _LEXICAL)
-            self._vectors = PassageVectors(folder / _VECTORS, dimensions, self._counts())
+            self._lexical = LexicalIndex(folder / LEXICAL)
+            self._vectors = PassageVectors(folder / VECTORS, dimensions, self._counts())
 
     @property
     def graph_state(self) -> str | None:
@@ -71,7 +67,7 @@ class PersistentIndex:
 
     def mark(self, graph_state: str | None) -> None:
         """Record the state of the graph's file: if it is the same, there is nothing to read."""
-        with _translated(self._folder), self._catalog.transaction():
+        with translated_errors(self._folder), self._catalog.transaction():
             self._catalog.record("graph_state", graph_state)
 
     @property
@@ -84,14 +80,7 @@ class PersistentIndex:
         return self._catalog.groups()
 
     def status(self) -> IndexStatus:
-        files = (path for path in self._folder.rglob("*") if path.is_file())
-        return IndexStatus(
-            groups=tuple(self._catalog.groups()),
-            passages=self._vectors.counts.rows,
-            bytes=sum(path.stat().st_size for path in files),
-            embedder=self._catalog.setting("embedder"),
-            caught_up_at=self._catalog.caught_up_at(),
-        )
+        return index_status(self._folder, self._catalog)
 
     async def catch_up(
         self,
@@ -101,7 +90,7 @@ class PersistentIndex:
         now: datetime,
         on_progress: ProgressCallback | None = None,
     ) -> CatchUpReport:
-        with _translated(self._folder), self._locked():
+        with translated_errors(self._folder), self._locked():
             follower = Follower(self._catalog, self._lexical, self._vectors, graph, embedder)
             report = await follower.catch_up(on_progress or _no_progress)
             with self._catalog.transaction():
@@ -109,7 +98,7 @@ class PersistentIndex:
             return report
 
     def forget(self, turns: Collection[TurnId]) -> int:
-        with _translated(self._folder), self._locked():
+        with translated_errors(self._folder), self._locked():
             keys = list(self._catalog.turn_keys(turns).values())
             entities, facts = self._catalog.touched(keys)
             with self._catalog.transaction():
@@ -177,7 +166,7 @@ class PersistentIndex:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Exclude other writers, also if one is killed: SQLite's lock ends with its process."""
-        lock = sqlite3.connect(self._folder / _LOCK, timeout=0, isolation_level=None)
+        lock = sqlite3.connect(self._folder / LOCK, timeout=0, isolation_level=None)
         try:
             lock.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
@@ -198,28 +187,9 @@ def delete_index(folder: Path) -> None:
     Raises:
         IndexUnusable: a file cannot be deleted.
     """
-    with _translated(folder), suppress(FileNotFoundError):
+    with translated_errors(folder), suppress(FileNotFoundError):
         shutil.rmtree(folder)
 
 
 def _no_progress(_done: int, _total: int) -> None:
     """Ignore the progress."""
-
-
-@contextmanager
-def _translated(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise _unusable(folder, str(error)) from error
-    except OSError as error:
-        raise _unusable(folder, error.strerror or str(error)) from error
-    except (sqlite3.DatabaseError, ValueError) as error:
-        raise DamagedIndex(f"the search index `{folder}` is damaged ({error})") from error
-
-
-def _unusable(folder: Path, reason: str) -> IndexUnusable:
-    return IndexUnusable(
-        f"the search index `{folder}` cannot be used ({reason}): make sure that its disk has free "
-        "space and that you may write to it; `turnetl index --rebuild` makes it anew"
-    )

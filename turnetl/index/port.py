@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -98,6 +99,8 @@ class IndexedGroup:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
+    path: Path
+    """The folder of the index."""
     groups: tuple[IndexedGroup, ...]
     """Sorted by group."""
     passages: int
@@ -106,6 +109,20 @@ class IndexStatus:
     embedder: str
     caught_up_at: datetime | None
     """When the index last held everything in the graph; None if it never did."""
+    turns_behind: int | None = None
+    """Commits in the graph that the index has not read; None if the graph was not read."""
+
+    @property
+    def turns(self) -> int:
+        return sum(group.turns for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What a catch-up changed, and the index afterwards."""
+
+    changes: CatchUpReport
+    status: IndexStatus
 
 
 ProgressCallback = Callable[[int, int], None]

@@ -10,7 +10,7 @@ import polars as pl
 
 from turnetl.errors import Retryable, TurnetlError
 from turnetl.extraction.port import Extractor
-from turnetl.graph.port import GraphStore
+from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import candidates
 from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
 from turnetl.ingestion.prefetch import with_context
@@ -53,7 +53,7 @@ class GroupPlan:
 async def plan_group(
     group: GroupId,
     lake: Lake,
-    store: GraphStore,
+    store: ReceiptStore,
     scope: Scope,
     *,
     recipe: Callable[[GroupId, str], str] | None,
@@ -89,7 +89,7 @@ async def plan_group(
     return GroupPlan(turns, rows, candidates.BATCH_ROWS if scope.assume is None else None, usage)
 
 
-async def group_status(plan: GroupPlan, lake: Lake, store: GraphStore) -> GroupReport:
+async def group_status(plan: GroupPlan, lake: Lake, store: ReceiptStore) -> GroupReport:
     """Return the report of a group of which nothing was ingested yet. Writes nothing."""
     entries = Quarantine(lake.root, plan.group).entries()
     report = group_report(plan.turns, await _counts(store, plan.group), entries)
@@ -136,7 +136,7 @@ async def ingest_group(
     return report if error is None else _failed(report, error)
 
 
-async def _counts_or_none(store: GraphStore, group: GroupId) -> GroupCounts | None:
+async def _counts_or_none(store: ReceiptStore, group: GroupId) -> GroupCounts | None:
     """Return the counts; None if the graph does not respond."""
     with suppress(TurnetlError):
         return await _counts(store, group)
@@ -182,7 +182,7 @@ async def _run(
     return None
 
 
-async def _counts(store: GraphStore, group: GroupId) -> GroupCounts:
+async def _counts(store: ReceiptStore, group: GroupId) -> GroupCounts:
     return GroupCounts(*await store.counts(group))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
+from turnetl.index.port import IndexStatus
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
@@ -115,6 +116,10 @@ class IngestReport:
     """Responses that the journal already held; they cost nothing in this run."""
     requests: tuple[RequestPreview, ...] | None = None
     """The requests that would extract the next turns; None if this was no dry run."""
+    index: IndexStatus | None = None
+    """The search index; None if there is none, or in the report of an ingest."""
+    unread: str | None = None
+    """Why the graph could not be read, so that the report is that of the index; None if it was."""
 
     @property
     def committed(self) -> int:

@@ -42,19 +42,24 @@ class SearchOutput(JsonOutput):
         int,
         described("Turns that were left out because nothing is close; --nearest prints them."),
     ]
-    indexed_at: Annotated[
+    caught_up_at: Annotated[
         Timestamp | None,
-        described(
-            "If another process writes the graph: when the index last held all of it; else null."
-        ),
+        described("When the search index last held the whole graph; null if it never did."),
+    ]
+    unread: Annotated[
+        str | None,
+        described("Why the graph was not read: its newest turns may be missing; null if it was."),
     ]
 
 
 def search_output(
-    hits: Sequence[SearchHit], distant: int, indexed_at: datetime | None
+    hits: Sequence[SearchHit], distant: int, *, caught_up_at: datetime | None, unread: str | None
 ) -> SearchOutput:
     return SearchOutput(
-        hits=[_hit(hit) for hit in hits], distant=distant, indexed_at=timestamp(indexed_at)
+        hits=[_hit(hit) for hit in hits],
+        distant=distant,
+        caught_up_at=timestamp(caught_up_at),
+        unread=unread,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.index import IndexStatusOutput, index_status_output
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import Usage
 
@@ -74,6 +75,13 @@ class StatusOutput(JsonOutput):
     ]
     usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
     groups: Annotated[list[StatusGroupOutput], described("The groups, sorted by name.")]
+    index: Annotated[
+        IndexStatusOutput | None, described("The search index; null if there is none.")
+    ]
+    unread: Annotated[
+        str | None,
+        described("Why the graph was not read: the report is of the index; null if it was."),
+    ]
 
 
 def status_output(report: IngestReport) -> StatusOutput:
@@ -86,6 +94,8 @@ def status_output(report: IngestReport) -> StatusOutput:
         turns_with_assumed_time=sum(group.turns_with_assumed_time for group in groups),
         usage=usage_output(usage),
         groups=groups,
+        index=index_status_output(report.index) if report.index else None,
+        unread=report.unread,
     )
 
 

@@ -5,6 +5,7 @@ The command line, the flows and the Python API are thin callers of this package.
 
 from turnetl.pipeline.backfill import backfill
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
+from turnetl.pipeline.index import update_index
 from turnetl.pipeline.ingest import ingest
 from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
 from turnetl.pipeline.recipes import search_recipe
@@ -32,4 +33,5 @@ __all__ = [
     "search_turns",
     "status",
     "templates",
+    "update_index",
 ]

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import Retryable
+from turnetl.errors import GraphUnusable, Retryable
 from turnetl.graph.port import GraphStore
+from turnetl.index.estimate import estimate_embedding
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import CatchUpReport, IndexStatus
+from turnetl.index.port import CatchUpReport, IndexReport
 from turnetl.llm.embedders.port import Embedder
+from turnetl.model import Usage
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 
@@ -26,16 +28,8 @@ class OpenIndex:
 
     index: PersistentIndex
     embedder: Embedder
-    is_current: bool = True
-    """Whether it holds everything that is in the graph."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """What a catch-up did, and the index afterwards."""
-
-    changes: CatchUpReport
-    status: IndexStatus
+    unread: str | None = None
+    """Why the graph could not be read, so that its newest turns may be missing; None if it was."""
 
 
 async def update_index(
@@ -57,26 +51,30 @@ async def update_index(
         IndexBusy: another process does so at the moment.
         IndexUnusable: the index is of another version or embedder, or cannot be written.
         GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened.
+        GraphUnusable: there is no graph, or it cannot be opened.
     """
+    check_graph(settings)
     if rebuild:
         wiring.delete_search_index(settings)
     async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False) as store:
-        return await index_graph(store, embedder, settings, clock, progress=progress)
+        with wiring.search_index(settings, embedder) as index:
+            opened = OpenIndex(index, embedder)
+            await _state_cost(opened, store, settings, clock)
+            changes = await _catch_up(opened, store, settings, clock, progress)
+            return IndexReport(changes, replace(index.status(), turns_behind=0))
 
 
-async def index_graph(
-    store: GraphStore,
-    embedder: Embedder,
-    settings: Settings,
-    clock: Clock,
-    *,
-    progress: Progress = ignore_progress,
-) -> IndexReport:
-    """Bring the index up to date with an open graph; raises what `update_index` does."""
-    with wiring.search_index(settings, embedder) as index:
-        changes = await _catch_up(OpenIndex(index, embedder), store, settings, clock, progress)
-        return IndexReport(changes, index.status())
+def check_graph(settings: Settings) -> None:
+    """Check that there is a graph.
+
+    Raises:
+        GraphUnusable: the file of an embedded graph does not exist; says where it would be.
+    """
+    if (missing := wiring.missing_graph(settings)) is not None:
+        raise GraphUnusable(
+            f"there is no graph at `{missing}`: run `turnetl backfill`, or name another with "
+            "--graph or --lake"
+        )
 
 
 @asynccontextmanager
@@ -98,10 +96,11 @@ async def current_index(
             if state is None or state != index.graph_state:
                 try:
                     async with wiring.store(settings, write=False) as store:
+                        await _state_cost(opened, store, settings, clock)
                         await _catch_up(opened, store, settings, clock, progress)
                 except Retryable as error:
                     log.info("the index was not brought up to date", exc_info=error)
-                    opened = replace(opened, is_current=False)
+                    opened = replace(opened, unread=str(error))
             yield opened
 
 
@@ -119,6 +118,25 @@ async def _catch_up(
     # The state before: what is written meanwhile is read the next time.
     opened.index.mark(state)
     return changes
+
+
+async def _state_cost(
+    opened: OpenIndex, store: GraphStore, settings: Settings, clock: Clock
+) -> None:
+    """Log what the catch-up will send to an embedder over HTTP, and what that costs."""
+    if settings.embedder.provider == "local":
+        return
+    estimate = await estimate_embedding(store, opened.index.groups())
+    if estimate.turns:
+        price = wiring.prices(clock()).find(opened.embedder.name)
+        cost = price.cost(Usage(prompt_tokens=estimate.tokens)) if price else None
+        log.warning(
+            "the search index embeds %s with `%s`: about %s tokens, %s",
+            f"{estimate.turns:,} turns",
+            opened.embedder.name,
+            f"{estimate.tokens:,}",
+            "price unknown" if cost is None else f"${cost:,.4f}",
+        )
 
 
 def _reporter(progress: Progress) -> Callable[[int, int], None]:

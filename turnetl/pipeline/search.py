@@ -8,10 +8,10 @@ from datetime import datetime
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import GraphUnusable, TurnetlError
+from turnetl.errors import TurnetlError
 from turnetl.index.selection import Selection
 from turnetl.ingestion.report import IngestReport
-from turnetl.pipeline.index import current_index
+from turnetl.pipeline.index import check_graph, current_index
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
 from turnetl.retrieval.search import SearchHit, search
@@ -31,9 +31,10 @@ class SearchResult:
     hits: Sequence[SearchHit]
     distant: int
     """Turns that were left out because nothing is close to the query."""
-    indexed_at: datetime | None
-    """If the graph could not be read, because another process writes it: when the index last held
-    all of it. None if the hits are those of the whole graph."""
+    caught_up_at: datetime | None
+    """When the index last held the whole graph; None if it never did."""
+    unread: str | None
+    """Why the graph could not be read, so that its newest turns may be missing; None if it was."""
 
 
 async def search_turns(
@@ -64,11 +65,7 @@ async def search_turns(
         GraphUnusable: there is no graph, or it cannot be opened.
         IndexUnusable: the index cannot be used.
     """
-    if (missing := wiring.missing_graph(settings)) is not None:
-        raise GraphUnusable(
-            f"there is no graph at `{missing}`: run `turnetl backfill`, or name another with "
-            "--graph or --lake"
-        )
+    check_graph(settings)
     async with current_index(settings, clock, progress) as opened:
         groups = opened.index.groups()
         if not groups:
@@ -83,8 +80,7 @@ async def search_turns(
             limit=limit,
             nearest=nearest,
         )
-        indexed_at = None if opened.is_current else opened.index.caught_up_at
-        return SearchResult(found.hits, found.distant, indexed_at)
+        return SearchResult(found.hits, found.distant, opened.index.caught_up_at, opened.unread)
 
 
 async def sample_queries(report: IngestReport, settings: Settings) -> Sequence[str]:

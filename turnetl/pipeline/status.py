@@ -1,12 +1,15 @@
 """The state of every group: what the graph holds, what is pending, and why."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from turnetl import episodes, wiring
 from turnetl.clock import Clock
-from turnetl.errors import Retryable
-from turnetl.graph.port import GraphStore
+from turnetl.errors import IndexUnusable, Retryable
+from turnetl.graph.port import ReceiptStore
+from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.missing_archives import missing_archives
@@ -16,6 +19,8 @@ from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 from turnetl.run_options import RunOptions, ingest_scope, select_groups, settings_for_run
 from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
 
 TurnFiles = Mapping[GroupId, Sequence[TurnFile]]
 """The turns files of each group of the lake, with their metadata."""
@@ -33,9 +38,13 @@ class PlannedGroups:
 
 
 async def status(settings: Settings, options: RunOptions, clock: Clock) -> IngestReport:
-    """Report on every group of lake or graph, including missing archives. Writes nothing."""
+    """Report on every group of lake or graph, including missing archives. Writes nothing.
+
+    While another process writes an embedded graph, the report is that of the search index.
+    """
     files = turn_files(Lake(settings.lake))
-    report = (await plan_groups(files, settings, options, clock)).report
+    with _snapshot(settings) as index:
+        report = await _status(index, files, settings, options, clock)
     missing = {
         group: missing_archives(file.metadata for file in of_group)
         for group, of_group in files.items()
@@ -46,6 +55,40 @@ async def status(settings: Settings, options: RunOptions, clock: Clock) -> Inges
             replace(group, missing_archives=missing.get(group.group, ())) for group in report.groups
         ),
     )
+
+
+async def _status(
+    index: IndexSnapshot | None,
+    files: TurnFiles,
+    settings: Settings,
+    options: RunOptions,
+    clock: Clock,
+) -> IngestReport:
+    """Report on the groups of the graph, or if it is busy on those of its index."""
+    try:
+        async with wiring.store(settings, write=False) as store:
+            report = (await plan_groups_in(store, files, settings, options, clock)).report
+            if index is None:
+                return report
+            behind = turns_behind(index.status(), await store.versions())
+            return replace(report, index=replace(index.status(), turns_behind=behind))
+    except Retryable as error:
+        if index is None or not await index.groups():
+            raise
+        report = (await plan_groups_in(index, files, settings, options, clock)).report
+        return replace(report, index=index.status(), unread=str(error))
+
+
+@contextmanager
+def _snapshot(settings: Settings) -> Iterator[IndexSnapshot | None]:
+    """Open the index for reading; None if there is none that can be read."""
+    with ExitStack() as opened:
+        try:
+            index = opened.enter_context(wiring.index_snapshot(settings))
+        except IndexUnusable as error:
+            log.warning("%s; the next search makes it anew", error)
+            index = None
+        yield index
 
 
 def turn_files(lake: Lake) -> TurnFiles:
@@ -62,7 +105,7 @@ async def plan_groups(
 
 
 async def plan_groups_in(
-    store: GraphStore, files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
+    store: ReceiptStore, files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
 ) -> PlannedGroups:
     """Plan each selected group with this graph; one for which it is busy stays without a plan."""
     lake, scope = Lake(settings.lake), ingest_scope(settings, options, clock())

@@ -6,10 +6,9 @@ from rich.text import Text
 
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 from turnetl.report import costs
-from turnetl.report.layout import plural
+from turnetl.report.layout import plural, size
 
 _COLUMNS = ("responses", "tokens\nin", "tokens\nout", "seconds", "cost", "hits")
-_MB = 1_000_000
 
 
 def table(stats: JournalStats) -> RenderableType:
@@ -33,7 +32,7 @@ def prune_line(pruned: PruneResult) -> RenderableType:
     removed = "would be removed" if pruned.dry_run else "removed"
     about = "about " if pruned.dry_run else ""
     text = (
-        f"{plural(pruned.entries, 'response')} {removed}, {about}{_size(pruned.bytes)} freed, "
+        f"{plural(pruned.entries, 'response')} {removed}, {about}{size(pruned.bytes)} freed, "
         f"{pruned.remaining:,} left in {pruned.path}"
     )
     return Text(text, overflow="fold")
@@ -42,7 +41,7 @@ def prune_line(pruned: PruneResult) -> RenderableType:
 def _summary(stats: JournalStats) -> str:
     times = f"{stats.oldest:%Y-%m-%d} to {stats.newest:%Y-%m-%d}" if stats.oldest else ""
     saved = f"; hits saved {costs.format_cost(stats.total.saved_cost)}" if stats.total.hits else ""
-    return f"{_size(stats.bytes)}, {times}{saved}\n{stats.path}"
+    return f"{size(stats.bytes)}, {times}{saved}\n{stats.path}"
 
 
 def _cells(counts: JournalTotals) -> tuple[str, ...]:
@@ -55,7 +54,3 @@ def _cells(counts: JournalTotals) -> tuple[str, ...]:
         costs.format_cost(usage.cost),
         f"{counts.hits:,}",
     )
-
-
-def _size(size: int) -> str:
-    return f"{size / _MB:,.1f} MB" if size >= _MB else f"{size / 1e3:,.0f} kB"

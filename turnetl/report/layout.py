@@ -3,6 +3,8 @@
 from rich.table import Table
 from rich.text import Text
 
+_MB = 1_000_000
+
 
 def add_group_column(table: Table, header: str = "group") -> None:
     """Add the column of group names: a long name continues on the next line, never truncated."""
@@ -26,3 +28,8 @@ def unwrapped(*parts: str | tuple[str, str]) -> Text:
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Return the count with its noun: `1 group`, `2 groups`."""
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def size(count: int) -> str:
+    """Return a size in bytes as text."""
+    return f"{count / _MB:,.1f} MB" if count >= _MB else f"{count / 1e3:,.0f} kB"

@@ -33,18 +33,6 @@ def relative_path(path: Path, directory: Path) -> Path:
     return path.relative_to(directory) if path.is_relative_to(directory) else path
 
 
-def messages(indexed_at: datetime | None) -> list[str]:
-    """Return a sentence about hits that may lack the newest turns.
-
-    Args:
-        indexed_at: when the index last held the whole graph; None if it does now.
-    """
-    if indexed_at is None:
-        return []
-    time = _minute(indexed_at)
-    return [f"another process writes the graph: the hits are those of {time} UTC"]
-
-
 def _hit(rank: int, hit: SearchHit, directory: Path) -> list[RenderableType]:
     title = Text.assemble((f"{rank:>2}. ", "bold"), hit.prompt or hit.fact)
     path = relative_path(Path(hit.archive), directory)

@@ -9,7 +9,7 @@ from rich.text import Text
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.model import Usage
-from turnetl.report import costs
+from turnetl.report import costs, index
 from turnetl.report.layout import add_group_column, caption
 
 _LISTED = 3
@@ -35,13 +35,17 @@ def table(report: IngestReport) -> RenderableType:
         _, entities, facts = graph_counts(group)
         reasons = [*uncommitted_lines(group), *_cost_lines(group)]
         view.add_row(Text(group.group), *counts, entities, facts, reasons_cell(reasons))
-    return Group(view, caption(_summary(report)))
+    return Group(view, caption(_summary(report)), caption(index.status_line(report.index)))
 
 
 def messages(report: IngestReport) -> list[str]:
-    """Return sentences about quarantined turns, turns without a time, and unfinished groups."""
+    """Return sentences about the graph, quarantined turns, turns without a time, and errors."""
     groups = [message for group in report.groups for message in group_messages(group)]
-    return groups + error_messages(report.groups)
+    unread = []
+    if report.unread is not None:
+        caught_up_at = report.index.caught_up_at if report.index else None
+        unread = [index.unread_message(report.unread, caught_up_at)]
+    return unread + groups + error_messages(report.groups)
 
 
 def graph_counts(group: GroupReport) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.settings import Settings
 from turnetl.wiring import clients, extraction
-from turnetl.wiring.clients import embedder, journal, model, model_stack
+from turnetl.wiring.clients import embedder, journal, model, model_stack, prices
 from turnetl.wiring.extraction import check_model, extractor, model_extractor, recipe, templates
 from turnetl.wiring.filters import (
     archive_grouping,
@@ -24,7 +24,13 @@ from turnetl.wiring.filters import (
     noise_rules,
     redactor,
 )
-from turnetl.wiring.index import delete_search_index, graph_state, missing_graph, search_index
+from turnetl.wiring.index import (
+    delete_search_index,
+    graph_state,
+    index_snapshot,
+    missing_graph,
+    search_index,
+)
 
 __all__ = [
     "archive_grouping",
@@ -36,6 +42,7 @@ __all__ = [
     "filters",
     "format_named",
     "graph_state",
+    "index_snapshot",
     "ingest_resources",
     "jobs",
     "journal",
@@ -45,6 +52,7 @@ __all__ = [
     "model_stack",
     "noise_rule",
     "noise_rules",
+    "prices",
     "recipe",
     "redactor",
     "search_index",

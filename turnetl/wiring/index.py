@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from turnetl.graph.open import embedded_file
+from turnetl.index.files import DamagedIndex
 from turnetl.index.location import index_folder
-from turnetl.index.persistent import DamagedIndex, PersistentIndex, delete_index
+from turnetl.index.persistent import PersistentIndex, delete_index
+from turnetl.index.snapshot import IndexSnapshot, open_snapshot
 from turnetl.llm.embedders.port import Embedder
 from turnetl.settings import Settings
 
@@ -28,6 +30,15 @@ def search_index(settings: Settings, embedder: Embedder) -> Iterator[PersistentI
         yield index
     finally:
         index.close()
+
+
+def index_snapshot(settings: Settings) -> AbstractContextManager[IndexSnapshot | None]:
+    """Open the index for reading, without an embedder; None if there is none.
+
+    Raises:
+        DamagedIndex: it is no index.
+    """
+    return open_snapshot(index_folder(settings.lake, settings.graph_url))
 
 
 def delete_search_index(settings: Settings) -> None:

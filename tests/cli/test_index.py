@@ -1,0 +1,100 @@
+"""`turnetl index`, and what `turnetl status` says about the index."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.archives import conversation, write_archive
+from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.provider_setup import SESSION_START
+from tests.servers.provider import KEY, FakeProvider
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Return a folder with a graph of two turns and no index."""
+    rows = conversation("Add a cart to the shop", "Write its tests", at=SESSION_START)
+    archive = write_archive(tmp_path / "a.jsonl", rows)
+    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
+    return tmp_path
+
+
+def test_the_command_prints_what_the_index_holds(shop: Path) -> None:
+    result = run_in_process("index", "--rebuild", "--json", folder=shop)
+    assert result.exit_code == 0
+    assert result.json["groups"] == [{"group": "shop", "turns": 2}]
+    assert (result.json["turns"], result.json["turns_behind"], result.json["added"]) == (2, 0, 2)
+    assert result.json["passages"] == 4
+    assert result.json["bytes"] > 0
+    assert result.json["caught_up_at"]
+
+
+def test_a_second_run_reads_nothing_and_a_rebuild_reads_all(shop: Path) -> None:
+    run_in_process("index", folder=shop)
+    assert run_in_process("index", "--json", folder=shop).json["added"] == 0
+    assert run_in_process("index", "--rebuild", "--json", folder=shop).json["added"] == 2
+
+
+def test_the_table_names_groups_size_time_and_path(shop: Path) -> None:
+    text = run_in_process("index", folder=shop).stdout
+    assert "shop" in text
+    assert "the index holds 2 turns and 4 passages" in text
+    assert "brought up to date 20" in text
+    assert str(Path("data") / "lake" / "index") in text
+
+
+@pytest.mark.parametrize("command", [("index",), ("index", "--rebuild"), ("search", "cart")])
+def test_without_a_graph_a_message_says_where_it_would_be(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    result = run_in_process(*command, folder=tmp_path)
+    assert result.exit_code == 1
+    assert len(result.messages) == 1
+    expected = tmp_path / "data" / "lake" / "graph.lbug"
+    assert f"there is no graph at `{expected}`" in result.messages[0]
+
+
+def test_an_index_of_another_embedder_is_refused_until_it_is_made_anew(
+    shop: Path, provider: FakeProvider
+) -> None:
+    run_in_process("index", folder=shop)
+    environment = _http_embedder(provider)
+    refused = run_in_process("search", "cart", folder=shop, **environment)
+    assert refused.exit_code == 1
+    assert "run `turnetl index --rebuild`, or restore the setting" in refused.messages[0]
+    assert run_in_process("index", "--rebuild", folder=shop, **environment).exit_code == 0
+    assert run_in_process("search", "cart", folder=shop, **environment).exit_code == 0
+
+
+def test_an_embedder_over_http_is_announced_with_its_tokens(
+    shop: Path, provider: FakeProvider
+) -> None:
+    result = run_in_process("index", "--rebuild", folder=shop, **_http_embedder(provider))
+    assert len(result.messages) == 1
+    assert "the search index embeds 2 turns with `openai-compatible/toy`" in result.messages[0]
+    assert "tokens, price unknown" in result.messages[0]
+
+
+def test_status_says_how_many_turns_the_index_lacks(shop: Path) -> None:
+    run_in_process("index", folder=shop)
+    status = run_in_process("status", folder=shop)
+    assert "search index: 2 turns, up to date; brought up to date 20" in status.stdout
+    assert run_in_process("status", "--json", folder=shop).json["index"]["turns_behind"] == 0
+
+
+def test_status_without_an_index_says_how_to_make_one(tmp_path: Path) -> None:
+    run_in_process("backfill", SAMPLES, folder=tmp_path)
+    for path in sorted((tmp_path / "data" / "lake").rglob("index/*/*"), reverse=True):
+        if path.is_file():
+            path.unlink()
+    assert "search index: none yet" in run_in_process("status", folder=tmp_path).stdout
+    assert run_in_process("status", "--json", folder=tmp_path).json["index"] is None
+
+
+def _http_embedder(provider: FakeProvider) -> dict[str, str]:
+    return {
+        "TURNETL_EMBEDDER__PROVIDER": "openai-compatible",
+        "TURNETL_EMBEDDER__BASE_URL": f"{provider.url}/v1",
+        "TURNETL_EMBEDDER__MODEL": "toy",
+        "TURNETL_EMBEDDER__API_KEY": KEY,
+    }

@@ -1,0 +1,79 @@
+"""An index as another process left it: what `status` reads, without embedder and without writing.
+
+It has the methods with which groups are planned, so that it can stand in for a graph that another
+process writes at the moment.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from turnetl.index import catalog_sql
+from turnetl.index.catalog import Catalog
+from turnetl.index.files import CATALOG, DamagedIndex, folder_size
+from turnetl.index.port import IndexStatus
+from turnetl.model import GroupId, GroupVersion, Receipt
+
+
+class IndexSnapshot:
+    """The catalog of an index, open for reading."""
+
+    def __init__(self, folder: Path, catalog: Catalog) -> None:
+        self._folder = folder
+        self._catalog = catalog
+
+    def status(self) -> IndexStatus:
+        return index_status(self._folder, self._catalog)
+
+    async def groups(self) -> Sequence[GroupId]:
+        """As `GraphStore.groups`."""
+        return [group.group_id for group in self._catalog.groups() if group.turns]
+
+    async def receipts(self, group: GroupId) -> Sequence[Receipt]:
+        """As `GraphStore.receipts`."""
+        return self._catalog.receipts(group)
+
+    async def counts(self, group: GroupId) -> tuple[int, int, int]:
+        """As `GraphStore.counts`, of what the index holds."""
+        return self._catalog.counts(group)
+
+
+@contextmanager
+def open_snapshot(folder: Path) -> Iterator[IndexSnapshot | None]:
+    """Open the index of a folder for reading; None if there is none, or of another version.
+
+    Raises:
+        DamagedIndex: it is no index.
+    """
+    path = folder / CATALOG
+    if not path.exists():
+        yield None
+        return
+    try:
+        catalog = Catalog.open_for_reading(path)
+        version = catalog.version
+    except sqlite3.DatabaseError as error:
+        raise DamagedIndex(f"the search index `{folder}` is damaged ({error})") from error
+    try:
+        yield IndexSnapshot(folder, catalog) if version == catalog_sql.VERSION else None
+    finally:
+        catalog.close()
+
+
+def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
+    """Return the status of the index in a folder."""
+    return IndexStatus(
+        path=folder,
+        groups=tuple(catalog.groups()),
+        passages=catalog.setting("rows") or 0,
+        bytes=folder_size(folder),
+        embedder=catalog.setting("embedder") or "",
+        caught_up_at=catalog.caught_up_at(),
+    )
+
+
+def turns_behind(status: IndexStatus, versions: Mapping[GroupId, GroupVersion]) -> int:
+    """Return how many commits of a graph an index has not read."""
+    read = {group.group_id: group.sequence for group in status.groups}
+    return sum(max(version.sequence - read.get(group, 0), 0) for group, version in versions.items())

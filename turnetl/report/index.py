@@ -1,0 +1,72 @@
+"""The search index: its groups, its size, and how current it is."""
+
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.index.port import IndexReport, IndexStatus
+from turnetl.report.layout import add_group_column, plural, size
+
+_MISSING = "search index: none yet; the next search makes it, or `turnetl index`"
+
+
+def table(report: IndexReport) -> RenderableType:
+    """Render a row per group; then what changed, passages, size, embedder, time and path."""
+    status = report.status
+    lines = Text(_summary(report), overflow="fold")
+    if not status.groups:
+        return Group("the graph is empty: run `turnetl backfill`, or check --graph", lines)
+    view = Table()
+    add_group_column(view)
+    view.add_column("turns", justify="right")
+    for group in status.groups:
+        view.add_row(Text(group.group_id), f"{group.turns:,}")
+    return Group(view, lines)
+
+
+def status_line(status: IndexStatus | None) -> str:
+    """Return in one line how current an index is; None: there is none."""
+    if status is None:
+        return _MISSING
+    return f"search index: {plural(status.turns, 'turn')}{_behind(status)}; {_caught_up(status)}"
+
+
+def unread_message(reason: str, caught_up_at: datetime | None) -> str:
+    """Return why a command used the index without reading the graph, and how old it is."""
+    age = "which is not complete yet"
+    if caught_up_at is not None:
+        age = f"which was brought up to date {minute(caught_up_at)}"
+    return f"the graph was not read: {reason}; this is what the search index holds, {age}"
+
+
+def minute(time: datetime) -> str:
+    """Return a time to the minute."""
+    return f"{time:%Y-%m-%d %H:%M} UTC"
+
+
+def _summary(report: IndexReport) -> str:
+    status = report.status
+    changes = f"{plural(report.changes.added, 'turn')} read from the graph"
+    if report.changes.removed:
+        changes += f", {report.changes.removed:,} removed"
+    return (
+        f"{changes}; the index holds {plural(status.turns, 'turn')} and "
+        f"{plural(status.passages, 'passage')}, {size(status.bytes)}\n"
+        f"{_caught_up(status)}; embedder {status.embedder}\n{status.path}"
+    )
+
+
+def _caught_up(status: IndexStatus) -> str:
+    if status.caught_up_at is None:
+        return "not complete yet: run `turnetl index`"
+    return f"brought up to date {minute(status.caught_up_at)}"
+
+
+def _behind(status: IndexStatus) -> str:
+    if status.turns_behind is None:
+        return ""
+    if not status.turns_behind:
+        return ", up to date"
+    return f", {plural(status.turns_behind, 'turn')} behind the graph"
