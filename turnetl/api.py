@@ -138,6 +138,7 @@ async def search(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int = 10,
+    rerank: bool = False,
 ) -> Sequence[SearchHit]:
     """Return the turns that match a query, best first, each with its facts.
 
@@ -150,10 +151,12 @@ async def search(
         since: only turns that started then or later; UTC without a time zone.
         until: only turns that started before.
         limit: at most this number of turns.
+        rerank: let the configured model rate the best turns and order them.
 
     Raises:
         BadUsage: an unknown group, or settings that are not valid.
         GraphUnusable: the graph cannot be opened.
+        TurnetlError: as the model, if it reranks.
     """
     selection = Selection(
         groups=tuple(GroupId(group) for group in groups),
@@ -161,7 +164,7 @@ async def search(
         until=as_utc(until),
     )
     result = await pipeline.search_turns(
-        query, settings or load_settings(), now, selection=selection, limit=limit
+        query, settings or load_settings(), now, selection=selection, limit=limit, rerank=rerank
     )
     return result.hits
 

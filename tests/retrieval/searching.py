@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.fakes.followed_graphs import LoadedGraph
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import GroupContents
 from turnetl.retrieval.search import SearchHit, search
@@ -22,11 +23,14 @@ async def search_groups(
     *,
     selection: Selection = Selection(),  # noqa: B008 - a frozen value
     limit: int = 10,
+    model: ChatModel | None = None,
 ) -> list[SearchHit]:
     """Return the hits of a search over these groups, even if none is close to the query."""
     with tempfile.TemporaryDirectory() as folder:
         index = PersistentIndex(Path(folder), embedder.name, embedder.dimensions)
         await index.catch_up(LoadedGraph(*groups), embedder, now=NOW)
-        found = await search(index, query, embedder, selection=selection, limit=limit, nearest=True)
+        found = await search(
+            index, query, embedder, selection=selection, limit=limit, nearest=True, model=model
+        )
         index.close()
     return list(found.hits)

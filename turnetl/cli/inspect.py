@@ -52,6 +52,7 @@ def search(
     until: Until = None,
     limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,
     nearest: Flag = False,
+    rerank: Flag = False,
     recipe: RecipeArguments = NO_RECIPE,
     common: CommonOptions = NO_COMMON,
 ) -> int:
@@ -61,9 +62,11 @@ def search(
         query: Words or a whole question; quotes are optional.
         limit: Print at most this many turns, or results of each kind [default: 10].
         nearest: Print the nearest turns even if none is close to the query.
+        rerank: Let the model rate the 30 best turns again, and order them by that.
         recipe: One of Graphiti's recipes in place of the search for turns.
     """
     if recipe.recipe is not None:
+        recipe.check_order(rerank=rerank)
         return search_with_recipe(
             " ".join(query),
             recipe.recipe,
@@ -95,14 +98,20 @@ def search(
                 selection=selection,
                 limit=limit or _MAX_TURNS,
                 nearest=nearest,
+                rerank=rerank,
                 progress=progress,
             )
         )
     if result.unread is not None:
         console.print_messages([unread_message(result.unread, result.caught_up_at)])
+    console.print_messages(view.usage_messages(result.usage))
     table = view.table(result.hits, result.distant, Path.cwd())
     output = search_output(
-        result.hits, result.distant, caught_up_at=result.caught_up_at, unread=result.unread
+        result.hits,
+        result.distant,
+        caught_up_at=result.caught_up_at,
+        unread=result.unread,
+        usage=result.usage,
     )
     console.print_result(table, output, as_json=common.json)
     return ExitCode.DONE

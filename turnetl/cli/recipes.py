@@ -39,6 +39,14 @@ class RecipeArguments:
             if value is not None:
                 raise BadUsage(f"`{option}` is an option of a recipe: name one with `--recipe`")
 
+    def check_order(self, *, rerank: bool) -> None:
+        """Check that the results of a recipe are not to be ordered twice."""
+        if rerank:
+            raise BadUsage(
+                "a recipe orders its results itself: omit `--rerank`, or use a recipe whose name "
+                "ends in CROSS_ENCODER"
+            )
+
 
 NO_RECIPE = RecipeArguments()
 
@@ -62,6 +70,7 @@ def search_with_recipe(
     from turnetl import pipeline
     from turnetl.json_output.recipes import recipe_search_output
     from turnetl.report import recipe_results as view
+    from turnetl.report.search_hits import usage_messages
 
     results = console.run_async(
         pipeline.search_recipe(
@@ -75,7 +84,7 @@ def search_with_recipe(
             limit=limit,
         )
     )
-    console.print_messages(view.messages(results))
+    console.print_messages(usage_messages(results.usage))
     output = recipe_search_output(results)
     console.print_result(view.table(results, Path.cwd()), output, as_json=common.json)
     return ExitCode.DONE

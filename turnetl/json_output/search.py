@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Annotated
 
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.usage import UsageOutput, usage_output
+from turnetl.model import Usage
 from turnetl.retrieval.search import SearchHit
 
 
@@ -15,6 +17,13 @@ class HitOutput(JsonOutput):
     prompt: Annotated[str, described("The first line of what the user wrote.")]
     fact: Annotated[str, described("The fact; of a turn without one, its best passage.")]
     score: Annotated[float, described("How much of the query was found, from 0 to 1.")]
+    relevance: Annotated[
+        float | None,
+        described(
+            "With --rerank, how well the model says that the turn answers, from 0 to 1: the order "
+            "of the hits. Null if it did not rate the turn."
+        ),
+    ]
     relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
     valid_at: Annotated[
         Timestamp | None, described("Time from which the fact holds; null if unknown.")
@@ -50,16 +59,29 @@ class SearchOutput(JsonOutput):
         str | None,
         described("Why the graph was not read: its newest turns may be missing; null if it was."),
     ]
+    usage: Annotated[
+        UsageOutput,
+        described(
+            "Usage of the model that reranked, without responses from the journal; zero without "
+            "--rerank."
+        ),
+    ]
 
 
 def search_output(
-    hits: Sequence[SearchHit], distant: int, *, caught_up_at: datetime | None, unread: str | None
+    hits: Sequence[SearchHit],
+    distant: int,
+    *,
+    caught_up_at: datetime | None,
+    unread: str | None,
+    usage: Usage,
 ) -> SearchOutput:
     return SearchOutput(
         hits=[_hit(hit) for hit in hits],
         distant=distant,
         caught_up_at=timestamp(caught_up_at),
         unread=unread,
+        usage=usage_output(usage),
     )
 
 
@@ -69,6 +91,7 @@ def _hit(hit: SearchHit) -> HitOutput:
         prompt=hit.prompt,
         fact=hit.fact,
         score=hit.score,
+        relevance=hit.relevance,
         relation=hit.relation,
         valid_at=timestamp(hit.valid_at),
         invalid_at=timestamp(hit.invalid_at),

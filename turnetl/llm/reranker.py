@@ -58,22 +58,32 @@ class GraphitiReranker(CrossEncoderClient):
         Raises:
             TurnetlError: as the model; the first failure of several requests.
         """
+        scores = await self.scores(query, passages)
+        rated = [(text, score or 0.0) for text, score in zip(passages, scores, strict=True)]
+        return sorted(rated, key=lambda pair: -pair[1])
+
+    async def scores(self, query: str, passages: Sequence[str]) -> list[float | None]:
+        """Return a score from 0 to 1 for each passage, in their order.
+
+        It is None for a passage that the model did not rate; a warning counts them.
+
+        Raises:
+            TurnetlError: as the model; the first failure of several requests.
+        """
         batches = list(_batches(passages))
         rated = await asyncio.gather(*(self._rate(query, batch) for batch in batches))
         scores = [score for batch in rated for score in batch]
-        ranked = sorted(zip(passages, scores, strict=True), key=lambda pair: -(pair[1] or 0))
         if unrated := scores.count(None):
             log.warning("the model rated %s of %s passages", len(scores) - unrated, len(scores))
-        return [(passage, (score or 0) / _BEST) for passage, score in ranked]
+        return scores
 
-    async def _rate(self, query: str, passages: Sequence[str]) -> list[int | None]:
-        """Return a score from 0 to 100 for each passage, None for one without."""
+    async def _rate(self, query: str, passages: Sequence[str]) -> list[float | None]:
         response = await self._model.generate_response(
             _messages(query, passages), response_model=PassageScores, prompt_name=PROMPT
         )
         given = {entry.passage: entry.score for entry in PassageScores(**response).scores}
         scores = (given.get(number) for number in range(len(passages)))
-        return [None if score is None else min(max(score, 0), _BEST) for score in scores]
+        return [None if score is None else min(max(score, 0), _BEST) / _BEST for score in scores]
 
 
 def _messages(query: str, passages: Sequence[str]) -> list[Message]:

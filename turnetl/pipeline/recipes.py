@@ -8,11 +8,11 @@ from datetime import datetime
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import BadUsage
 from turnetl.graph.search.searched_graph import SearchedGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
+from turnetl.pipeline.requested_model import requested_model
 from turnetl.retrieval.recipe_search import RecipeResults, search_with_recipe
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
 from turnetl.run_options import select_groups
@@ -95,17 +95,11 @@ async def _model(
     if not recipe.has_model:
         yield None, Meter(Prices())
         return
-    if settings.llm.provider == "none":
-        raise BadUsage(
-            f"{recipe} orders results with a model, and none is configured: set "
-            "TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY, or use a recipe "
-            f"without a model, such as {recipe.replace('CROSS_ENCODER', 'RRF')}"
-        )
-    # The extractor does not matter here; with `structural` the journal would not be opened.
-    with_model = settings.model_copy(update={"extractor": "llm"})
-    with wiring.model_stack(with_model, clock) as stack:
-        model = wiring.model(with_model, stack)
-        try:
-            yield model, stack.meter or Meter(Prices())
-        finally:
-            await model.close()
+    async with requested_model(
+        settings,
+        clock,
+        purpose=f"{recipe} orders results",
+        alternative="use a recipe without a model, such as "
+        f"{recipe.replace('CROSS_ENCODER', 'RRF')}",
+    ) as opened:
+        yield opened

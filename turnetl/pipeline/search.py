@@ -1,17 +1,23 @@
 """Search over the graph that the settings name, and queries to try it with."""
 
 import logging
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import TurnetlError
+from turnetl.index.port import IndexedGroup
 from turnetl.index.selection import Selection
 from turnetl.ingestion.report import IngestReport
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.meter import Meter
+from turnetl.llm.prices import Prices
+from turnetl.model import Usage
 from turnetl.pipeline.index import check_graph, current_index
+from turnetl.pipeline.requested_model import requested_model
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
 from turnetl.retrieval.search import SearchHit, search
@@ -35,6 +41,8 @@ class SearchResult:
     """When the index last held the whole graph; None if it never did."""
     unread: str | None
     """Why the graph could not be read, so that its newest turns may be missing; None if it was."""
+    usage: Usage = Usage()  # noqa: RUF009 - a frozen value
+    """Of the model that rated the hits, without responses from the journal."""
 
 
 async def search_turns(
@@ -45,6 +53,7 @@ async def search_turns(
     selection: Selection = Selection(),  # noqa: B008 - a frozen value
     limit: int = 10,
     nearest: bool = False,
+    rerank: bool = False,
     progress: Progress = ignore_progress,
 ) -> SearchResult:
     """Return the turns that match a query, best first, each with its facts.
@@ -53,34 +62,59 @@ async def search_turns(
 
     Args:
         query: words or a whole question.
-        settings: the graph, its index and its embedder.
+        settings: the graph, its index and its embedder, and the model that reranks.
         clock: returns the current time.
         selection: which turns to look at; its groups may be project names.
         limit: at most this number of turns.
         nearest: return hits even if none is close to the query.
+        rerank: let the model rate the best turns and order them.
         progress: called while the index is brought up to date.
 
     Raises:
-        BadUsage: an unknown group.
+        BadUsage: an unknown group; `rerank` without a model.
         GraphUnusable: there is no graph, or it cannot be opened.
         IndexUnusable: the index cannot be used.
     """
     check_graph(settings)
-    async with current_index(settings, clock, progress) as opened:
-        groups = opened.index.groups()
-        if not groups:
-            log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
-        known = [group.group_id for group in groups]
-        chosen = select_groups(known, selection.groups) if selection.groups else ()
+    async with (
+        _reranker(settings, clock, is_wanted=rerank) as (model, meter),
+        current_index(settings, clock, progress) as opened,
+    ):
         found = await search(
             opened.index,
             query,
             opened.embedder,
-            selection=replace(selection, groups=tuple(chosen)),
+            selection=_with_group_ids(selection, opened.index.groups()),
             limit=limit,
             nearest=nearest,
+            model=model,
         )
-        return SearchResult(found.hits, found.distant, opened.index.caught_up_at, opened.unread)
+        return SearchResult(
+            found.hits, found.distant, opened.index.caught_up_at, opened.unread, meter.total
+        )
+
+
+def _with_group_ids(selection: Selection, groups: Sequence[IndexedGroup]) -> Selection:
+    """Return the selection with ids of groups in place of project names."""
+    if not groups:
+        log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
+    known = [group.group_id for group in groups]
+    chosen = select_groups(known, selection.groups) if selection.groups else ()
+    return replace(selection, groups=tuple(chosen))
+
+
+@asynccontextmanager
+async def _reranker(
+    settings: Settings, clock: Clock, *, is_wanted: bool
+) -> AsyncIterator[tuple[ChatModel | None, Meter]]:
+    """Open the model if it is wanted, and its meter."""
+    if not is_wanted:
+        yield None, Meter(Prices())
+        return
+    async with requested_model(
+        settings, clock, purpose="`--rerank` orders hits", alternative="search without it"
+    ) as opened:
+        yield opened
 
 
 async def sample_queries(report: IngestReport, settings: Settings) -> Sequence[str]:

@@ -8,7 +8,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from turnetl.model import Receipt
-from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import plural, unwrapped
 from turnetl.report.search_hits import NO_HITS, relative_path
 from turnetl.retrieval.recipe_search import (
@@ -40,15 +39,6 @@ def table(results: RecipeResults, directory: Path) -> Group:
     )
     lines = [line for title, rows in sections if rows for line in _section(title, rows)]
     return Group(*lines) if lines else Group(NO_HITS)
-
-
-def messages(results: RecipeResults) -> list[str]:
-    """Return what the model of the recipe used, if there was one."""
-    usage = results.usage
-    if not usage.calls:
-        return []
-    used = f"{plural(usage.calls, 'request')}, {token_count(usage):,} tokens"
-    return [f"the model ranked the results: {used}, cost {format_cost(usage.cost)}"]
 
 
 def _section(title: str, rows: Iterable[Sequence[RenderableType]]) -> list[RenderableType]:

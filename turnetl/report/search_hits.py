@@ -8,7 +8,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from turnetl.report.layout import unwrapped
+from turnetl.model import Usage
+from turnetl.report.costs import format_cost, token_count
+from turnetl.report.layout import plural, unwrapped
 from turnetl.retrieval.search import SearchHit
 
 NO_HITS = "no hits; try other words, or `turnetl status` to see what the graph holds"
@@ -28,6 +30,14 @@ def table(hits: Sequence[SearchHit], distant: int, directory: Path) -> Group:
     return Group(*(line for rank, hit in enumerate(hits, 1) for line in _hit(rank, hit, directory)))
 
 
+def usage_messages(usage: Usage) -> list[str]:
+    """Return what the model that ranked the results used, if requests were sent."""
+    if not usage.calls:
+        return []
+    used = f"{plural(usage.calls, 'request')}, {token_count(usage):,} tokens"
+    return [f"the model ranked the results: {used}, cost {format_cost(usage.cost)}"]
+
+
 def relative_path(path: Path, directory: Path) -> Path:
     """Return the path relative to the directory if it lies below it, else the path."""
     return path.relative_to(directory) if path.is_relative_to(directory) else path
@@ -44,6 +54,8 @@ def _hit(rank: int, hit: SearchHit, directory: Path) -> list[RenderableType]:
         f"  {hit.group_id}  ",
         (f"{path}:{hit.first_line}-{hit.last_line}", "dim"),
     )
+    if hit.relevance is not None:
+        lineage.append(f"  relevance {hit.relevance:.2f}", "cyan")
     lines: list[RenderableType] = [title, lineage]
     if hit.fact not in ("", hit.prompt):
         fact = Text(hit.fact)

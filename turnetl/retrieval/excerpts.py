@@ -35,10 +35,13 @@ class ExcerptRanking:
 
     def best_passage(self, text: str) -> str:
         """Return the best passage of an episode text; empty if it has none."""
-        passages = split_passages(text)
-        if not passages:
-            return ""
-        return passages[int(np.argmax(self._scores([passage.text for passage in passages])))].text
+        return next(iter(self.best_passages(text, 1)), "")
+
+    def best_passages(self, text: str, count: int) -> list[str]:
+        """Return at most this many passages of an episode text, best first."""
+        passages = [passage.text for passage in split_passages(text)]
+        order = np.argsort(-self._scores(passages), kind="stable")[:count]
+        return [passages[position] for position in order.tolist()]
 
     def _scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
         if not texts:

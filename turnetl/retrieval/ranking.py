@@ -54,6 +54,8 @@ _CANDIDATES = 200
 """Turns that each of the first stages proposes."""
 _PHRASE_CANDIDATES = 2_000
 """As above, if a hit must contain a phrase: turns with all its words may not have the phrase."""
+RERANKED = 30
+"""Turns that a model rates again, if one is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class RankedTurn:
     score: float
     """From 0 to 1."""
     evidence: Mapping[Evidence, float]
+    relevance: float | None = None
+    """A model's rating, from 0 to 1; None if no model rated the turn."""
 
 
 def rank(

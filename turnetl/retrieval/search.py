@@ -11,12 +11,13 @@ from turnetl.index.documents import fact_text
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.index.terms import Tokenizer
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.retrieval.excerpts import ExcerptRanking, prompt_title
 from turnetl.retrieval.query import Query, analyze
-from turnetl.retrieval.ranking import WEIGHTS, Evidence, RankedTurn, rank
+from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank
 
 _MORE_FACTS = 4
 """Further facts in a hit."""
@@ -59,6 +60,8 @@ class SearchHit:
     fact: str
     score: float
     """From 0 to 1: how much of the query was found."""
+    relevance: float | None
+    """From 0 to 1: how well a model says that the turn answers; None if none rated it."""
     relation: str
     """Relation of the fact, or `PASSAGE`."""
     valid_at: datetime | None
@@ -87,6 +90,7 @@ async def search(
     limit: int = 10,
     nearest: bool = False,
     weights: Mapping[Evidence, float] = WEIGHTS,
+    model: ChatModel | None = None,
 ) -> Hits:
     """Return the turns that match the query, best first, one hit per turn; possibly none.
 
@@ -99,18 +103,27 @@ async def search(
         limit: maximum number of hits.
         nearest: return hits even if none is close to the query.
         weights: of the kinds of evidence.
+        model: rates the best turns again; None: none does.
+
+    Raises:
+        TurnetlError: as the model or the embedder.
     """
     if not query.strip() or limit < 1:
         return Hits()
     keys = None if selection.is_empty else index.select(selection)
     static_model = StaticModel.open()
     analyzed = await analyze(query, embedder, static_model)
-    ranked = rank(analyzed, index, static_model, keys, weights)[:limit]
+    considered = limit if model is None else max(limit, RERANKED)
+    ranked = rank(analyzed, index, static_model, keys, weights)[:considered]
     facts = index.facts([hit.turn.key for hit in ranked])
     if not nearest and not any(_is_close(hit, facts[hit.turn.key], analyzed) for hit in ranked):
-        return Hits(distant=len(ranked))
+        return Hits(distant=len(ranked[:limit]))
     excerpts = ExcerptRanking(analyzed, static_model)
-    return Hits(tuple(_hit(turn, facts[turn.turn.key], excerpts) for turn in ranked))
+    if model is not None:
+        from turnetl.retrieval.reranking import rerank  # noqa: PLC0415 - imports graphiti
+
+        ranked = await rerank(query, ranked, facts, excerpts, model)
+    return Hits(tuple(_hit(turn, facts[turn.turn.key], excerpts) for turn in ranked[:limit]))
 
 
 def _is_close(ranked: RankedTurn, facts: Sequence[IndexedFact], query: Query) -> bool:
@@ -131,6 +144,7 @@ def _hit(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: ExcerptRank
         prompt=title,
         fact=best.text if best else passage,
         score=round(ranked.score, 4),
+        relevance=ranked.relevance,
         relation=best.relation if best else PASSAGE,
         valid_at=best.valid_at if best else receipt.started_at,
         invalid_at=best.invalid_at if best else None,

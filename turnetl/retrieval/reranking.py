@@ -1,0 +1,71 @@
+"""The last stage of the ranking, on request: a model rates how well the best turns answer.
+
+A turn is sent as an excerpt, which depends on the query and the turn alone, so that the journal has
+the response when a search is repeated.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from turnetl.index.port import IndexedFact
+from turnetl.llm.chat import ChatModel
+from turnetl.llm.reranker import GraphitiReranker
+from turnetl.model import Fact
+from turnetl.retrieval.excerpts import ExcerptRanking, prompt_title
+from turnetl.retrieval.ranking import RERANKED, RankedTurn
+
+_TITLE_CHARS = 300
+_PASSAGES = 2
+_FACTS = 3
+_FACT_CHARS = 200
+
+
+async def rerank(
+    query: str,
+    ranked: Sequence[RankedTurn],
+    facts: Mapping[int, Sequence[IndexedFact]],
+    excerpts: ExcerptRanking,
+    model: ChatModel,
+) -> list[RankedTurn]:
+    """Return the turns with the first 30 ordered by the model; equal ones stay in their order.
+
+    A turn that the model did not rate follows those that it rated.
+
+    Args:
+        query: as the user wrote it.
+        ranked: turns, best first.
+        facts: of the first 30 turns, by key.
+        excerpts: chooses what is sent of a turn.
+        model: rates the turns.
+
+    Raises:
+        TurnetlError: as the model.
+    """
+    first, others = ranked[:RERANKED], ranked[RERANKED:]
+    texts = [_excerpt(turn, facts[turn.turn.key], excerpts) for turn in first]
+    scores = await GraphitiReranker(model).scores(query, texts)
+    rated = [replace(turn, relevance=score) for turn, score in zip(first, scores, strict=True)]
+    return [*sorted(rated, key=_sort_key), *others]
+
+
+def _sort_key(ranked: RankedTurn) -> float:
+    return 1.0 if ranked.relevance is None else -ranked.relevance
+
+
+def _excerpt(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: ExcerptRanking) -> str:
+    """Return date and prompt of a turn, its best passages and its best facts, below 2,000 chars."""
+    text = ranked.turn.text
+    title = prompt_title(text)[:_TITLE_CHARS]
+    others = [fact for fact in facts if not title or title not in fact.fact.text]
+    return "\n".join(
+        (
+            f"{ranked.turn.receipt.started_at:%Y-%m-%d} {title}",
+            *excerpts.best_passages(text, _PASSAGES),
+            *(_fact(indexed.fact) for indexed in excerpts.best_facts(others)[:_FACTS]),
+        )
+    )
+
+
+def _fact(fact: Fact) -> str:
+    until = f" (until {fact.invalid_at:%Y-%m-%d})" if fact.invalid_at else ""
+    return f"- {fact.text[:_FACT_CHARS]}{until}"
