@@ -15,6 +15,7 @@ CONTRACTS = {
     "GroupView": "tests/graph_mirror/test_group_view_contract.py",
     "ProviderAdapter": "tests/llm/test_providers.py",
     "Redactor": "tests/redact/test_redactor_contract.py",
+    "LookupIndex": "tests/index/test_lookup.py",
     "SearchIndex": "tests/index/test_index_contract.py",
     "RuleMatcher": "tests/redact/test_long_texts.py",
 }

@@ -16,6 +16,7 @@ COMMANDS = (
     "retry",
     "status",
     "search",
+    "show",
     "formats",
     "rules",
     "templates",

@@ -8,14 +8,25 @@ from functools import partial
 
 from cyclopts import App, Group
 
-from turnetl.cli import completion, index, inspect, journal, model, schema, stages, templates
+from turnetl.cli import (
+    completion,
+    index,
+    inspect,
+    journal,
+    model,
+    schema,
+    show,
+    stages,
+    templates,
+)
 from turnetl.cli.help_format import PipedHelpFormatter
 from turnetl.cli.options import SETUP_COMMANDS
 from turnetl.console import run, terminal
 
 _MAIN = Group("Main command", sort_key=0)
 _STAGES = Group("Stages", sort_key=1)
-_INSPECT = Group("Inspection", sort_key=2)
+_HISTORY = Group("History", sort_key=2)
+_INSPECT = Group("Inspection", sort_key=3)
 
 
 def _version() -> str:
@@ -50,6 +61,7 @@ app.command(
 app.command(inspect.status, group=_INSPECT)
 app.command(inspect.search, group=_INSPECT)
 app.command(index.index_, name="index", group=_INSPECT)
+app.command(show.show, group=_HISTORY)
 app.command(inspect.formats_, name="formats", group=_INSPECT)
 app.command(inspect.rules_, name="rules", group=_INSPECT)
 app.command(templates.app)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spe
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings
 
-MODEL_COMMANDS = Group("Models", sort_key=3)
-SETUP_COMMANDS = Group("Setup and scripting", sort_key=4)
+MODEL_COMMANDS = Group("Models", sort_key=4)
+SETUP_COMMANDS = Group("Setup and scripting", sort_key=5)
 _OUTPUT = Group("Output", sort_key=10)
 _FLAG = Parameter(negative="", show_default=False)
 _OUTPUT_FLAG = Parameter(negative="", show_default=False, group=_OUTPUT)

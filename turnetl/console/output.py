@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from turnetl.console import terminal
+from turnetl.console import pager, terminal
+from turnetl.console.displayed import Displayed, displayed_text
 
 if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
     from turnetl.json_output.base import JsonOutput
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
 def print_messages(messages: Iterable[str]) -> None:
     """Print sentences for the user on standard error."""
     for message in messages:
-        print(f"turnetl: {message}", file=sys.stderr)
+        print(f"turnetl: {displayed_text(message)}", file=sys.stderr)
 
 
 def print_text(text: str) -> None:
@@ -23,20 +24,32 @@ def print_text(text: str) -> None:
     print(text)
 
 
-def print_result(view: Any, output: "JsonOutput", *, as_json: bool) -> None:
-    """Print the result on standard output.
+def print_result(view: Any, output: "JsonOutput", *, as_json: bool, paged: bool = False) -> None:
+    """Print the result on standard output; control characters in it are displayed.
 
     Args:
-        view: what rich can render, or a text that is printed as it is.
+        view: what rich can render, or a text that is printed as it is otherwise.
         output: the object that `--json` prints.
         as_json: print the object.
+        paged: on a terminal, show the view in the user's pager.
     """
     if as_json:
         print_text(output.encode())
-    elif isinstance(view, str):
-        print_text(view)
-    else:
-        terminal.rich_console().print(view, crop=False)
+        return
+    text = _rendered(view)
+    command = pager.pager_command() if paged else []
+    if not (command and pager.show_in_pager(text, command)):
+        print_text(text)
+
+
+def _rendered(view: Any) -> str:
+    """Return a view as it is printed, without the spaces that fill its columns."""
+    if isinstance(view, str):
+        return displayed_text(view)
+    console = terminal.rich_console()
+    with console.capture() as capture:
+        console.print(Displayed(view), crop=False, end="")
+    return "\n".join(line.rstrip(" ") for line in capture.get().rstrip("\n").split("\n"))
 
 
 @contextmanager

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index import catalog_sql as sql
+from turnetl.index.lookup import Lookup
 from turnetl.index.port import IndexedFact, IndexedGroup, IndexedTurn, Keys
 from turnetl.index.selecting import microseconds, select_turns
 from turnetl.index.selection import Selection
@@ -218,6 +219,10 @@ class Catalog:
         for of_turn in facts.values():
             of_turn.sort(key=lambda indexed: (indexed.fact.created_at, indexed.fact.uuid))
         return facts
+
+    def lookup(self) -> Lookup:
+        """Return the same content by id, name and time."""
+        return Lookup(self._connection)
 
     def receipts(self, group: GroupId) -> list[Receipt]:
         """Return the receipts of a group, by (started_at, turn_id)."""

@@ -34,11 +34,17 @@ def user_text(text: str) -> str:
     return "\n".join(section for role, section in _sections(text) if role == "user")
 
 
+def split_messages(text: str) -> list[tuple[str, str]]:
+    """Split an episode text into (role, text) pairs; the role of a text before the first is ''."""
+    before, *messages = _MESSAGE.split(text)
+    return [("", before), *zip(messages[::2], messages[1::2], strict=True)]
+
+
 def _sections(text: str) -> list[tuple[str, str]]:
     """Return (role, text) pairs; consecutive messages of one role are one section."""
-    before, *messages = _MESSAGE.split(text)
-    sections = [("", before)]
-    for role, message in zip(messages[::2], messages[1::2], strict=True):
+    first, *messages = split_messages(text)
+    sections = [first]
+    for role, message in messages:
         if role == sections[-1][0]:
             sections[-1] = (role, sections[-1][1] + message)
         else:

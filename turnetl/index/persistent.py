@@ -16,6 +16,7 @@ from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, LEXICAL, LOCK, VECTORS, translated_errors
 from turnetl.index.follow import Follower
 from turnetl.index.lexical import LexicalIndex
+from turnetl.index.lookup import Lookup
 from turnetl.index.port import (
     CatchUpReport,
     Field,
@@ -138,6 +139,9 @@ class PersistentIndex:
 
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
         return self._catalog.facts(keys)
+
+    def lookup(self) -> Lookup:
+        return self._catalog.lookup()
 
     def close(self) -> None:
         self._catalog.close()

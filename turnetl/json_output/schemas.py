@@ -17,6 +17,13 @@ from turnetl.json_output.parse import ParseFilesOutput
 from turnetl.json_output.recipes import RecipeSearchOutput
 from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
 from turnetl.json_output.search import SearchOutput
+from turnetl.json_output.show import (
+    ShowEntityOutput,
+    ShowFactOutput,
+    ShowLinesOutput,
+    ShowSessionOutput,
+    ShowTurnOutput,
+)
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.templates import TemplatesOutput
 
@@ -51,6 +58,13 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "status": (StatusOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput,),
+    "show": (
+        ShowTurnOutput,
+        ShowSessionOutput,
+        ShowEntityOutput,
+        ShowFactOutput,
+        ShowLinesOutput,
+    ),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
     "schema": (CommandsOutput, JsonSchemaOutput),

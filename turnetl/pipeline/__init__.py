@@ -10,6 +10,7 @@ from turnetl.pipeline.ingest import ingest
 from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
 from turnetl.pipeline.recipes import search_recipe
 from turnetl.pipeline.search import sample_queries, search_turns
+from turnetl.pipeline.show import show, show_archive_lines
 from turnetl.pipeline.status import status
 from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
 from turnetl.run_options import RunOptions
@@ -31,6 +32,8 @@ __all__ = [
     "sample_queries",
     "search_recipe",
     "search_turns",
+    "show",
+    "show_archive_lines",
     "status",
     "templates",
     "update_index",

@@ -18,17 +18,12 @@ from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.retrieval.excerpts import ExcerptRanking, prompt_title
 from turnetl.retrieval.query import Query, analyze
 from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank
+from turnetl.retrieval.turn_summary import ID_CHARS, changed_files, one_line, repeats
 
 _MORE_FACTS = 4
 """Further facts in a hit."""
-_PASSAGE_CHARS = 300
-"""Maximum characters of a passage in a hit."""
-_ID_CHARS = 8
-"""Characters of a turn's id that name it among a million turns, but for one in a thousand."""
 _LITTLE_MORE = 60
 """Characters: "The user asked:" and the like."""
-_EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
-"""Relations of facts about files that a turn changed."""
 
 PASSAGE = "PASSAGE"
 """The relation of a hit whose turn has no fact: its best passage is shown in place of one."""
@@ -135,12 +130,12 @@ def _is_close(ranked: RankedTurn, facts: Sequence[IndexedFact], query: Query) ->
 
 def _hit(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: ExcerptRanking) -> SearchHit:
     receipt = ranked.turn.receipt
-    title = _truncate(prompt_title(ranked.turn.text))
-    ordered = excerpts.best_facts([fact for fact in facts if not _repeats(fact.fact.text, title)])
+    title = one_line(prompt_title(ranked.turn.text))
+    ordered = excerpts.best_facts([fact for fact in facts if not repeats(fact.fact.text, title)])
     best = ordered[0].fact if ordered else None
-    passage = _truncate(excerpts.best_passage(ranked.turn.text))
+    passage = one_line(excerpts.best_passage(ranked.turn.text))
     return SearchHit(
-        id=receipt.turn_id[:_ID_CHARS],
+        id=receipt.turn_id[:ID_CHARS],
         prompt=title,
         fact=best.text if best else passage,
         score=round(ranked.score, 4),
@@ -156,27 +151,5 @@ def _hit(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: ExcerptRank
         last_line=receipt.last_line,
         passage=passage,
         more_facts=tuple(fact.fact.text for fact in ordered[1 : 1 + _MORE_FACTS]),
-        files=_changed_files(facts),
+        files=changed_files(facts),
     )
-
-
-def _changed_files(facts: Sequence[IndexedFact]) -> tuple[str, ...]:
-    """Return the files that the facts say were changed, each once, in their order."""
-    names = [
-        end.name
-        for indexed in facts
-        if indexed.fact.relation in _EDITED
-        for end in (indexed.source, indexed.target)
-        if "File" in end.labels
-    ]
-    return tuple(dict.fromkeys(names))
-
-
-def _repeats(fact: str, title: str) -> bool:
-    """Return whether a fact says little more than that the user wrote the prompt."""
-    return bool(title) and title in fact and len(fact) - len(title) < _LITTLE_MORE
-
-
-def _truncate(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _PASSAGE_CHARS else f"{line[: _PASSAGE_CHARS - 1]}…"

@@ -1,0 +1,103 @@
+"""What a `LookupIndex` offers besides a search: its content by id, by name and by time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.index.test_index_contract import EDITED, EMBEDDER, FILE, NOW, SESSION, TEXTS, graph, turn
+from turnetl.index.lookup import ItemKind, LookupIndex
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.selection import Selection
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[PersistentIndex]:
+    index = PersistentIndex(tmp_path / "index", EMBEDDER.name, EMBEDDER.dimensions)
+    yield index
+    index.close()
+
+
+@pytest.fixture
+async def index(opened: PersistentIndex) -> LookupIndex:
+    await opened.catch_up(graph(*TEXTS), EMBEDDER, now=NOW)
+    return opened
+
+
+@pytest.mark.parametrize(
+    ("identifier", "kind"),
+    [
+        (turn("tax"), ItemKind.TURN),
+        ("s1", ItemKind.SESSION),
+        (FILE.uuid, ItemKind.ENTITY),
+        (EDITED.uuid, ItemKind.FACT),
+    ],
+)
+async def test_everything_with_an_id_is_found_by_it(
+    index: LookupIndex, identifier: str, kind: ItemKind
+) -> None:
+    found = index.lookup().with_prefix(identifier, 5)
+    assert (kind, identifier) in [(item.kind, item.id) for item in found]
+
+
+async def test_the_beginning_of_an_id_in_any_case_is_enough(index: LookupIndex) -> None:
+    (found,) = index.lookup().with_prefix(turn("tax")[:8].upper(), 5)
+    assert found.id == turn("tax")
+
+
+async def test_a_prefix_of_all_ids_is_limited_for_each_kind(index: LookupIndex) -> None:
+    found = index.lookup().with_prefix("", 2)
+    assert [item.kind for item in found].count(ItemKind.TURN) == 2
+
+
+@pytest.mark.parametrize("prefix", ["%", "_", "'", "66185fa7' OR 1=1 --", "\udcff"])
+async def test_no_prefix_is_a_pattern(index: LookupIndex, prefix: str) -> None:
+    assert index.lookup().with_prefix(prefix.encode("utf-8", "replace").decode(), 5) == []
+
+
+async def test_the_turns_of_a_session_are_in_their_order(index: LookupIndex) -> None:
+    lookup = index.lookup()
+    turns = index.turns(lookup.session("s1"))
+    assert [turns[key].receipt.turn_id for key in lookup.session("s1")] == list(map(turn, TEXTS))
+    assert lookup.session("s") == []
+
+
+async def test_the_newest_turns_are_the_last_ones_oldest_first(index: LookupIndex) -> None:
+    lookup = index.lookup()
+    assert lookup.newest(None, 2) == lookup.session("s1")[1:]
+    assert lookup.newest(index.select(Selection())[:2], 9) == lookup.session("s1")[:2]
+
+
+async def test_an_entity_is_found_by_its_name_in_any_case(index: LookupIndex) -> None:
+    assert index.lookup().entities_named("CHECKOUT") == [SESSION]
+    assert index.lookup().entities_named("check") == []
+
+
+@pytest.mark.parametrize("path", ["src/tax_rates.py", "tax_rates.py", "/tax_rates.py"])
+async def test_a_file_is_found_by_the_end_of_its_path(index: LookupIndex, path: str) -> None:
+    assert index.lookup().files_ending_with(path) == [FILE]
+
+
+@pytest.mark.parametrize("path", ["rates.py", "checkout", "%"])
+async def test_a_part_of_a_name_is_no_end_of_a_path(index: LookupIndex, path: str) -> None:
+    assert index.lookup().files_ending_with(path) == []
+
+
+async def test_names_that_contain_a_text_are_suggested(index: LookupIndex) -> None:
+    assert index.lookup().names_containing("RATES", None, 5) == [FILE.name]
+    assert index.lookup().names_containing("RATES", "Concept", 5) == []
+
+
+async def test_a_fact_has_its_turns_and_is_found_by_both_entities(index: LookupIndex) -> None:
+    lookup = index.lookup()
+    stated = lookup.fact(EDITED.uuid)
+    assert stated is not None
+    assert stated.indexed.fact == EDITED
+    assert stated.turns == (lookup.turn_key(turn("tax")),)
+    assert lookup.facts_about(FILE.uuid) == lookup.facts_about(SESSION.uuid) == [stated]
+
+
+async def test_what_is_not_in_the_index_is_not_found(index: LookupIndex) -> None:
+    lookup = index.lookup()
+    assert (lookup.turn_key("x"), lookup.entity("x"), lookup.fact("x")) == (None, None, None)
+    assert lookup.facts_about("x") == []

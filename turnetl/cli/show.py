@@ -1,0 +1,77 @@
+"""Commands that open what a search or a timeline prints."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
+
+_MAX_TURNS = 20
+"""Turns that an entity is printed with by default."""
+
+
+def show(
+    id_: Annotated[str, Parameter(name="ID")],
+    *,
+    full: Flag = False,
+    neighbours: Flag = False,
+    raw: Flag = False,
+    unredacted: Flag = False,
+    limit: Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = _MAX_TURNS,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Show a turn, session, entity, file, error or fact.
+
+    Args:
+        id_: An id, the beginning of one, or the name of an entity.
+        full: Print the outcomes of all steps in full.
+        neighbours: Also print the turns before and after a turn.
+        raw: Print the lines of a turn in its archive, without secrets.
+        unredacted: Print them as they are, with any secrets.
+        limit: Print at most this many turns of an entity, the last ones.
+    """
+    if raw:
+        return _show_raw(id_, common, redacted=not unredacted)
+    if unredacted:
+        raise BadUsage("`--unredacted` is an option of `--raw`: everything else has no secrets")
+
+    from turnetl import pipeline
+    from turnetl.json_output.show import show_output
+    from turnetl.report import details
+    from turnetl.report.index import unread_message
+
+    with console.show_progress(as_json=common.json) as progress:
+        found = console.run_async(
+            pipeline.show(id_, common.settings(), now, limit=limit, progress=progress)
+        )
+    if found.unread is not None:
+        console.print_messages([unread_message(found.unread, found.caught_up_at)])
+    view = details.view(found.value, Path.cwd(), full=full, neighbours=neighbours)
+    output = show_output(found.value, found.caught_up_at, found.unread)
+    console.print_result(view, output, as_json=common.json, paged=True)
+    return ExitCode.DONE
+
+
+def _show_raw(id_: str, common: CommonOptions, *, redacted: bool) -> int:
+    from turnetl import pipeline
+    from turnetl.json_output.show import ShowLinesOutput
+
+    found = console.run_async(
+        pipeline.show_archive_lines(id_, common.settings(), now, redacted=redacted)
+    )
+    output = ShowLinesOutput(
+        kind="lines",
+        turn_id=found.receipt.turn_id,
+        archive=found.receipt.archive,
+        first_line=found.receipt.first_line,
+        lines=list(found.lines),
+        redacted=redacted,
+    )
+    console.print_result("\n".join(found.lines), output, as_json=common.json, paged=True)
+    return ExitCode.DONE

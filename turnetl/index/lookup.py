@@ -1,0 +1,141 @@
+"""Reading the catalog by id, by name and by time: what opens a turn rather than finds it."""
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+import msgspec
+
+from turnetl.index import lookup_sql as sql
+from turnetl.index.port import IndexedFact, Keys, SearchIndex
+from turnetl.model import Entity, Fact, GroupId
+
+_ENTITIES = msgspec.json.Decoder(Entity)
+_FACTS = msgspec.json.Decoder(Fact)
+_LAST_CHARACTER = "\U0010ffff"
+
+
+class ItemKind(StrEnum):
+    """What an id names."""
+
+    TURN = "turn"
+    SESSION = "session"
+    ENTITY = "entity"
+    FACT = "fact"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedItem:
+    """A turn, session, entity or fact by its id."""
+
+    kind: ItemKind
+    id: str
+    group_id: GroupId
+    """Of a session in several groups, the first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedFact:
+    """A fact with its entities, and the turns that state it."""
+
+    indexed: IndexedFact
+    turns: tuple[int, ...]
+    """Their keys, oldest turn first."""
+
+
+class Lookup:
+    """What the catalog of an index holds, by id, name and time."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def with_prefix(self, prefix: str, limit: int) -> list[IndexedItem]:
+        """Return what has an id that starts with these characters, at most `limit` of each kind.
+
+        Ids of turns, entities and facts are in lower case; case matters in those of sessions.
+        """
+        items = []
+        for kind in ItemKind:
+            start = prefix if kind is ItemKind.SESSION else prefix.lower()
+            rows = self._query(sql.WITH_PREFIX[kind], start, start + _LAST_CHARACTER, limit)
+            items += [IndexedItem(kind, found, GroupId(group)) for found, group in rows]
+        return items
+
+    def turn_key(self, turn_id: str) -> int | None:
+        """Return the key of the turn; None if the index does not hold it."""
+        rows = self._query("SELECT key FROM turns WHERE turn_id = ?", turn_id)
+        return rows[0][0] if rows else None
+
+    def session(self, session_id: str) -> list[int]:
+        """Return the keys of the session's turns, oldest first."""
+        return [key for (key,) in self._query(sql.SESSION, session_id)]
+
+    def newest(self, keys: Keys | None, limit: int) -> list[int]:
+        """Return the newest of these turns, or of all turns if None, oldest first."""
+        if keys is None:
+            rows = self._query(sql.NEWEST, limit)
+        else:
+            rows = self._query(sql.NEWEST_OF, json.dumps(keys.tolist()), limit)
+        return [key for (key,) in reversed(rows)]
+
+    def entity(self, uuid: str) -> Entity | None:
+        """Return the entity without its embedding; None if the index does not hold it."""
+        found = self._entities("SELECT content FROM entities WHERE uuid = ?", uuid)
+        return found[0] if found else None
+
+    def entities_named(self, name: str) -> list[Entity]:
+        """Return the entities with this name, whatever its case, by group."""
+        return self._entities(sql.NAMED, name)
+
+    def files_ending_with(self, path: str) -> list[Entity]:
+        """Return the files whose path is this one or ends with it, by path."""
+        return self._entities(sql.FILES, path.strip("/"))
+
+    def names_containing(self, text: str, label: str | None, limit: int) -> list[str]:
+        """Return distinct names of entities that contain a text, in any case, shortest first.
+
+        Args:
+            text: a part of a name.
+            label: only entities with this label; None: with any.
+            limit: at most this many names.
+        """
+        parameters = {"text": text, "label": label, "limit": limit}
+        return [name for (name,) in self._connection.execute(sql.CONTAINING, parameters)]
+
+    def fact(self, uuid: str) -> StatedFact | None:
+        """Return the fact; None if the index does not hold it."""
+        found = _stated_facts(self._query(sql.FACT, uuid))
+        return found[0] if found else None
+
+    def facts_about(self, uuid: str) -> list[StatedFact]:
+        """Return the facts about an entity, in the order of the first turn that states each."""
+        return _stated_facts(self._query(sql.FACTS_ABOUT, uuid))
+
+    def _entities(self, query: str, *parameters: str) -> list[Entity]:
+        return [_ENTITIES.decode(content) for (content,) in self._query(query, *parameters)]
+
+    def _query(self, query: str, *parameters: Any) -> list[Any]:
+        return self._connection.execute(query, parameters).fetchall()
+
+
+class LookupIndex(SearchIndex, Protocol):
+    """A `SearchIndex` whose content can be read by id, name and time."""
+
+    def lookup(self) -> Lookup: ...
+
+
+def _stated_facts(rows: Iterable[tuple[bytes, bytes, bytes, int]]) -> list[StatedFact]:
+    """Return a fact per distinct content; a fact that several turns state is in several rows."""
+    turns: dict[tuple[bytes, bytes, bytes], list[int]] = {}
+    for *contents, turn in rows:
+        turns.setdefault((contents[0], contents[1], contents[2]), []).append(turn)
+    return [
+        StatedFact(
+            IndexedFact(_FACTS.decode(fact), _ENTITIES.decode(source), _ENTITIES.decode(target)),
+            tuple(keys),
+        )
+        for (fact, source, target), keys in turns.items()
+    ]

@@ -1,0 +1,130 @@
+"""Open what a search found: turns, sessions, entities and facts, by id or name."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import BadUsage, Fatal
+from turnetl.index.lookup import LookupIndex
+from turnetl.lake import Lake
+from turnetl.model import Receipt, Turn
+from turnetl.parsing.archive_lines import read_archive_lines, redact_lines
+from turnetl.pipeline.index import check_graph, current_index
+from turnetl.progress import Progress, ignore_progress
+from turnetl.retrieval.conversation import from_turn
+from turnetl.retrieval.details import Details, TurnDetails, details
+from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AsIndexed(Generic[T]):
+    """What was read from the index, and how old it is."""
+
+    value: T
+    caught_up_at: datetime | None
+    """When the index last held the whole graph; None if it never did."""
+    unread: str | None
+    """Why the graph could not be read, so that its newest turns may be missing; None if it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLines:
+    """The lines of a turn in its archive."""
+
+    receipt: Receipt
+    lines: Sequence[str]
+
+
+async def show(
+    text: str,
+    settings: Settings,
+    clock: Clock,
+    *,
+    limit: int,
+    progress: Progress = ignore_progress,
+) -> AsIndexed[Details]:
+    """Return the turn, session, entity or fact with this id or name.
+
+    The text of a turn is that of the lake; without the lake's table, that of the graph.
+
+    Args:
+        text: an id, the beginning of one, or the name of an entity.
+        settings: the graph, its index and the lake.
+        clock: returns the current time.
+        limit: at most this many turns of an entity.
+        progress: called while the index is brought up to date.
+
+    Raises:
+        BadUsage: the text leads to nothing, or to several things.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the index cannot be used.
+    """
+    found = await read_index(
+        lambda index: details(index, text, limit=limit), settings, clock, progress
+    )
+    if isinstance(found.value, TurnDetails):
+        turn = _lake_turn(settings, found.value.summary.receipt)
+        if turn is not None:
+            return replace(found, value=replace(found.value, conversation=from_turn(turn)))
+    return found
+
+
+async def show_archive_lines(
+    text: str,
+    settings: Settings,
+    clock: Clock,
+    *,
+    redacted: bool = True,
+    progress: Progress = ignore_progress,
+) -> ArchiveLines:
+    """Return the lines of a turn as its archive has them.
+
+    Args:
+        text: the id of the turn, or the beginning of it.
+        settings: the graph, its index and the redaction.
+        clock: returns the current time.
+        redacted: without secrets.
+        progress: called while the index is brought up to date.
+
+    Raises:
+        BadUsage: the text does not lead to one turn.
+        BadArchive: the archive is missing or cannot be read.
+    """
+    found = await read_index(lambda index: details(index, text, limit=1), settings, clock, progress)
+    if not isinstance(found.value, TurnDetails):
+        raise BadUsage(f"`{text}` is no turn: only turns have lines in an archive")
+    receipt = found.value.summary.receipt
+    lines = read_archive_lines(Path(receipt.archive), receipt.first_line, receipt.last_line)
+    if redacted:
+        lines = redact_lines(lines, wiring.redactor(settings))
+    return ArchiveLines(receipt, lines)
+
+
+async def read_index(
+    read: Callable[[LookupIndex], T], settings: Settings, clock: Clock, progress: Progress
+) -> AsIndexed[T]:
+    """Return what a function reads from the index, brought up to date; raises as `show`."""
+    check_graph(settings)
+    async with current_index(settings, clock, progress) as opened:
+        if not opened.index.groups():
+            log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
+        return AsIndexed(read(opened.index), opened.index.caught_up_at, opened.unread)
+
+
+def _lake_turn(settings: Settings, receipt: Receipt) -> Turn | None:
+    """Return the turn as the lake has it; None without the lake's table."""
+    try:
+        episodes = Lake(settings.lake).episodes(receipt.group_id, [receipt.turn_id])
+        return next((episode.turn for episode in episodes), None)
+    except Fatal as error:
+        log.warning("%s; the turn is shown as the graph has it", error)
+        return None

@@ -1,0 +1,159 @@
+"""A turn, session, entity or fact, as `turnetl show` prints it."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from turnetl.report.layout import plural, unwrapped
+from turnetl.report.turns import fact_text, files_line, lineage, minute, section, turns_grid
+from turnetl.retrieval.conversation import Conversation, ConversationStep
+from turnetl.retrieval.details import (
+    Details,
+    EntityDetails,
+    FactDetails,
+    SessionDetails,
+    TurnDetails,
+)
+from turnetl.retrieval.turn_summary import TurnSummary, repeats
+
+_HEAD, _TAIL = 3, 3
+"""Lines of an outcome that is folded."""
+_LINE_CHARS = 200
+"""Characters of a line of an outcome that is folded."""
+
+_QUOTES = frozenset({"ASKED", "ANSWERED", "STEERED"})
+"""Relations of facts that repeat what was said: a turn is printed with its texts."""
+
+
+def view(found: Details, directory: Path, *, full: bool, neighbours: bool) -> Group:
+    """Render what an id leads to.
+
+    Args:
+        found: the turn, session, entity or fact.
+        directory: paths below it are printed relative to it.
+        full: print the outcomes of all steps in full.
+        neighbours: also the turns before and after a turn.
+    """
+    match found:
+        case TurnDetails():
+            return Group(*_turn(found, directory, full=full, neighbours=neighbours))
+        case SessionDetails():
+            return Group(*_session(found))
+        case EntityDetails():
+            return entity_view(found)
+        case FactDetails():
+            return Group(*_fact(found))
+
+
+def entity_view(found: EntityDetails) -> Group:
+    """Render an entity, and what its last turns state about it."""
+    entity = found.entity
+    labels = ", ".join(entity.labels) or "entity"
+    shown = f", the last {len(found.turns):,} shown" if len(found.turns) < found.turn_count else ""
+    counts = f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}{shown}"
+    rows = (
+        (
+            one.turn,
+            [fact_text(fact) for fact in one.facts if not repeats(fact.text, one.turn.prompt)],
+        )
+        for one in found.turns
+    )
+    return Group(
+        Text.assemble((entity.name, "bold"), f"  {labels}  {entity.group_id}"),
+        unwrapped((f"entity {entity.uuid}", "dim")),
+        *([Text(entity.summary)] if entity.summary else []),
+        Text(counts),
+        Text(),
+        turns_grid(rows, with_group=False),
+    )
+
+
+def _turn(
+    found: TurnDetails, directory: Path, *, full: bool, neighbours: bool
+) -> Iterator[RenderableType]:
+    receipt, conversation = found.summary.receipt, found.conversation
+    model = f"  {conversation.model}" if conversation.model else ""
+    branch = f"  branch {receipt.git_branch}" if receipt.git_branch else ""
+    yield Text.assemble(
+        ("turn ", ""),
+        (receipt.turn_id, "bold"),
+        (f"  {minute(receipt.started_at)}", "cyan"),
+        f"  {receipt.group_id}  {receipt.format}{model}{branch}",
+    )
+    yield unwrapped((f"session {receipt.session_id}", "dim"))
+    yield lineage(receipt, directory)
+    yield from files_line(found.summary.files)
+    if found.resume:
+        yield unwrapped(("resume: ", "dim"), found.resume)
+    if neighbours:
+        yield from _neighbour("Previous turn", found.previous)
+    yield from _conversation(conversation, full=full)
+    facts = (fact for fact in found.facts if fact.relation not in _QUOTES)
+    yield from section("Facts", map(fact_text, facts))
+    if neighbours:
+        yield from _neighbour("Next turn", found.next)
+
+
+def _conversation(conversation: Conversation, *, full: bool) -> Iterator[RenderableType]:
+    for title, texts in (("Prompt", [conversation.prompt]), ("Steering", conversation.steering)):
+        yield from section(title, [Text(text) for text in texts if text])
+    steps = (line for step in conversation.steps for line in _step(step, full=full))
+    yield from section("Steps", steps)
+    yield from section("Answer", [Text(conversation.answer)] if conversation.answer else [])
+
+
+def _step(step: ConversationStep, *, full: bool) -> Iterator[RenderableType]:
+    failed = ("  failed", "red") if step.is_error else ""
+    call = "\n".join(_folded(step.input, full=full))
+    yield Text.assemble((step.tool, "bold"), f" {call}", failed)
+    for line in _folded(step.outcome, full=full):
+        yield Text(f"    {line}", "dim")
+
+
+def _folded(text: str, *, full: bool) -> list[str]:
+    """Return the lines of a text; of a long one the first and the last."""
+    lines = text.strip("\n").splitlines() if text.strip() else []
+    if full:
+        return lines
+    hidden = len(lines) - _HEAD - _TAIL
+    if hidden > 1:
+        lines = [*lines[:_HEAD], f"… {hidden:,} more lines (--full)", *lines[-_TAIL:]]
+    return [line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…" for line in lines]
+
+
+def _neighbour(title: str, turn: TurnSummary | None) -> list[RenderableType]:
+    if turn is None:
+        return section(title, [Text("none", "dim")])
+    return section(title, [turns_grid([(turn, files_line(turn.files))], with_group=False)])
+
+
+def _session(found: SessionDetails) -> Iterator[RenderableType]:
+    first, last = found.turns[0].receipt, found.turns[-1].receipt
+    groups = ", ".join(dict.fromkeys(turn.receipt.group_id for turn in found.turns))
+    span = f"{minute(first.started_at)} to {minute(last.ended_at or last.started_at)}"
+    yield Text.assemble(
+        "session ",
+        (found.session_id, "bold"),
+        (f"  {span}", "cyan"),
+        f"  {groups}  {first.format}  {plural(len(found.turns), 'turn')}",
+    )
+    for parent in islice(filter(None, (turn.receipt.parent_session_id for turn in found.turns)), 1):
+        yield unwrapped((f"continues session {parent}", "dim"))
+    if found.resume:
+        yield unwrapped(("resume: ", "dim"), found.resume)
+    yield Text()
+    yield turns_grid(((turn, files_line(turn.files)) for turn in found.turns), with_group=False)
+
+
+def _fact(found: FactDetails) -> Iterator[RenderableType]:
+    fact, source, target = found.indexed.fact, found.indexed.source, found.indexed.target
+    yield Text(fact.text, "bold")
+    yield unwrapped((f"fact {fact.uuid}  {fact.group_id}", "dim"))
+    yield Text(f"{source.name} —{fact.relation}→ {target.name}")
+    until = f", until {minute(fact.invalid_at)}" if fact.invalid_at else ""
+    yield Text(f"from {minute(fact.valid_at)}{until}", "cyan")
+    rows = [(turn, files_line(turn.files)) for turn in found.turns]
+    yield from section("Stated by", [turns_grid(rows, with_group=False)])

@@ -1,0 +1,84 @@
+"""Turns as lines of several views: when, which, and what the user wrote."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.model import Fact, Receipt
+from turnetl.report.layout import unwrapped
+from turnetl.report.search_hits import relative_path
+from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
+
+_NO_PROMPT = "(no prompt)"
+
+
+def minute(time: datetime | None) -> str:
+    """Return the time to the minute, as all views print it."""
+    return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"
+
+
+def turns_grid(
+    turns: Iterable[tuple[TurnSummary, Sequence[RenderableType]]], *, with_group: bool
+) -> Table:
+    """Render a row per turn: its time and id, then its prompt above its further lines.
+
+    Args:
+        turns: each with the lines below its prompt.
+        with_group: whether to name the group of each.
+    """
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True)
+    if with_group:
+        grid.add_column(overflow="fold")
+    grid.add_column(min_width=30, overflow="fold")
+    for turn, lines in turns:
+        group = [Text(turn.receipt.group_id)] if with_group else []
+        grid.add_row(
+            Text(minute(turn.receipt.started_at), "cyan"),
+            Text(turn.id, "bold"),
+            *group,
+            Group(Text(turn.prompt or _NO_PROMPT), *lines),
+        )
+    return grid
+
+
+def files_line(files: Sequence[str]) -> list[RenderableType]:
+    """Return a line with the files; no line if there are none."""
+    return [Text(f"files: {', '.join(files)}", "dim")] if files else []
+
+
+def fact_text(fact: Fact) -> Text:
+    """Return a fact with its id, and until when it held."""
+    text = Text.assemble((fact.uuid[:ID_CHARS], "dim"), "  ", fact.text)
+    if fact.invalid_at is not None:
+        text.append(f"  (until {minute(fact.invalid_at)})", "dim")
+    return text
+
+
+def lineage(receipt: Receipt, directory: Path) -> Text:
+    """Return archive and lines of a turn.
+
+    Args:
+        receipt: of the turn.
+        directory: paths below it are printed relative to it.
+    """
+    path = relative_path(Path(receipt.archive), directory)
+    return unwrapped((f"{path}:{receipt.first_line}-{receipt.last_line}", "dim"))
+
+
+def section(title: str, lines: Iterable[RenderableType]) -> list[RenderableType]:
+    """Return an empty line, a heading and indented lines; nothing without lines."""
+    listed = list(lines)
+    if not listed:
+        return []
+    return [
+        Text(),
+        Text(title, "bold"),
+        *(Padding(line, (0, 0, 0, 4), expand=False) for line in listed),
+    ]

@@ -1,0 +1,80 @@
+"""A turn as a person reads it: prompt, steps with their outcomes, answer."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from turnetl.index.passages import split_messages
+from turnetl.model import Turn
+
+_ARROW = " -> "
+_FAILED = "failed"
+
+
+class TextSource(StrEnum):
+    """Where the text of a turn comes from."""
+
+    LAKE = "lake"
+    GRAPH = "graph"
+    """The episode text: without white space, with abbreviated steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationStep:
+    """A tool call."""
+
+    tool: str
+    input: str
+    outcome: str
+    is_error: bool
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    source: TextSource
+    prompt: str
+    steps: tuple[ConversationStep, ...]
+    steering: tuple[str, ...]
+    """What the user wrote while the agent worked, in order."""
+    answer: str
+    """All texts of the agent, joined by blank lines."""
+    model: str | None
+    """None if it is unknown."""
+
+
+def from_turn(turn: Turn) -> Conversation:
+    """Return the conversation of a turn of the lake."""
+    return Conversation(
+        source=TextSource.LAKE,
+        prompt=turn.user_text,
+        steps=tuple(
+            ConversationStep(call.name, call.input, call.result, call.is_error, call.ended_at)
+            for call in turn.tool_calls
+        ),
+        steering=(*turn.steering, *turn.user_answers),
+        answer=turn.assistant_text,
+        model=turn.model,
+    )
+
+
+def from_episode_text(text: str) -> Conversation:
+    """Return the conversation of an episode text."""
+    messages = [(role, message.strip()) for role, message in split_messages(text)]
+    user = [message for role, message in messages if role == "user"]
+    return Conversation(
+        source=TextSource.GRAPH,
+        prompt=user[0] if user else "",
+        steps=tuple(_step(message) for role, message in messages if role == "tools"),
+        steering=tuple(user[1:]),
+        answer="\n\n".join(
+            message for role, message in messages if message and role in ("", "assistant")
+        ),
+        model=None,
+    )
+
+
+def _step(line: str) -> ConversationStep:
+    call, _, outcome = line.partition(_ARROW)
+    tool, _, arguments = call.partition(" ")
+    return ConversationStep(tool, arguments, outcome, outcome.startswith(_FAILED), None)

@@ -1,0 +1,159 @@
+"""All that the index holds about one turn, session, entity or fact."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from turnetl.errors import BadUsage
+from turnetl.index.lookup import IndexedItem, ItemKind, LookupIndex, StatedFact
+from turnetl.index.port import IndexedFact, IndexedTurn
+from turnetl.model import Entity, Fact, SessionId
+from turnetl.retrieval.conversation import Conversation, from_episode_text
+from turnetl.retrieval.items import find_item
+from turnetl.retrieval.resume import resume_command
+from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDetails:
+    summary: TurnSummary
+    conversation: Conversation
+    facts: tuple[Fact, ...]
+    """What the turn states, in the order in which it became valid."""
+    previous: TurnSummary | None
+    """The turn before it in its session."""
+    next: TurnSummary | None
+    resume: str | None
+    """The command that continues its session in the agent; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDetails:
+    session_id: SessionId
+    turns: tuple[TurnSummary, ...]
+    """Oldest first; at least one."""
+    resume: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFacts:
+    """A turn, and what it states about an entity."""
+
+    turn: TurnSummary
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityDetails:
+    entity: Entity
+    turns: tuple[TurnFacts, ...]
+    """The last turns that state something about the entity, oldest first."""
+    turn_count: int
+    """How many there are in all."""
+    fact_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactDetails:
+    indexed: IndexedFact
+    turns: tuple[TurnSummary, ...]
+    """The turns that state it, oldest first."""
+
+
+Details = TurnDetails | SessionDetails | EntityDetails | FactDetails
+
+
+def details(index: LookupIndex, text: str, *, limit: int) -> Details:
+    """Return what an id, the beginning of one, or the name of an entity leads to.
+
+    Args:
+        index: of the graph.
+        text: the id or name.
+        limit: at most this many turns of an entity.
+
+    Raises:
+        BadUsage: it leads to nothing, or to several things.
+    """
+    item = find_item(index, text)
+    found = _details(index, item, limit)
+    if found is None:
+        raise BadUsage(f"the {item.kind} `{item.id}` was removed from the graph at this moment")
+    return found
+
+
+def entity_details(index: LookupIndex, entity: Entity, *, limit: int) -> EntityDetails:
+    """Return an entity with the last turns that state something about it."""
+    stated = index.lookup().facts_about(entity.uuid)
+    facts = _facts_by_turn(stated)
+    last = index.lookup().newest(np.array(list(facts), dtype=np.int64), limit)
+    turns = zip(last, summarize(index, last), strict=True)
+    return EntityDetails(
+        entity=entity,
+        turns=tuple(TurnFacts(turn, tuple(facts[key])) for key, turn in turns),
+        turn_count=len(facts),
+        fact_count=len(stated),
+    )
+
+
+def _details(index: LookupIndex, item: IndexedItem, limit: int) -> Details | None:
+    """Return the details; None if another process has just removed the item."""
+    lookup = index.lookup()
+    match item.kind:
+        case ItemKind.TURN:
+            key = lookup.turn_key(item.id)
+            turn = index.turns([] if key is None else [key]).get(key or 0)
+            return None if turn is None else _turn(index, turn)
+        case ItemKind.SESSION:
+            return _session(index, SessionId(item.id))
+        case ItemKind.ENTITY:
+            entity = lookup.entity(item.id)
+            return None if entity is None else entity_details(index, entity, limit=limit)
+        case ItemKind.FACT:
+            fact = lookup.fact(item.id)
+            if fact is None:
+                return None
+            return FactDetails(fact.indexed, tuple(summarize(index, fact.turns)))
+
+
+def _turn(index: LookupIndex, turn: IndexedTurn) -> TurnDetails:
+    facts = index.facts([turn.key])[turn.key]
+    neighbours = [turn.previous, next(iter(index.next_turns([turn.key], None)), None)]
+    previous, following = (
+        next(iter(summarize(index, [] if neighbour is None else [neighbour])), None)
+        for neighbour in neighbours
+    )
+    return TurnDetails(
+        summary=summarize_turn(turn, facts),
+        conversation=from_episode_text(turn.text),
+        facts=tuple(sorted((indexed.fact for indexed in facts), key=_order)),
+        previous=previous,
+        next=following,
+        resume=_resume(index, turn.receipt.session_id),
+    )
+
+
+def _session(index: LookupIndex, session_id: SessionId) -> SessionDetails | None:
+    turns = summarize(index, index.lookup().session(session_id))
+    if not turns:
+        return None
+    return SessionDetails(session_id, tuple(turns), _resume(index, session_id))
+
+
+def _resume(index: LookupIndex, session_id: SessionId) -> str | None:
+    """Return the command of the session's first turn, whose directory is the session's."""
+    first = index.lookup().session(session_id)[:1]
+    return next((resume_command(turn.receipt) for turn in index.turns(first).values()), None)
+
+
+def _facts_by_turn(stated: Sequence[StatedFact]) -> dict[int, list[Fact]]:
+    facts: dict[int, list[Fact]] = {}
+    for one in stated:
+        for turn in one.turns:
+            facts.setdefault(turn, []).append(one.indexed.fact)
+    return facts
+
+
+def _order(fact: Fact) -> tuple[datetime, str]:
+    return fact.valid_at or fact.created_at, fact.uuid

@@ -1,0 +1,131 @@
+"""From what a user types, an id or a name, to the one turn, session, entity or fact."""
+
+from collections.abc import Iterable, Sequence
+
+from turnetl.errors import BadUsage
+from turnetl.index.lookup import IndexedItem, ItemKind, Lookup, LookupIndex
+from turnetl.model import Entity, GroupId
+from turnetl.retrieval.excerpts import prompt_title
+from turnetl.retrieval.turn_summary import ID_CHARS, one_line
+
+_LISTED = 8
+"""Candidates that a message lists."""
+_NAME_CHARS = 60
+_MIN_SUFFIX = 2
+"""Parts of a path that lead to a file by its end: a bare name is in many folders."""
+FILE_LABEL = "File"
+
+
+def find_item(index: LookupIndex, text: str) -> IndexedItem:
+    """Return what an id, the beginning of one, or the name of an entity leads to.
+
+    Raises:
+        BadUsage: nothing or several things; the message lists some of them.
+    """
+    lookup = index.lookup()
+    matches = lookup.with_prefix(text, _LISTED + 1) if text else []
+    exact = [item for item in matches if item.id == text]
+    found = exact or matches or [_item(entity) for entity in lookup.entities_named(text)]
+    if not found:
+        raise BadUsage(
+            f"nothing has the id or the name `{one_line(text, _NAME_CHARS)}`: `turnetl search` and "
+            "`turnetl timeline` print ids"
+        )
+    if len(found) > 1:
+        raise _ambiguous(text, [_described(index, item) for item in found])
+    return found[0]
+
+
+def find_entity(
+    lookup: Lookup, text: str, label: str | None = None, groups: Sequence[GroupId] = ()
+) -> Entity:
+    """Return the entity with this name, or with an id that starts so.
+
+    Args:
+        lookup: of the index.
+        text: a name, in any case; of a file also the end or the absolute form of its path.
+        label: only an entity with this label.
+        groups: only an entity of these groups; all groups if empty.
+
+    Raises:
+        BadUsage: there is none, or there are several; the message lists some of them.
+    """
+    is_file = label == FILE_LABEL
+    candidates = _files(lookup, text) if is_file else lookup.entities_named(text)
+    found = [
+        entity
+        for entity in candidates or _by_id(lookup, text)
+        if (label is None or label in entity.labels) and (not groups or entity.group_id in groups)
+    ]
+    if not found:
+        raise BadUsage(_unknown(lookup, text, label))
+    if len(found) > 1:
+        raise _ambiguous(text, map(_entity_described, found))
+    return found[0]
+
+
+def _by_id(lookup: Lookup, text: str) -> list[Entity]:
+    items = lookup.with_prefix(text, _LISTED + 1) if text else []
+    found = [lookup.entity(item.id) for item in items if item.kind is ItemKind.ENTITY]
+    return [entity for entity in found if entity is not None]
+
+
+def _files(lookup: Lookup, path: str) -> list[Entity]:
+    """Return the file of that path, else those whose paths end with it, or with which it ends."""
+    path = path.replace("\\", "/").removeprefix("./")
+    ending = lookup.files_ending_with(path) if path.strip("/") else []
+    if ending:
+        return [entity for entity in ending if entity.name == path] or ending
+    parts = path.strip("/").split("/")
+    for start in range(1, len(parts) - _MIN_SUFFIX + 1):
+        suffix = "/".join(parts[start:])
+        named = [entity for entity in lookup.files_ending_with(suffix) if entity.name == suffix]
+        if named:
+            return named
+    return []
+
+
+def _unknown(lookup: Lookup, text: str, label: str | None) -> str:
+    noun = "file" if label == FILE_LABEL else "entity"
+    part = text.strip("/").rpartition("/")[2] if label == FILE_LABEL else text
+    similar = lookup.names_containing(part, label, _LISTED) if part else []
+    known = ", ".join(f"`{one_line(name, _NAME_CHARS)}`" for name in similar)
+    hint = f"similar: {known}" if similar else "`turnetl search` finds turns by other words"
+    return f"there is no {noun} `{one_line(text, _NAME_CHARS)}` in the graph; {hint}"
+
+
+def _ambiguous(text: str, described: Iterable[str]) -> BadUsage:
+    lines = list(described)
+    listed = "; ".join(lines[:_LISTED])
+    more = "; and more" if len(lines) > _LISTED else ""
+    return BadUsage(
+        f"`{one_line(text, _NAME_CHARS)}` is several: {listed}{more}. Type more of the id"
+    )
+
+
+def _described(index: LookupIndex, item: IndexedItem) -> str:
+    match item.kind:
+        case ItemKind.TURN:
+            key = index.lookup().turn_key(item.id)
+            turns = index.turns([] if key is None else [key]).values()
+            name = next((prompt_title(turn.text) for turn in turns), "")
+        case ItemKind.SESSION:
+            name = item.group_id
+        case ItemKind.ENTITY:
+            entity = index.lookup().entity(item.id)
+            return _entity_described(entity) if entity is not None else item.id
+        case ItemKind.FACT:
+            fact = index.lookup().fact(item.id)
+            name = fact.indexed.fact.text if fact is not None else ""
+    shown = item.id if item.kind is ItemKind.SESSION else item.id[: ID_CHARS + 4]
+    return f"{item.kind} {shown} ({one_line(name, _NAME_CHARS)})"
+
+
+def _entity_described(entity: Entity) -> str:
+    label = ", ".join(entity.labels) or "entity"
+    name = one_line(entity.name, _NAME_CHARS)
+    return f"{label} {entity.uuid[: ID_CHARS + 4]} ({name}, group {entity.group_id})"
+
+
+def _item(entity: Entity) -> IndexedItem:
+    return IndexedItem(ItemKind.ENTITY, entity.uuid, entity.group_id)

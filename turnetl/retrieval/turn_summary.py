@@ -1,0 +1,66 @@
+"""A turn in a few lines: its short id, its prompt, its time, its files and its lineage."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turnetl.index.port import IndexedFact, IndexedTurn, SearchIndex
+from turnetl.model import Receipt
+from turnetl.retrieval.excerpts import prompt_title
+
+ID_CHARS = 8
+"""Characters of an id that name it among a million, but for one in a thousand."""
+_TITLE_CHARS = 300
+_LITTLE_MORE = 60
+"""Characters: "The user asked:" and the like."""
+_EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
+"""Relations of facts about files that a turn changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSummary:
+    id: str
+    """The beginning of the turn's id, which commands accept."""
+    prompt: str
+    """The first line of what the user wrote; empty if the user wrote nothing."""
+    files: tuple[str, ...]
+    """Files that the turn changed."""
+    receipt: Receipt
+
+
+def summarize(index: SearchIndex, keys: Sequence[int]) -> list[TurnSummary]:
+    """Return the turns with these keys in the order given; an unknown key is left out."""
+    turns, facts = index.turns(keys), index.facts(keys)
+    return [summarize_turn(turns[key], facts.get(key, ())) for key in keys if key in turns]
+
+
+def summarize_turn(turn: IndexedTurn, facts: Sequence[IndexedFact]) -> TurnSummary:
+    """Return the summary of a turn with these facts."""
+    return TurnSummary(
+        id=turn.receipt.turn_id[:ID_CHARS],
+        prompt=one_line(prompt_title(turn.text)),
+        files=changed_files(facts),
+        receipt=turn.receipt,
+    )
+
+
+def changed_files(facts: Sequence[IndexedFact]) -> tuple[str, ...]:
+    """Return the files that the facts say were changed, each once, in their order."""
+    names = [
+        end.name
+        for indexed in facts
+        if indexed.fact.relation in _EDITED
+        for end in (indexed.source, indexed.target)
+        if "File" in end.labels
+    ]
+    return tuple(dict.fromkeys(names))
+
+
+def one_line(text: str, limit: int = _TITLE_CHARS) -> str:
+    """Return the text on one line, truncated to `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def repeats(fact: str, title: str) -> bool:
+    """Return whether a fact says little more than that the user wrote the prompt."""
+    return bool(title) and title in fact and len(fact) - len(title) < _LITTLE_MORE
