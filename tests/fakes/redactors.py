@@ -60,6 +60,35 @@ class FailingRedactor:
 
 
 @dataclass(frozen=True)
+class SignallingRedactor:
+    """Redacts nothing; a process that receives it sends a signal first, before it has all of it."""
+
+    signals: "SignalOnReceipt"
+    padding: bytes = b"x" * (8 << 20)
+    """More than a pipe holds: the sender is still sending when the signal is sent."""
+    version: str = "1"
+
+    def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
+        return NoRedactor().redact_many(archives)
+
+
+@dataclass(frozen=True)
+class SignalOnReceipt:
+    """Sends a signal to the process that receives it, or to its parent."""
+
+    number: signal.Signals
+    to_parent: bool
+
+    def __reduce__(self) -> tuple[Callable[..., "SignalOnReceipt"], tuple[signal.Signals, bool]]:
+        return _send_signal, (self.number, self.to_parent)
+
+
+def _send_signal(number: signal.Signals, to_parent: bool) -> SignalOnReceipt:
+    os.kill(os.getppid() if to_parent else os.getpid(), number)
+    return SignalOnReceipt(number, to_parent)
+
+
+@dataclass(frozen=True)
 class DyingRedactor:
     """Redacts nothing; an archive with a certain word kills the process, as lack of memory does."""
 

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -124,8 +126,9 @@ def test_an_archive_named_twice_is_parsed_once(archives: list[Path], tmp_path: P
 
 
 PARSE_SCRIPT = """
-import sys
+import signal, sys
 from pathlib import Path
+from tests.fakes.redactors import NoRedactor, SignallingRedactor, SignalOnReceipt
 from tests.parse.parse_runs import run
 from turnetl import console, parsing
 from turnetl.lake import Lake
@@ -134,11 +137,60 @@ def main(arguments, **_):
     progress = lambda done, total: print(done, flush=True)
     paths = sorted(Path(arguments[0]).iterdir())
     limits = parsing.ParseLimits(serial_bytes=0)
-    run(Lake(Path(arguments[1])), *paths, jobs=2, limits=limits, progress=progress)
+    redactor = eval(arguments[2])
+    lake = Lake(Path(arguments[1]))
+    run(lake, *paths, redactor=redactor, jobs=2, limits=limits, progress=progress)
 
 if __name__ == "__main__":
     sys.exit(console.run(main, sys.argv[1:]))
 """
+
+
+STOPPED = "turnetl: stopped; finished work is kept, and the same command continues from there\n"
+
+
+@contextmanager
+def parse_process(
+    folder: Path, redactor: str = "NoRedactor()"
+) -> "Iterator[subprocess.Popen[str]]":
+    """Parse the folder `archives` into `lake` with two workers, in a new session."""
+    (folder / "reads.py").write_text(PARSE_SCRIPT)
+    with subprocess.Popen(
+        [sys.executable, folder / "reads.py", folder / "archives", folder / "lake", redactor],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - for the child
+        start_new_session=True,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
+@pytest.mark.usefixtures("archives")
+def test_ctrl_c_does_not_reach_a_worker_that_starts(tmp_path: Path) -> None:
+    """Not even the first one, with which Python starts a process of its own."""
+    redactor = "SignallingRedactor(SignalOnReceipt(signal.SIGINT, to_parent=False))"
+    with parse_process(tmp_path, redactor) as process:
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (0, "")
+    assert stdout.splitlines()[-1] == "40"
+
+
+@pytest.mark.usefixtures("archives")
+@pytest.mark.parametrize("stop", ["SIGINT", "SIGTERM"])
+def test_a_run_that_is_stopped_while_a_worker_starts_prints_one_sentence(
+    stop: str, tmp_path: Path
+) -> None:
+    """The worker receives all of its data, and is then stopped."""
+    redactor = f"SignallingRedactor(SignalOnReceipt(signal.{stop}, to_parent=True))"
+    with parse_process(tmp_path, redactor) as process:
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout, stderr) == (130, "", STOPPED)
+    assert not living_processes(process.pid)
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
@@ -149,24 +201,14 @@ def test_a_stopped_run_ends_soon_with_one_sentence_and_leaves_complete_files_onl
     (tmp_path / "archives").mkdir()
     for number in range(3_000):
         (tmp_path / "archives" / f"{number}.jsonl").write_text(one_turn("x" * 20_000, f"p{number}"))
-    (tmp_path / "reads.py").write_text(PARSE_SCRIPT)
     lake = Lake(tmp_path / "lake")
-    with subprocess.Popen(
-        [sys.executable, tmp_path / "reads.py", tmp_path / "archives", lake.root],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - for the child
-        start_new_session=True,
-        text=True,
-    ) as process:
+    with parse_process(tmp_path) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == "1\n"
         (os.killpg if whole_group else os.kill)(process.pid, stop)
         assert process.wait(timeout=20) == 130
-        assert process.stderr.read() == (
-            "turnetl: stopped; finished work is kept, and the same command continues from there\n"
-        )
+        assert process.stderr.read() == STOPPED
     left = [path.name for path in lake.root.rglob("*") if path.is_file()]
     assert 0 < len(left) < 3_000
     assert not [name for name in left if not name.endswith(".parquet")]

@@ -60,6 +60,7 @@ def backfill(
                 now,
                 format_name=archive.format,
                 one_off=noise.one_off,
+                executor=pipeline.InProcess(console.interruptible),
                 progress=progress,
             )
         )

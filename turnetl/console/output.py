@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from turnetl import stop_signals
 from turnetl.console import pager, terminal
 from turnetl.console.displayed import Displayed, displayed_text
 
 if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
     from turnetl.json_output.base import JsonOutput
-    from turnetl.progress import Progress
+    from turnetl.progress import Progress, ProgressUpdate
 
 
 def print_messages(messages: Iterable[str]) -> None:
@@ -54,12 +55,25 @@ def _rendered(view: Any) -> str:
 
 @contextmanager
 def show_progress(*, as_json: bool) -> Iterator["Progress"]:
-    """Show progress bars on standard error if it is a terminal, and log each finished stage."""
+    """Show progress bars on standard error if it is a terminal, and log each finished stage.
+
+    A step of blocking work is also where a signal takes effect whose interrupt was discarded.
+    """
     from turnetl.console.progress_bars import ProgressBars
     from turnetl.console.progress_log import log_progress
 
     if as_json or not sys.stderr.isatty():
-        yield log_progress
+        yield _stoppable(log_progress)
         return
     with ProgressBars() as bars:
-        yield bars.advance
+        yield _stoppable(bars.advance)
+
+
+def _stoppable(progress: "Progress") -> "Progress":
+    signals = stop_signals.current()
+
+    def advance(step: "ProgressUpdate") -> None:
+        signals.check()
+        progress(step)
+
+    return advance

@@ -9,11 +9,12 @@ from typing import Any
 
 from cyclopts import CycloptsError
 
-from turnetl.console import log, signals
+from turnetl.console import log
 from turnetl.console.output import print_messages
 from turnetl.console.usage_errors import usage_sentence
 from turnetl.errors import TurnetlError
 from turnetl.exit_code import ExitCode
+from turnetl.stop_signals import StopSignals
 
 _INTERRUPTED = "stopped; finished work is kept, and the same command continues from there"
 _UNEXPECTED = "unexpected error: {}: {}; run again with --debug to see the traceback, and report it"
@@ -40,7 +41,6 @@ class _Flags:
 
 def run(app: Callable[..., Any], arguments: Sequence[str]) -> int:
     """Run a command and return its exit code. Raises nothing."""
-    signals.install()
     try:
         code = _run(app, list(arguments))
         sys.stdout.flush()
@@ -54,8 +54,9 @@ def run(app: Callable[..., Any], arguments: Sequence[str]) -> int:
 def _run(app: Callable[..., Any], arguments: list[str]) -> int:
     flags = _Flags.of(arguments)
     try:
-        log.install(verbose=flags.verbose, debug=flags.debug)
-        code = app(arguments, exit_on_error=False, print_error=False)
+        with StopSignals().installed():
+            log.install(verbose=flags.verbose, debug=flags.debug)
+            code = app(arguments, exit_on_error=False, print_error=False)
     except BrokenPipeError:
         raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last resort

@@ -12,16 +12,17 @@ import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from types import FrameType
-from typing import NoReturn
 
+from turnetl import stop_signals
 from turnetl.errors import Fatal
 from turnetl.parsing import problems, worker_log
 from turnetl.parsing.archive_job import ArchiveJob
 from turnetl.parsing.batches import NumberedJob, batches, parse_batch
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
+from turnetl.stop_signals import StopSignals
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ def parse_in_processes(
                     workers.remove(worker)
                     worker.close()
                     if worker.was_killed and queue:
-                        workers.append(_Worker(options))
+                        _start_worker(workers, options)
 
 
 class _Worker:
@@ -134,8 +135,7 @@ def _workers(options: ParseOptions, number: int) -> Iterator[list[_Worker]]:
     workers: list[_Worker] = []
     try:
         for _ in range(number):
-            # One by one: processes of an unfinished comprehension could not be stopped.
-            workers.append(_Worker(options))  # noqa: PERF401
+            _start_worker(workers, options)
         yield workers
     finally:
         for worker in workers:
@@ -144,12 +144,24 @@ def _workers(options: ParseOptions, number: int) -> Iterator[list[_Worker]]:
             worker.stop()
 
 
+def _start_worker(workers: list[_Worker], options: ParseOptions) -> None:
+    """Start a process, and interrupt afterwards.
+
+    A process that received only a part of its data would print a traceback.
+    """
+    with stop_signals.current().deferred():
+        workers.append(_Worker(options))
+
+
 @contextmanager
 def _sigint_blocked() -> Iterator[None]:
     """Start a process that ignores Ctrl-C: the parent stops it, without a traceback."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    # The process in which Python tracks resources is started with the first worker, and that
+    # unblocks SIGINT.
+    resource_tracker.ensure_running()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -158,16 +170,19 @@ def _sigint_blocked() -> Iterator[None]:
 
 
 def _serve(pipe: Connection, options: ParseOptions, log_level: int) -> None:
-    """Parse the batches that arrive until the parent closes the pipe."""
+    """Parse the batches that arrive until the parent closes the pipe or sends SIGTERM."""
     collected = worker_log.CollectedLog(log_level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _exit)
-    # Objects that exist by now stay: the garbage collector need not visit them again.
-    gc.freeze()
-    with suppress(EOFError, OSError):
+    # A second signal, from the parent after one to the process group, must not interrupt the exit.
+    signals = StopSignals(first_only=True)
+    with suppress(EOFError, OSError, KeyboardInterrupt), signals.installed([signal.SIGTERM]):
+        # Objects that exist by now stay: the garbage collector need not visit them again.
+        gc.freeze()
         pipe.send(((), collected.take()))
         while True:
-            pipe.send((_reports_or_error(pipe.recv(), options), collected.take()))
+            reports = _reports_or_error(pipe.recv(), options)
+            signals.check()
+            pipe.send((reports, collected.take()))
 
 
 def _reports_or_error(
@@ -178,9 +193,3 @@ def _reports_or_error(
     except Fatal as error:
         log.info("archives not parsed", exc_info=True)
         return error
-
-
-def _exit(number: int, _frame: FrameType | None) -> NoReturn:
-    # A second signal, from the parent after one to the process group, must not interrupt the exit.
-    signal.signal(number, signal.SIG_IGN)
-    raise SystemExit(1)

@@ -5,7 +5,12 @@ and how often after a failure that may pass. The graph, not the executor, record
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
@@ -66,6 +71,9 @@ class InProcess:
     Blocking work stays in the main thread, so that Ctrl-C interrupts it.
     """
 
+    blocking: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Entered around blocking work."""
+
     @property
     def batch_size(self) -> int | None:
         return None
@@ -75,7 +83,8 @@ class InProcess:
         yield
 
     async def run_blocking(self, _unit: Unit, work: Callable[[], T]) -> T:
-        return work()
+        with self.blocking():
+            return work()
 
     async def run_group(
         self, _group: GroupId, work: Callable[[], Awaitable[GroupReport]]
