@@ -22,8 +22,6 @@ from turnetl.retrieval.turn_summary import ID_CHARS, changed_files, one_line, re
 
 _MORE_FACTS = 4
 """Further facts in a hit."""
-_LITTLE_MORE = 60
-"""Characters: "The user asked:" and the like."""
 
 PASSAGE = "PASSAGE"
 """The relation of a hit whose turn has no fact: its best passage is shown in place of one."""

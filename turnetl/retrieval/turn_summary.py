@@ -10,8 +10,8 @@ from turnetl.retrieval.excerpts import prompt_title
 ID_CHARS = 8
 """Characters of an id that name it among a million, but for one in a thousand."""
 _TITLE_CHARS = 300
-_LITTLE_MORE = 60
-"""Characters: "The user asked:" and the like."""
+_LITTLE_MORE = 20
+"""Characters: "The user asked:"."""
 _EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
 """Relations of facts about files that a turn changed."""
 
