@@ -33,7 +33,7 @@ bench: $(VENV)/.ready
 
 lock: $(VENV)/.ready
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
-	    --python-version 3.11 --extra dev --extra prefect pyproject.toml -o requirements.lock
+	    --python-version 3.11 --extra dev --extra prefect --extra semantic pyproject.toml -o requirements.lock
 
 # uv installs the lock in seconds where pip needs minutes; both read the same file. Without compiled
 # bytecode every first command would take seconds longer.

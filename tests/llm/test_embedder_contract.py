@@ -1,17 +1,24 @@
 """The contract of the Embedder port: every implementation passes the same tests."""
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.onnx_models import write_download, write_model
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TurnetlError
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder
+from turnetl.llm.embedders.fast_embed import FastEmbedEmbedder
 from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.retry import RetryPolicy
@@ -23,6 +30,23 @@ TEXTS = ("cart.py uses sqlite.", "sqlite", "The build failed.", "número 日本�
 def over_http(provider: FakeProvider) -> Embedder:
     url = provider.base_url("openai-compatible")
     return OpenAiEmbedder("m", url, KEY, retry_policy=RetryPolicy(attempts=2, first_wait=0))
+
+
+def in_a_folder() -> Embedder:
+    return FastEmbedEmbedder(str(_models() / "tiny"), _models())
+
+
+def downloaded() -> Embedder:
+    return FastEmbedEmbedder("sentence-transformers/all-MiniLM-L6-v2", _models())
+
+
+@cache
+def _models() -> Path:
+    """Return a folder with a model, which is a cache with a downloaded one too."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    write_model(folder / "tiny")
+    return write_download(folder, "Qdrant/all-MiniLM-L6-v2-onnx", dimensions=384)
 
 
 @dataclass(frozen=True)
@@ -41,6 +65,8 @@ IMPLEMENTATIONS = (
         lambda provider: CachedEmbedder(over_http(provider)),
         is_remote=True,
     ),
+    Implementation("fastembed, a folder", lambda _: in_a_folder()),
+    Implementation("fastembed, a name", lambda _: downloaded()),
     Implementation("fake", lambda _: ToyEmbedder()),
 )
 REMOTE = [implementation for implementation in IMPLEMENTATIONS if implementation.is_remote]

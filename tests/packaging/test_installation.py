@@ -34,6 +34,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_without_fastembed_its_embedder_says_what_to_install(
+    installation: Installation, folder: Path
+) -> None:
+    attempt = (
+        "from turnetl.llm.embedders import open_embedder\n"
+        "try: open_embedder('fastembed', model='BAAI/bge-small-en-v1.5')\n"
+        "except Exception as error: print(error)"
+    )
+    assert "run `pip install 'turnetl[semantic]'`" in installation.evaluate(attempt, cwd=folder)
+
+
 def test_the_main_job_runs_from_another_folder_and_opens_no_connection(
     installation: Installation, folder: Path
 ) -> None:

@@ -136,3 +136,30 @@ def test_names_of_rules_must_be_texts() -> None:
 def test_pii_is_redacted_on_request(value: str, redacts: bool) -> None:
     assert settings().redact_pii is False
     assert settings(REDACT_PII=value).redact_pii is redacts
+
+
+def test_fastembed_is_named_with_its_model_or_the_model_apart() -> None:
+    together = settings(EMBEDDER__PROVIDER="fastembed:BAAI/bge-small-en-v1.5").embedder
+    apart = settings(EMBEDDER__PROVIDER="fastembed", EMBEDDER__MODEL="BAAI/bge-small-en-v1.5")
+    assert (together.provider, together.model) == ("fastembed", "BAAI/bge-small-en-v1.5")
+    assert together == apart.embedder
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"EMBEDDER__PROVIDER": "fastembed"}, "needs `embedder.model` too"),
+        ({"EMBEDDER__PROVIDER": "fastembed:"}, "needs `embedder.model` too"),
+        (
+            {"EMBEDDER__PROVIDER": "fastembed:a/b", "EMBEDDER__MODEL": "c"},
+            "`fastembed:a/b` and `embedder.model` name two models",
+        ),
+        (
+            {"EMBEDDER__PROVIDER": "fastembed:a/b", "EMBEDDER__DIMENSIONS": "8"},
+            "`fastembed` has the dimensions of its model",
+        ),
+    ],
+)
+def test_fastembed_needs_one_model(values: dict[str, str], message: str) -> None:
+    with pytest.raises(BadUsage, match=message):
+        settings(**values)

@@ -124,7 +124,7 @@ async def _state_cost(
     opened: OpenIndex, store: GraphStore, settings: Settings, clock: Clock
 ) -> None:
     """Log what the catch-up will send to an embedder over HTTP, and what that costs."""
-    if settings.embedder.provider == "local":
+    if not wiring.is_remote(settings):
         return
     estimate = await estimate_embedding(store, opened.index.groups())
     if estimate.turns:

@@ -16,7 +16,7 @@ from pydantic import (
 from turnetl.settings import units
 
 Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
-EmbedderName = Literal["local", "openai-compatible"]
+EmbedderName = Literal["local", "fastembed", "openai-compatible"]
 
 _HOUR = 60 * 60
 _SECTION = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -96,22 +96,41 @@ class EmbedderSettings(BaseModel):
     model_config = _SECTION
 
     provider: EmbedderName = "local"
-    """`local` needs neither network nor key; `openai-compatible` sends requests."""
+    """`local` needs neither network nor key; `fastembed` runs a model on this machine, also written
+    `fastembed:NAME`; `openai-compatible` sends requests."""
     base_url: Url | None = None
     """URL of the server, including `/v1`. None: OpenAI's own."""
     model: str | None = None
-    """Name of the embedding model."""
+    """Name of the embedding model; with `fastembed` also a folder that holds one."""
     api_key: SecretStr | None = None
     """API key of the server."""
     dimensions: int | None = Field(default=None, ge=1, le=16_384)
     """Dimensions to request from a model that supports several. None: the model's default."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _split_provider(cls, values: object) -> object:
+        """Read `fastembed:NAME` as provider and model."""
+        provider = values.get("provider") if isinstance(values, dict) else None
+        if not isinstance(values, dict) or not isinstance(provider, str):
+            return values
+        name, colon, model = provider.partition(":")
+        if not colon or name != "fastembed":
+            return values
+        if values.get("model") not in (None, model):
+            raise ValueError(f"`{provider}` and `embedder.model` name two models")
+        return {**values, "provider": name, "model": model}
+
     @model_validator(mode="after")
     def _check_complete(self) -> "EmbedderSettings":
         if self.provider == "local":
             return self
-        if self.model is None:
+        if not self.model:
             raise ValueError(f"`{self.provider}` needs `embedder.model` too")
+        if self.provider == "fastembed":
+            if self.dimensions is not None:
+                raise ValueError("`fastembed` has the dimensions of its model: unset them")
+            return self
         if self.base_url is None and self.api_key is None:
             raise ValueError(f"`{self.provider}` needs `embedder.base_url`, or a key for OpenAI's")
         return self

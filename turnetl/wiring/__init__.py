@@ -13,7 +13,7 @@ from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.settings import Settings
 from turnetl.wiring import clients, extraction
-from turnetl.wiring.clients import embedder, journal, model, model_stack, prices
+from turnetl.wiring.clients import embedder, is_remote, journal, model, model_stack, prices
 from turnetl.wiring.extraction import check_model, extractor, model_extractor, recipe, templates
 from turnetl.wiring.filters import (
     archive_grouping,
@@ -44,6 +44,7 @@ __all__ = [
     "graph_state",
     "index_snapshot",
     "ingest_resources",
+    "is_remote",
     "jobs",
     "journal",
     "missing_graph",

@@ -11,7 +11,7 @@ from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders import CachedEmbedder, open_embedder
+from turnetl.llm.embedders import REMOTE, CachedEmbedder, open_embedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
@@ -25,6 +25,8 @@ from turnetl.settings import Settings
 
 JOURNAL = "journal.sqlite"
 """File name in the lake."""
+_MODEL_CACHE = Path(".cache", "turnetl", "models")
+"""Folder in the home folder for downloaded embedding models, which all lakes share."""
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 """Whether a price is known does not depend on the time."""
 
@@ -128,9 +130,14 @@ def _stack(settings: Settings, prices: Prices) -> ModelStack:
     )
 
 
+def is_remote(settings: Settings) -> bool:
+    """Return whether texts are sent to the embedder."""
+    return settings.embedder.provider in REMOTE
+
+
 def _may_cost(settings: Settings) -> bool:
     """Return whether a run sends requests that may cost money."""
-    return uses_model(settings) or settings.embedder.provider != "local"
+    return uses_model(settings) or is_remote(settings)
 
 
 def _embedder(
@@ -145,6 +152,7 @@ def _embedder(
         dimensions=config.dimensions,
         retry_policy=retry_policy,
         meter=meter,
+        cache=Path.home() / _MODEL_CACHE,
     )
 
 

@@ -126,7 +126,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 
 
 async def _check_embedder(settings: Settings, stack: ModelStack) -> Sequence[CheckResult]:
-    if settings.embedder.provider == "local":
+    if not clients.is_remote(settings):
         return ()
     async with clients.embedder(settings, stack.retry_policy) as embedder:
         error = ""

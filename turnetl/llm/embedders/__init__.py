@@ -1,7 +1,7 @@
-"""Embedders: one that works offline, one over HTTP, and a cache around either."""
+"""Embedders: built in, models that run on this machine, over HTTP; and a cache around any."""
 
 from turnetl.llm.embedders.cached import CachedEmbedder
-from turnetl.llm.embedders.registry import EMBEDDERS, open_embedder
+from turnetl.llm.embedders.registry import EMBEDDERS, REMOTE, open_embedder
 from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
 
-__all__ = ["EMBEDDERS", "CachedEmbedder", "WordLlamaEmbedder", "open_embedder"]
+__all__ = ["EMBEDDERS", "REMOTE", "CachedEmbedder", "WordLlamaEmbedder", "open_embedder"]

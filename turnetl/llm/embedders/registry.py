@@ -1,12 +1,16 @@
 """From a provider's name to an embedder."""
 
+from pathlib import Path
+
 from turnetl.errors import BadUsage
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
 from turnetl.llm.meter import Meter
 from turnetl.llm.retry import RetryPolicy
 
-EMBEDDERS = ("local", "openai-compatible")
+EMBEDDERS = ("local", "fastembed", "openai-compatible")
+REMOTE = ("openai-compatible",)
+"""Embedders that send texts to a server, which may cost money."""
 
 
 def open_embedder(
@@ -18,27 +22,33 @@ def open_embedder(
     dimensions: int | None = None,
     retry_policy: RetryPolicy | None = None,
     meter: Meter | None = None,
+    cache: Path | None = None,
 ) -> Embedder:
     """Return an embedder; opens no connection yet.
 
     Args:
         provider: one of `EMBEDDERS`; `local` needs nothing else.
         base_url: including `/v1`; None: OpenAI's.
-        model: the provider's name of the model.
+        model: the provider's name of the model; with `fastembed` also a folder.
         api_key: if the provider requires one.
         dimensions: of the vectors; None: the model's default.
         retry_policy: None: the default, as for language models.
         meter: counts the requests to a server.
+        cache: folder of downloaded models, which `fastembed` needs.
 
     Raises:
         BadUsage: a setting is missing or unknown; names it.
     """
     if provider == "local":
         return WordLlamaEmbedder()
-    if provider != "openai-compatible":
+    if provider not in EMBEDDERS:
         raise BadUsage(f"unknown embedder `{provider}`; known are {', '.join(EMBEDDERS)}")
     if not model:
         raise BadUsage(f"embedder `{provider}` needs a model name: set TURNETL_EMBEDDER__MODEL")
+    if provider == "fastembed":
+        from turnetl.llm.embedders.fast_embed import FastEmbedEmbedder  # noqa: PLC0415 - an extra
+
+        return FastEmbedEmbedder(model, cache or Path())
     from turnetl.llm.embedders.openai_compatible import BASE_URL, OpenAiEmbedder  # noqa: PLC0415
 
     return OpenAiEmbedder(
