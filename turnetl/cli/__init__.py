@@ -10,6 +10,7 @@ from cyclopts import App, Group
 
 from turnetl.cli import (
     completion,
+    history,
     index,
     inspect,
     journal,
@@ -62,6 +63,9 @@ app.command(inspect.status, group=_INSPECT)
 app.command(inspect.search, group=_INSPECT)
 app.command(index.index_, name="index", group=_INSPECT)
 app.command(show.show, group=_HISTORY)
+app.command(history.timeline, group=_HISTORY)
+app.command(history.entity, group=_HISTORY)
+app.command(history.file_, name="file", group=_HISTORY)
 app.command(inspect.formats_, name="formats", group=_INSPECT)
 app.command(inspect.rules_, name="rules", group=_INSPECT)
 app.command(templates.app)

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.cli.history import print_age
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
 from turnetl.clock import now
 from turnetl.errors import BadUsage
@@ -18,6 +19,7 @@ _MAX_TURNS = 20
 
 def show(
     id_: Annotated[str, Parameter(name="ID")],
+    /,
     *,
     full: Flag = False,
     neighbours: Flag = False,
@@ -44,14 +46,12 @@ def show(
     from turnetl import pipeline
     from turnetl.json_output.show import show_output
     from turnetl.report import details
-    from turnetl.report.index import unread_message
 
     with console.show_progress(as_json=common.json) as progress:
         found = console.run_async(
             pipeline.show(id_, common.settings(), now, limit=limit, progress=progress)
         )
-    if found.unread is not None:
-        console.print_messages([unread_message(found.unread, found.caught_up_at)])
+    print_age(found)
     view = details.view(found.value, Path.cwd(), full=full, neighbours=neighbours)
     output = show_output(found.value, found.caught_up_at, found.unread)
     console.print_result(view, output, as_json=common.json, paged=True)

@@ -26,6 +26,7 @@ from turnetl.json_output.show import (
 )
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.templates import TemplatesOutput
+from turnetl.json_output.timeline import TimelineOutput
 
 
 class CommandsOutput(JsonOutput):
@@ -65,6 +66,9 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
         ShowFactOutput,
         ShowLinesOutput,
     ),
+    "timeline": (TimelineOutput,),
+    "entity": (ShowEntityOutput,),
+    "file": (ShowEntityOutput,),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
     "schema": (CommandsOutput, JsonSchemaOutput),

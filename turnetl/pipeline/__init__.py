@@ -5,6 +5,7 @@ The command line, the flows and the Python API are thin callers of this package.
 
 from turnetl.pipeline.backfill import backfill
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
+from turnetl.pipeline.history import entity, timeline
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.ingest import ingest
 from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
@@ -23,6 +24,7 @@ __all__ = [
     "Unit",
     "backfill",
     "check_model",
+    "entity",
     "explain_rule",
     "filter_turns",
     "ingest",
@@ -36,5 +38,6 @@ __all__ = [
     "show_archive_lines",
     "status",
     "templates",
+    "timeline",
     "update_index",
 ]

@@ -1,6 +1,8 @@
 """From what a user types, an id or a name, to the one turn, session, entity or fact."""
 
 from collections.abc import Iterable, Sequence
+from os.path import normpath
+from pathlib import Path
 
 from turnetl.errors import BadUsage
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup, LookupIndex
@@ -22,7 +24,7 @@ def find_item(index: LookupIndex, text: str) -> IndexedItem:
     Raises:
         BadUsage: nothing or several things; the message lists some of them.
     """
-    lookup = index.lookup()
+    lookup, text = index.lookup(), _storable(text)
     matches = lookup.with_prefix(text, _LISTED + 1) if text else []
     exact = [item for item in matches if item.id == text]
     found = exact or matches or [_item(entity) for entity in lookup.entities_named(text)]
@@ -50,7 +52,7 @@ def find_entity(
     Raises:
         BadUsage: there is none, or there are several; the message lists some of them.
     """
-    is_file = label == FILE_LABEL
+    text, is_file = _storable(text), label == FILE_LABEL
     candidates = _files(lookup, text) if is_file else lookup.entities_named(text)
     found = [
         entity
@@ -64,6 +66,17 @@ def find_entity(
     return found[0]
 
 
+def file_path(text: str, directory: Path) -> str:
+    """Return the path of a file as `find_entity` reads it: one that starts with a dot is absolute.
+
+    Args:
+        text: a path as a user types it.
+        directory: the one to which it is relative.
+    """
+    parts = text.replace("\\", "/").split("/")
+    return normpath(str(directory / text)) if parts[0] in (".", "..") else text
+
+
 def _by_id(lookup: Lookup, text: str) -> list[Entity]:
     items = lookup.with_prefix(text, _LISTED + 1) if text else []
     found = [lookup.entity(item.id) for item in items if item.kind is ItemKind.ENTITY]
@@ -72,7 +85,7 @@ def _by_id(lookup: Lookup, text: str) -> list[Entity]:
 
 def _files(lookup: Lookup, path: str) -> list[Entity]:
     """Return the file of that path, else those whose paths end with it, or with which it ends."""
-    path = path.replace("\\", "/").removeprefix("./")
+    path = path.replace("\\", "/")
     ending = lookup.files_ending_with(path) if path.strip("/") else []
     if ending:
         return [entity for entity in ending if entity.name == path] or ending
@@ -125,6 +138,11 @@ def _entity_described(entity: Entity) -> str:
     label = ", ".join(entity.labels) or "entity"
     name = one_line(entity.name, _NAME_CHARS)
     return f"{label} {entity.uuid[: ID_CHARS + 4]} ({name}, group {entity.group_id})"
+
+
+def _storable(text: str) -> str:
+    """Return the text as a database takes it: an argument may have bytes that are not UTF-8."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _item(entity: Entity) -> IndexedItem:

@@ -1,0 +1,85 @@
+"""`turnetl timeline`, `entity` and `file` as users type them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import SAMPLES, run_in_process
+
+SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the graph of the samples; it is read only."""
+    path = tmp_path_factory.mktemp("history")
+    assert run_in_process("backfill", SAMPLES, folder=path).exit_code == 0
+    return path
+
+
+def test_a_timeline_is_in_the_order_of_time_and_ends_with_the_last_turn(folder: Path) -> None:
+    shown = run_in_process("timeline", "-n", "5", "--json", folder=folder).json
+    times = [turn["started_at"] for turn in shown["turns"]]
+    complete = run_in_process("timeline", "-n", "999", "--json", folder=folder).json
+    assert times == sorted(times)
+    assert complete["turns"][-5:] == shown["turns"]
+    assert complete["count"] == len(complete["turns"]) == shown["count"] > 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--session", SESSION),
+        ("--entity", "keyerror: 'price'"),
+        ("--file", "cart.py"),
+        ("--since", "2026-03-03", "--until", "2026-03-03"),
+        ("--group", "bookshop"),
+    ],
+)
+def test_a_timeline_has_the_turns_that_meet_the_conditions(
+    options: tuple[str, ...], folder: Path
+) -> None:
+    shown = run_in_process("timeline", *options, "--json", folder=folder).json
+    complete = run_in_process("timeline", "-n", "999", "--json", folder=folder).json
+    assert 0 < shown["count"] < complete["count"]
+    assert "66185fa7" in {turn["id"] for turn in shown["turns"]}
+    assert all(turn in complete["turns"] for turn in shown["turns"])
+
+
+def test_a_timeline_prints_a_row_per_turn(folder: Path) -> None:
+    result = run_in_process("timeline", "--session", SESSION, folder=folder)
+    first, files, *_, count = result.stdout.splitlines()
+    assert first.startswith("2026-03-03 09:12  66185fa7  bookshop  the checkout tests fail")
+    assert files.strip() == "files: src/bookshop/cart.py"
+    assert count == "3 turns"
+
+
+def test_a_timeline_without_turns_says_so(folder: Path) -> None:
+    result = run_in_process("timeline", "--until", "2020", folder=folder)
+    assert (result.exit_code, result.stdout.count("\n")) == (0, 1)
+
+
+def test_an_unknown_group_is_named(folder: Path) -> None:
+    for command in (("timeline",), ("entity", "pytest"), ("file", "cart.py")):
+        assert run_in_process(*command, "--group", "nope", folder=folder).exit_code == 2
+
+
+def test_an_entity_is_printed_with_its_turns(folder: Path) -> None:
+    result = run_in_process("entity", "KeyError:", "'price'", folder=folder)
+    assert result.stdout.startswith("KeyError: 'price'  Error  bookshop\n")
+    assert "66185fa7  the checkout tests fail" in result.stdout
+    assert "failed with `KeyError: 'price'`  (until 2026-03-03 09:12)" in result.stdout
+
+
+def test_a_file_is_found_by_the_end_of_its_path_and_from_a_clone(folder: Path) -> None:
+    by_end = run_in_process("file", "cart.py", "--json", folder=folder).json
+    from_clone = run_in_process("file", "./src/bookshop/cart.py", "--json", folder=folder).json
+    assert by_end == from_clone
+    assert by_end["entity"]["name"] == "src/bookshop/cart.py"
+    assert by_end["turn_count"] == 2
+
+
+def test_a_file_is_no_other_entity(folder: Path) -> None:
+    result = run_in_process("file", "pytest", folder=folder)
+    assert result.exit_code == 2
+    assert result.messages[0].startswith("turnetl: there is no file `pytest` in the graph")

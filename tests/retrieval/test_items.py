@@ -1,0 +1,127 @@
+"""From what a user types to one turn, session, entity or fact."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests import builders
+from tests.builders import GROUP, START
+from tests.fakes.followed_graphs import LoadedGraph
+from tests.index.test_index_contract import EMBEDDER, NOW
+from turnetl.errors import BadUsage
+from turnetl.index.lookup import LookupIndex
+from turnetl.index.persistent import PersistentIndex
+from turnetl.model import Entity, Fact, GroupContents, GroupId
+from turnetl.retrieval.details import TurnDetails, details
+from turnetl.retrieval.items import FILE_LABEL, file_path, find_entity
+
+OTHER = GroupId("library")
+CART = Entity("aaaa0001", GROUP, "src/cart.py", ("File",), "", START)
+TEST = Entity("aaaa0002", GROUP, "tests/cart.py", ("File",), "", START)
+README = Entity("bbbb0001", GROUP, "README.md", ("File",), "", START)
+CONCEPT = Entity("bbbb0002", GROUP, "checkout", ("Concept",), "", START)
+ERROR = Entity("bbbb0003", GROUP, "Checkout", ("Error",), "", START)
+
+
+def fact(number: int, source: Entity, target: Entity) -> Fact:
+    return Fact(
+        uuid=f"cccc000{number}",
+        group_id=source.group_id,
+        source=source.uuid,
+        target=target.uuid,
+        relation="MODIFIED",
+        text=f"fact {number}",
+        turns=(builders.turn().turn_id,),
+        created_at=START,
+        valid_at=START,
+    )
+
+
+def contents(group: GroupId, entities: tuple[Entity, ...], first: int) -> GroupContents:
+    turn = replace(builders.receipt(builders.episode(group_id=group)))
+    pairs = zip(entities, (*entities[1:], entities[0]), strict=True)
+    facts = [fact(first + number, *pair) for number, pair in enumerate(pairs)]
+    stated = tuple(replace(one, turns=(turn.turn_id,)) for one in facts)
+    text = "user: Why?\n\nassistant: So.\n\ntools: Bash pytest -> failed: no"
+    return GroupContents(group, None, entities, stated, (turn,), {turn.turn_id: text})
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[LookupIndex]:
+    opened = PersistentIndex(tmp_path / "index", EMBEDDER.name, EMBEDDER.dimensions)
+    elsewhere = replace(README, uuid="dddd0001", group_id=OTHER)
+    graph = LoadedGraph(
+        contents(GROUP, (CART, TEST, README, CONCEPT, ERROR), 0),
+        contents(OTHER, (elsewhere, replace(CONCEPT, uuid="dddd0002", group_id=OTHER)), 5),
+    )
+    await opened.catch_up(graph, EMBEDDER, now=NOW)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["src/cart.py", "/src/cart.py", "/home/dev/shop/src/cart.py", "C:\\shop\\src\\cart.py"]
+)
+async def test_a_file_is_found_wherever_its_checkout_is(index: LookupIndex, path: str) -> None:
+    assert find_entity(index.lookup(), path, FILE_LABEL) == CART
+
+
+async def test_several_files_with_the_same_end_are_listed(index: LookupIndex) -> None:
+    with pytest.raises(BadUsage, match=r"File aaaa0001 .*; File aaaa0002 .*Type more of the id"):
+        find_entity(index.lookup(), "cart.py", FILE_LABEL)
+
+
+async def test_a_bare_name_in_a_path_leads_to_no_other_file(index: LookupIndex) -> None:
+    with pytest.raises(BadUsage, match="there is no file"):
+        find_entity(index.lookup(), "/home/dev/other/README.md", FILE_LABEL, [GROUP])
+
+
+async def test_a_group_or_a_label_decides_between_entities_with_one_name(
+    index: LookupIndex,
+) -> None:
+    lookup = index.lookup()
+    assert find_entity(lookup, "README.md", FILE_LABEL, [GROUP]) == README
+    assert find_entity(lookup, "checkout", "Error") == ERROR
+    with pytest.raises(BadUsage, match="group library"):
+        find_entity(lookup, "checkout")
+
+
+async def test_the_beginning_of_an_id_leads_to_an_entity(index: LookupIndex) -> None:
+    assert find_entity(index.lookup(), "bbbb0003") == ERROR
+
+
+@pytest.mark.parametrize("name", ["check", "", "%", "\udc80", "fact 0"])
+async def test_another_text_leads_to_no_entity(index: LookupIndex, name: str) -> None:
+    with pytest.raises(BadUsage, match="there is no entity"):
+        find_entity(index.lookup(), name)
+
+
+async def test_an_unknown_entity_is_named_with_similar_ones(index: LookupIndex) -> None:
+    with pytest.raises(BadUsage, match="(?i)similar: `checkout`"):
+        find_entity(index.lookup(), "check")
+
+
+async def test_a_turn_of_the_graph_has_prompt_answer_and_failed_step(index: LookupIndex) -> None:
+    found = details(index, builders.turn().turn_id, limit=5)
+    assert isinstance(found, TurnDetails)
+    conversation = found.conversation
+    assert (conversation.prompt, conversation.answer) == ("Why?", "So.")
+    (step,) = conversation.steps
+    assert (step.tool, step.input, step.outcome) == ("Bash", "pytest", "failed: no")
+    assert step.is_error
+
+
+@pytest.mark.parametrize(
+    ("typed", "path"),
+    [
+        ("cart.py", "cart.py"),
+        (".env", ".env"),
+        ("./cart.py", "/home/dev/cart.py"),
+        ("../cart.py", "/home/cart.py"),
+        ("/src/cart.py", "/src/cart.py"),
+    ],
+)
+def test_a_path_that_starts_with_a_dot_is_relative_to_the_directory(typed: str, path: str) -> None:
+    assert file_path(typed, Path("/home/dev")) == path

@@ -1,0 +1,135 @@
+"""Commands that print what happened: over time, to an entity, to a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import NO_COMMON, CommonOptions, GroupNames
+from turnetl.cli.times import Since, Until
+from turnetl.clock import now
+from turnetl.exit_code import ExitCode
+
+if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
+    from turnetl.pipeline.show import AsIndexed
+
+_Limit = Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))]
+_MAX_TURNS = 30
+"""Turns of a timeline by default."""
+_MAX_ENTITY_TURNS = 20
+_FILE_LABEL = "File"
+
+
+def timeline(
+    *,
+    session: str | None = None,
+    entity: str | None = None,
+    file: str | None = None,
+    groups: GroupNames = (),
+    since: Since = None,
+    until: Until = None,
+    limit: _Limit = _MAX_TURNS,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Print turns in the order of time, with their prompts and the files that they changed.
+
+    Args:
+        session: Only turns of the session with this id, or the beginning of one.
+        entity: Only turns with a fact about the entity with this name.
+        file: Only turns with a fact about this file: its path, or the end of it.
+        limit: Print at most this many turns, the last ones.
+    """
+    from turnetl import pipeline
+    from turnetl.index.selection import Selection
+    from turnetl.json_output.timeline import timeline_output
+    from turnetl.model import GroupId
+    from turnetl.report import timeline as view
+    from turnetl.retrieval.items import file_path
+
+    selection = Selection(
+        groups=tuple(GroupId(group) for group in groups),
+        since=since,
+        until=until,
+        session=session,
+        entity=entity,
+        file=file_path(file, Path.cwd()) if file else None,
+    )
+    with console.show_progress(as_json=common.json) as progress:
+        found = console.run_async(
+            pipeline.timeline(
+                common.settings(), now, selection=selection, limit=limit, progress=progress
+            )
+        )
+    print_age(found)
+    output = timeline_output(found.value, found.caught_up_at, found.unread)
+    console.print_result(view.view(found.value), output, as_json=common.json, paged=True)
+    return ExitCode.DONE
+
+
+def entity(
+    *name: Annotated[str, Parameter(required=True)],
+    groups: GroupNames = (),
+    limit: _Limit = _MAX_ENTITY_TURNS,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Print what the last turns state about an entity: a decision, a command, an error, a concept.
+
+    Args:
+        name: Its name, in any case, or the beginning of its id; quotes are optional.
+        limit: Print at most this many turns, the last ones.
+    """
+    return _print_entity(" ".join(name), None, groups, limit, common)
+
+
+def file_(
+    path: str,
+    /,
+    *,
+    groups: GroupNames = (),
+    limit: _Limit = _MAX_ENTITY_TURNS,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Print what the last turns did to a file and said about it.
+
+    Args:
+        path: Its path in its project, the end of it, or a path from here.
+        limit: Print at most this many turns, the last ones.
+    """
+    from turnetl.retrieval.items import file_path
+
+    return _print_entity(file_path(path, Path.cwd()), _FILE_LABEL, groups, limit, common)
+
+
+def print_age(found: "AsIndexed[Any]") -> None:
+    """Print how old the index is, if the graph could not be read."""
+    from turnetl.report.index import unread_message
+
+    if found.unread is not None:
+        console.print_messages([unread_message(found.unread, found.caught_up_at)])
+
+
+def _print_entity(
+    name: str, label: str | None, groups: tuple[str, ...], limit: int, common: CommonOptions
+) -> int:
+    from turnetl import pipeline
+    from turnetl.json_output.show import entity_details_output
+    from turnetl.report.details import entity_view
+
+    with console.show_progress(as_json=common.json) as progress:
+        found = console.run_async(
+            pipeline.entity(
+                name,
+                common.settings(),
+                now,
+                label=label,
+                groups=groups,
+                limit=limit,
+                progress=progress,
+            )
+        )
+    print_age(found)
+    output = entity_details_output(found.value, found.caught_up_at, found.unread)
+    console.print_result(entity_view(found.value), output, as_json=common.json, paged=True)
+    return ExitCode.DONE

@@ -1,0 +1,91 @@
+"""What happened, to a file or to anything else: timelines, and entities by name."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from turnetl.clock import Clock
+from turnetl.index.lookup import LookupIndex
+from turnetl.index.selection import Selection
+from turnetl.model import GroupId
+from turnetl.pipeline.show import AsIndexed, read_index
+from turnetl.progress import Progress, ignore_progress
+from turnetl.retrieval.details import EntityDetails, entity_details
+from turnetl.retrieval.items import find_entity
+from turnetl.retrieval.timeline import Timeline
+from turnetl.retrieval.timeline import timeline as timeline_of
+from turnetl.run_options import select_groups
+from turnetl.settings import Settings
+
+
+async def timeline(
+    settings: Settings,
+    clock: Clock,
+    *,
+    selection: Selection,
+    limit: int,
+    progress: Progress = ignore_progress,
+) -> AsIndexed[Timeline]:
+    """Return the last turns that meet the conditions, oldest first.
+
+    Args:
+        settings: the graph and its index.
+        clock: returns the current time.
+        selection: the conditions; its groups may be project names.
+        limit: at most this many turns.
+        progress: called while the index is brought up to date.
+
+    Raises:
+        BadUsage: an unknown group.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the index cannot be used.
+    """
+
+    def read(index: LookupIndex) -> Timeline:
+        groups = group_ids(index, selection.groups)
+        return timeline_of(index, replace(selection, groups=groups), limit=limit)
+
+    return await read_index(read, settings, clock, progress)
+
+
+async def entity(
+    name: str,
+    settings: Settings,
+    clock: Clock,
+    *,
+    label: str | None = None,
+    groups: Sequence[str] = (),
+    limit: int,
+    progress: Progress = ignore_progress,
+) -> AsIndexed[EntityDetails]:
+    """Return an entity with the last turns that state something about it.
+
+    Args:
+        name: in any case, or the beginning of its id; of a file also the end of its path.
+        settings: the graph and its index.
+        clock: returns the current time.
+        label: only an entity with this label.
+        groups: only an entity of these groups, ids or project names; all groups if empty.
+        limit: at most this many turns.
+        progress: called while the index is brought up to date.
+
+    Raises:
+        BadUsage: there is none, or there are several; an unknown group.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the index cannot be used.
+    """
+
+    def read(index: LookupIndex) -> EntityDetails:
+        found = find_entity(index.lookup(), name, label, group_ids(index, groups))
+        return entity_details(index, found, limit=limit)
+
+    return await read_index(read, settings, clock, progress)
+
+
+def group_ids(index: LookupIndex, names: Sequence[str]) -> tuple[GroupId, ...]:
+    """Return the ids of groups that are given by id or by project name.
+
+    Raises:
+        BadUsage: an unknown group.
+    """
+    known = [group.group_id for group in index.status().groups]
+    return tuple(select_groups(known, names)) if names else ()

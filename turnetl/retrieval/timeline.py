@@ -1,0 +1,31 @@
+"""The turns that meet conditions, in the order of time."""
+
+from dataclasses import dataclass
+
+from turnetl.index.lookup import LookupIndex
+from turnetl.index.selection import Selection
+from turnetl.retrieval.turn_summary import TurnSummary, summarize
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    turns: tuple[TurnSummary, ...]
+    """The last turns that meet the conditions, oldest first."""
+    count: int
+    """How many turns meet them."""
+
+
+def timeline(index: LookupIndex, selection: Selection, *, limit: int) -> Timeline:
+    """Return the last turns that meet the conditions.
+
+    Args:
+        index: of the graph.
+        selection: the conditions, with ids of groups.
+        limit: at most this many turns.
+    """
+    if selection.is_empty:
+        keys, count = None, sum(group.turns for group in index.status().groups)
+    else:
+        keys = index.select(selection)
+        count = len(keys)
+    return Timeline(tuple(summarize(index, index.lookup().newest(keys, limit))), count)
