@@ -99,7 +99,7 @@ async def test_another_text_leads_to_no_entity(index: LookupIndex, name: str) ->
 
 
 async def test_an_unknown_entity_is_named_with_similar_ones(index: LookupIndex) -> None:
-    with pytest.raises(BadUsage, match="(?i)similar: `checkout`"):
+    with pytest.raises(BadUsage, match=r"(?i)similar: `checkout`"):
         find_entity(index.lookup(), "check")
 
 
