@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from turnetl.ingestion.report import GroupReport, IngestReport
     from turnetl.parsing import ParseReport
     from turnetl.progress import Progress, ProgressUpdate
-    from turnetl.retrieval.search import SearchHit
+    from turnetl.retrieval.hits import SearchHit
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings, load_settings
 
@@ -64,7 +64,7 @@ _MODULES = {
     "turnetl.parsing": ("ParseReport",),
     "turnetl.progress": ("Progress", "ProgressUpdate"),
     "turnetl.run_options": ("RunOptions",),
-    "turnetl.retrieval.search": ("SearchHit",),
+    "turnetl.retrieval.hits": ("SearchHit",),
     "turnetl.settings": ("Settings", "load_settings"),
 }
 """Where each public name is defined."""

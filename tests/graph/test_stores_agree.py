@@ -10,7 +10,7 @@ import pytest
 from tests.real_archives import SAMPLES
 from turnetl import pipeline, wiring
 from turnetl.model import GroupContents, Receipt
-from turnetl.retrieval.search import SearchHit
+from turnetl.retrieval.hits import SearchHit
 from turnetl.settings import Settings
 
 NOW = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)

@@ -12,7 +12,7 @@ from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from turnetl import ids
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import CatchUpReport, Field, SearchIndex
+from turnetl.index.port import CatchUpReport, Condition, Field, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import unpack
@@ -163,11 +163,18 @@ async def test_a_turn_is_stored_with_its_receipt_and_text(index: SearchIndex) ->
         (Selection(file="tax_rates.py"), ["tax"]),
         (Selection(file="src/tax_rates.py"), ["tax"]),
         (Selection(file="rates.py"), []),
+        (Selection(file="/home/dev/shop/src/tax_rates.py"), ["tax"]),
+        (Selection(file="/home/dev/shop/tax_rates.py"), []),
+        (Selection(file="", relation="%"), []),
         (Selection(entity="CHECKOUT"), ["tax"]),
         (Selection(label="file"), ["tax"]),
         (Selection(relation="modified"), ["tax"]),
         (Selection(relation="PREFERS"), []),
         (Selection(tool="Bash"), []),
+        (Selection(tool="\ud800"), []),
+        (Selection(as_of=START + timedelta(minutes=1)), ["cart"]),
+        (Selection(as_of=START + timedelta(minutes=2), relation="MODIFIED"), ["tax"]),
+        (Selection(as_of=START + timedelta(minutes=2), relation="MODIFIED", label="Error"), []),
     ],
 )
 async def test_a_selection_has_the_turns_that_meet_all_conditions(
@@ -176,6 +183,33 @@ async def test_a_selection_has_the_turns_that_meet_all_conditions(
     await follow(index, *TEXTS)
     held = index.turns(index.select(selection).tolist())
     assert {one.receipt.turn_id for one in held.values()} == {turn(name) for name in names}
+
+
+async def test_selected_turns_can_be_listed_newest_first(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    keys = index.newest(Selection(since=START + timedelta(minutes=1)), limit=5)
+    held = index.turns(keys)
+    assert [held[key].receipt.turn_id for key in keys] == [turn("docs"), turn("tax")]
+    assert index.newest(Selection(), limit=1) == keys[:1]
+
+
+async def test_the_facts_that_meet_the_conditions_are_named(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    keys = index.select(Selection()).tolist()
+    assert index.selected_facts(Selection(relation="modified"), keys) == {EDITED.uuid}
+    assert index.selected_facts(Selection(relation="PREFERS"), keys) == set()
+    assert index.selected_facts(Selection(relation="modified"), []) == set()
+
+
+async def test_the_values_of_a_condition_are_those_of_the_graph(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    assert {condition.value: index.values(condition) for condition in Condition} == {
+        "format": ["claude_code"],
+        "branch": ["main"],
+        "tool": [],
+        "label": ["Concept", "File"],
+        "relation": ["MODIFIED"],
+    }
 
 
 async def test_a_changed_fact_is_read_again_with_a_later_commit(index: SearchIndex) -> None:

@@ -11,7 +11,8 @@ from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import GroupContents
-from turnetl.retrieval.search import SearchHit, search
+from turnetl.retrieval.hits import SearchHit
+from turnetl.retrieval.search import search
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -18,8 +18,8 @@ from turnetl.errors import ModelBusy
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Entity, Fact, GroupContents, SessionId
+from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.ranking import RERANKED
-from turnetl.retrieval.search import SearchHit
 
 QUERY = "why is the order total wrong"
 TURNS = RERANKED + 10

@@ -27,7 +27,8 @@ from turnetl.model import (
     SessionId,
     TurnId,
 )
-from turnetl.retrieval.search import PASSAGE, SearchHit, search
+from turnetl.retrieval.hits import PASSAGE, SearchHit
+from turnetl.retrieval.search import search
 
 EMBEDDER = WordLlamaEmbedder()
 
@@ -155,7 +156,7 @@ async def test_a_turn_is_one_hit_with_its_best_fact_first_and_the_others_after()
     hits = await hits_for("checkout test", group(SHOP, *facts))
     assert turns(hits) == [turn("cart")]
     assert hits[0].fact == "the checkout test failed"
-    assert hits[0].more_facts == ("`a.py` was read",)
+    assert [fact.fact for fact in hits[0].more_facts] == ["`a.py` was read"]
 
 
 async def test_a_turn_without_a_fact_shows_its_best_passage() -> None:

@@ -16,6 +16,7 @@ from turnetl.cli import (
     journal,
     model,
     schema,
+    search,
     show,
     stages,
     templates,
@@ -60,7 +61,7 @@ app.command(
     help="Ingest, and try the quarantined turns again.",
 )
 app.command(inspect.status, group=_INSPECT)
-app.command(inspect.search, group=_INSPECT)
+app.command(search.search, group=_INSPECT)
 app.command(index.index_, name="index", group=_INSPECT)
 app.command(show.show, group=_HISTORY)
 app.command(history.timeline, group=_HISTORY)

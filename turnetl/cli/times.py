@@ -41,6 +41,10 @@ Until = Annotated[
 """The end of the span: `2026-03` includes March."""
 AsOf = Annotated[
     datetime | None,
-    Parameter(converter=_end, help="What held at the end of this time, as it was known then."),
+    Parameter(
+        converter=_end,
+        help="What held at the end of this time: without later turns and facts, and "
+        "without facts that had been invalidated.",
+    ),
 ]
 """The end of the span: `2026-03` is the end of March."""

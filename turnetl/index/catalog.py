@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from turnetl.index import catalog_sql as sql
 from turnetl.index.lookup import Lookup
-from turnetl.index.port import IndexedFact, IndexedGroup, IndexedTurn, Keys
-from turnetl.index.selecting import microseconds, select_turns
-from turnetl.index.selection import Selection
+from turnetl.index.port import IndexedFact, IndexedGroup, IndexedTurn
+from turnetl.index.selecting import Selector, microseconds
 from turnetl.model import CommittedTurn, Entity, Fact, GroupId, Receipt, TurnId
 
 TOKENS = 1 << 16
@@ -39,6 +38,7 @@ class Catalog:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.selector = Selector(connection)
 
     @classmethod
     def open(cls, path: Path) -> "Catalog":
@@ -186,12 +186,6 @@ class Catalog:
         self._connection.execute(sql.FACTS_WITHOUT_TURN, (json.dumps(list(facts)),))
         self._connection.execute(sql.ENTITIES_WITHOUT_FACT, (json.dumps(list(entities)),))
 
-    def select(self, selection: Selection) -> Keys:
-        """See `SearchIndex.select`."""
-        query, parameters = select_turns(selection)
-        rows = self._connection.execute(query, parameters).fetchall()
-        return np.array([key for (key,) in rows], dtype=np.int64)
-
     def turns(self, keys: Collection[int]) -> dict[int, IndexedTurn]:
         """See `SearchIndex.turns`."""
         return {
@@ -275,7 +269,15 @@ class Catalog:
         content = msgspec.json.encode(replace(fact, embedding=None))
         self._connection.execute(
             sql.ADD_FACT,
-            (fact.uuid, keys[fact.source], keys[fact.target], fact.relation, content),
+            (
+                fact.uuid,
+                keys[fact.source],
+                keys[fact.target],
+                fact.relation,
+                fact.valid_at and microseconds(fact.valid_at),
+                fact.invalid_at and microseconds(fact.invalid_at),
+                content,
+            ),
         )
         ((key,),) = self._query("SELECT key FROM facts WHERE uuid = ?", fact.uuid)
         self._connection.executemany(

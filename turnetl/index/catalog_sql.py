@@ -1,6 +1,6 @@
 """The catalog's tables and statements."""
 
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x7475726F
 """SQLite's `application_id` of an index."""
 
@@ -43,6 +43,8 @@ CREATE TABLE facts (
     source INTEGER NOT NULL,
     target INTEGER NOT NULL,
     relation TEXT NOT NULL COLLATE NOCASE,
+    valid_at INTEGER,
+    invalid_at INTEGER,
     content BLOB NOT NULL
 );
 CREATE INDEX facts_by_source ON facts (source);
@@ -68,10 +70,11 @@ INSERT INTO entities (uuid, group_id, name, content) VALUES (?, ?, ?, ?)
 ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, content = excluded.content"""
 
 ADD_FACT = """
-INSERT INTO facts (uuid, source, target, relation, content) VALUES (?, ?, ?, ?, ?)
+INSERT INTO facts (uuid, source, target, relation, valid_at, invalid_at, content)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (uuid) DO UPDATE SET
-    source = excluded.source, target = excluded.target,
-    relation = excluded.relation, content = excluded.content"""
+    source = excluded.source, target = excluded.target, relation = excluded.relation,
+    valid_at = excluded.valid_at, invalid_at = excluded.invalid_at, content = excluded.content"""
 
 TURNS = """
 SELECT t.key, t.receipt, t.text, (

@@ -19,6 +19,7 @@ from turnetl.index.lexical import LexicalIndex
 from turnetl.index.lookup import Lookup
 from turnetl.index.port import (
     CatchUpReport,
+    Condition,
     Field,
     FollowedGraph,
     IndexedFact,
@@ -110,7 +111,16 @@ class PersistentIndex:
             return len(keys)
 
     def select(self, selection: Selection) -> Keys:
-        return self._catalog.select(selection)
+        return self._catalog.selector.select(selection)
+
+    def newest(self, selection: Selection, *, limit: int) -> Sequence[int]:
+        return self._catalog.selector.newest(selection, limit)
+
+    def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:
+        return self._catalog.selector.selected_facts(selection, keys)
+
+    def values(self, condition: Condition) -> Sequence[str]:
+        return self._catalog.selector.values(condition)
 
     def term_shares(
         self, field: Field, terms: Mapping[str, float], keys: Keys | None, *, limit: int

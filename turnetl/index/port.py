@@ -42,6 +42,16 @@ class Field(StrEnum):
     """The passage of the turn that contains most of the words."""
 
 
+class Condition(StrEnum):
+    """A condition of a `Selection` with few values."""
+
+    FORMAT = "format"
+    BRANCH = "branch"
+    TOOL = "tool"
+    LABEL = "label"
+    RELATION = "relation"
+
+
 @dataclass(frozen=True, slots=True)
 class IndexedTurn:
     """A turn as the index holds it."""
@@ -174,6 +184,18 @@ class SearchIndex(Protocol):
 
     def select(self, selection: Selection) -> Keys:
         """Return the turns that meet all conditions."""
+        ...
+
+    def newest(self, selection: Selection, *, limit: int) -> Sequence[int]:
+        """Return at most so many of the turns that meet all conditions, newest first."""
+        ...
+
+    def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:
+        """Return the uuids of those facts of the turns that meet the conditions on facts."""
+        ...
+
+    def values(self, condition: Condition) -> Sequence[str]:
+        """Return all values for which a turn meets the condition, sorted."""
         ...
 
     def term_shares(

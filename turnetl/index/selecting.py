@@ -1,27 +1,83 @@
-"""A `Selection` as a query over the catalog's tables."""
+"""A `Selection` as queries over the catalog's tables."""
 
-from collections.abc import Iterator
+import json
+import sqlite3
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
+
+from turnetl.index.port import Condition, Keys
 from turnetl.index.selection import Selection
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_BY_RELATION = """key IN (
-    SELECT ft.turn FROM fact_turns ft JOIN facts f ON f.key = ft.fact
-    WHERE f.relation = :relation)"""
-_BY_ENTITY = """key IN (
-    SELECT ft.turn FROM fact_turns ft JOIN facts f ON f.key = ft.fact
-    WHERE f.source IN ({entities}) OR f.target IN ({entities}))"""
+_HELD = "(f.valid_at IS NULL OR f.valid_at < :as_of)"
+_HELD_STILL = "(f.invalid_at IS NULL OR f.invalid_at >= :as_of)"
+_ABOUT = "(f.source IN ({entities}) OR f.target IN ({entities}))"
+_NAMED = "SELECT key FROM entities WHERE name = :entity"
+_LABELLED = "SELECT entity FROM entity_labels WHERE label = :label"
+_FILES = """
+    SELECT e.key FROM entity_labels l JOIN entities e ON e.key = l.entity WHERE l.label = 'File'"""
+_FILES_THAT_END_SO = f"""{_FILES}
+    AND (e.name = :file OR substr('/' || e.name, -length('/' || :file)) = '/' || :file)"""
+_FILES_AT_THE_END = f"""{_FILES}
+    AND substr(:file, -length('/' || e.name)) = '/' || e.name"""
+_FILE_AT = f"""{_FILES_AT_THE_END} AND length(e.name) = (
+    SELECT max(length(name)) FROM entities WHERE key IN ({_FILES_AT_THE_END}))"""
+
+_VALUES = {
+    Condition.FORMAT: "SELECT DISTINCT format FROM turns WHERE format IS NOT NULL",
+    Condition.BRANCH: "SELECT DISTINCT git_branch FROM turns WHERE git_branch IS NOT NULL",
+    Condition.TOOL: "SELECT DISTINCT tool FROM turn_tools",
+    Condition.LABEL: "SELECT DISTINCT label FROM entity_labels",
+    Condition.RELATION: "SELECT DISTINCT relation FROM facts",
+}
 
 
-def select_turns(selection: Selection) -> tuple[str, dict[str, Any]]:
-    """Return the query for the keys of the turns that meet all conditions, ascending."""
-    conditions = dict(_conditions(selection))
-    where = " AND ".join(conditions) or "TRUE"
-    parameters = {name: value for values in conditions.values() for name, value in values.items()}
-    return f"SELECT key FROM turns WHERE {where} ORDER BY key", parameters  # noqa: S608 - constants
+class Selector:
+    """Finds the turns and facts that meet conditions in a catalog."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def select(self, selection: Selection) -> Keys:
+        """See `SearchIndex.select`."""
+        where, parameters = _turn_conditions(selection)
+        rows = self._query(f"SELECT key FROM turns WHERE {where} ORDER BY key", parameters)
+        return np.array([key for (key,) in rows], dtype=np.int64)
+
+    def newest(self, selection: Selection, limit: int) -> list[int]:
+        """See `SearchIndex.newest`."""
+        where, parameters = _turn_conditions(selection)
+        rows = self._query(
+            f"SELECT key FROM turns WHERE {where} ORDER BY started_at DESC, turn_id LIMIT :limit",
+            {**parameters, "limit": limit},
+        )
+        return [key for (key,) in rows]
+
+    def selected_facts(self, selection: Selection, keys: Collection[int]) -> set[str]:
+        """See `SearchIndex.selected_facts`."""
+        where, parameters = _fact_conditions(selection)
+        rows = self._query(
+            "SELECT DISTINCT f.uuid FROM fact_turns ft JOIN facts f ON f.key = ft.fact "
+            f"WHERE ft.turn IN (SELECT value FROM json_each(:keys)) AND {where}",
+            {**parameters, "keys": json.dumps(list(keys))},
+        )
+        return {uuid for (uuid,) in rows}
+
+    def values(self, condition: Condition) -> list[str]:
+        """See `SearchIndex.values`."""
+        return sorted(value for (value,) in self._query(_VALUES[condition], {}))
+
+    def _query(self, query: str, parameters: dict[str, Any]) -> list[Any]:
+        # An argument that is no UTF-8 has halves of characters, which SQLite refuses.
+        bound = {
+            name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+            for name, value in parameters.items()
+        }
+        return self._connection.execute(query, bound).fetchall()
 
 
 def microseconds(time: datetime) -> int:
@@ -29,7 +85,21 @@ def microseconds(time: datetime) -> int:
     return (time - _EPOCH) // timedelta(microseconds=1)
 
 
-def _conditions(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
+def _turn_conditions(selection: Selection) -> tuple[str, dict[str, Any]]:
+    """Return the conditions on a turn, and their parameters."""
+    conditions = dict(_conditions_on_turns(selection))
+    parameters = {name: value for values in conditions.values() for name, value in values.items()}
+    if selection.selects_facts:
+        on_facts, of_facts = _fact_conditions(selection)
+        conditions[
+            "key IN (SELECT ft.turn FROM facts f JOIN fact_turns ft ON ft.fact = f.key "
+            f"WHERE {on_facts})"
+        ] = of_facts
+        parameters |= of_facts
+    return " AND ".join(conditions) or "TRUE", parameters
+
+
+def _conditions_on_turns(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each condition with its parameters."""
     if selection.groups:
         names = {f"group{number}": group for number, group in enumerate(selection.groups)}
@@ -38,6 +108,8 @@ def _conditions(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "started_at >= :since", {"since": microseconds(selection.since)}
     if selection.until is not None:
         yield "started_at < :until", {"until": microseconds(selection.until)}
+    if selection.as_of is not None:
+        yield "started_at < :as_of", {"as_of": microseconds(selection.as_of)}
     if selection.session is not None:
         yield "substr(session_id, 1, length(:session)) = :session", {"session": selection.session}
     if selection.format is not None:
@@ -46,22 +118,25 @@ def _conditions(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "git_branch = :branch", {"branch": selection.branch}
     if selection.tool is not None:
         yield "key IN (SELECT turn FROM turn_tools WHERE tool = :tool)", {"tool": selection.tool}
+
+
+def _fact_conditions(selection: Selection) -> tuple[str, dict[str, Any]]:
+    """Return the conditions on a fact `f`, and their parameters."""
+    conditions, parameters = ["TRUE"], dict[str, Any]()
+    if selection.as_of is not None:
+        conditions += [_HELD, _HELD_STILL]
+        parameters["as_of"] = microseconds(selection.as_of)
     if selection.relation is not None:
-        yield _BY_RELATION, {"relation": selection.relation}
-    yield from _entity_conditions(selection)
-
-
-def _entity_conditions(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
+        conditions.append("f.relation = :relation")
+        parameters["relation"] = selection.relation
     if selection.entity is not None:
-        entities = "SELECT key FROM entities WHERE name = :entity"
-        yield _BY_ENTITY.format(entities=entities), {"entity": selection.entity}
+        conditions.append(_ABOUT.format(entities=_NAMED))
+        parameters["entity"] = selection.entity
     if selection.label is not None:
-        entities = "SELECT entity FROM entity_labels WHERE label = :label"
-        yield _BY_ENTITY.format(entities=entities), {"label": selection.label}
+        conditions.append(_ABOUT.format(entities=_LABELLED))
+        parameters["label"] = selection.label
     if selection.file is not None:
-        entities = (
-            "SELECT l.entity FROM entity_labels l JOIN entities e ON e.key = l.entity "
-            "WHERE l.label = 'File' AND (e.name = :file "
-            "OR substr('/' || e.name, -length('/' || :file)) = '/' || :file)"
-        )
-        yield _BY_ENTITY.format(entities=entities), {"file": selection.file.strip("/")}
+        is_absolute = selection.file.startswith("/") or selection.file[1:3] == ":/"
+        conditions.append(_ABOUT.format(entities=_FILE_AT if is_absolute else _FILES_THAT_END_SO))
+        parameters["file"] = selection.file.rstrip("/")
+    return " AND ".join(conditions), parameters

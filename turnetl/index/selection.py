@@ -15,6 +15,8 @@ class Selection:
     """Started at that time or later."""
     until: datetime | None = None
     """Started before that time."""
+    as_of: datetime | None = None
+    """Started before that time, too; the conditions on facts are met by facts that held then."""
     session: str | None = None
     """The beginning of a session id."""
     format: str | None = None
@@ -22,13 +24,22 @@ class Selection:
     tool: str | None = None
     """Name of a tool that was called; case does not matter."""
     file: str | None = None
-    """The end of the path of a file that a fact of the turn is about."""
+    """The end of the path of a file that a fact of the turn is about. Of an absolute path, the
+    file whose path in its project is the longest end of it."""
     entity: str | None = None
-    """Name of an entity that a fact of the turn is about; case does not matter."""
+    """Name of an entity that the same fact is about; case does not matter."""
     label: str | None = None
-    """Label of such an entity."""
+    """Label of an entity that the same fact is about; case does not matter."""
     relation: str | None = None
-    """Relation of a fact of the turn."""
+    """Relation of the same fact; case does not matter."""
+
+    @property
+    def selects_facts(self) -> bool:
+        """Return whether there are conditions on facts."""
+        return any(
+            condition is not None
+            for condition in (self.file, self.entity, self.label, self.relation)
+        )
 
     @property
     def is_empty(self) -> bool:

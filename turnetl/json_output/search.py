@@ -7,7 +7,19 @@ from typing import Annotated
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import Usage
-from turnetl.retrieval.search import SearchHit
+from turnetl.retrieval.hits import SearchHit
+
+_VALID_AT = described("Time from which the fact holds; null if unknown.")
+_INVALID_AT = described("Time at which the fact was invalidated; null if it still holds.")
+
+
+class HitFactOutput(JsonOutput):
+    """A further fact of a turn."""
+
+    fact: Annotated[str, described("The fact.")]
+    relation: Annotated[str, described("The fact's relation.")]
+    valid_at: Annotated[Timestamp | None, _VALID_AT]
+    invalid_at: Annotated[Timestamp | None, _INVALID_AT]
 
 
 class HitOutput(JsonOutput):
@@ -15,8 +27,11 @@ class HitOutput(JsonOutput):
 
     id: Annotated[str, described("The beginning of the turn's id, which other commands accept.")]
     prompt: Annotated[str, described("The first line of what the user wrote.")]
+    started_at: Annotated[Timestamp, described("Time of the turn.")]
     fact: Annotated[str, described("The fact; of a turn without one, its best passage.")]
-    score: Annotated[float, described("How much of the query was found, from 0 to 1.")]
+    score: Annotated[
+        float, described("How much of the query was found, from 0 to 1; 1 without a query.")
+    ]
     relevance: Annotated[
         float | None,
         described(
@@ -25,13 +40,8 @@ class HitOutput(JsonOutput):
         ),
     ]
     relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
-    valid_at: Annotated[
-        Timestamp | None, described("Time from which the fact holds; null if unknown.")
-    ]
-    invalid_at: Annotated[
-        Timestamp | None,
-        described("Time at which the fact was invalidated; null if it still holds."),
-    ]
+    valid_at: Annotated[Timestamp | None, _VALID_AT]
+    invalid_at: Annotated[Timestamp | None, _INVALID_AT]
     group: Annotated[str, described("Id of the group.")]
     session_id: Annotated[str, described("Id of the session.")]
     turn_id: Annotated[str, described("Id of the turn.")]
@@ -39,14 +49,24 @@ class HitOutput(JsonOutput):
     first_line: Annotated[int, described("First line of the turn in the archive, from 1.")]
     last_line: Annotated[int, described("Last line of the turn in the archive.")]
     passage: Annotated[str, described("The passage of the turn that matches best.")]
-    more_facts: Annotated[list[str], described("Further facts of the turn, best first.")]
+    more_facts: Annotated[list[HitFactOutput], described("Further facts of the turn, best first.")]
     files: Annotated[list[str], described("Files that the turn changed.")]
 
 
 class SearchOutput(JsonOutput):
     """The hits of a search."""
 
-    hits: Annotated[list[HitOutput], described("The hits, best first, one per turn.")]
+    hits: Annotated[
+        list[HitOutput],
+        described("The hits, one per turn: best first, or newest first without a query."),
+    ]
+    as_of: Annotated[
+        Timestamp | None,
+        described(
+            "The end of --as-of: the facts held then, and a later `invalid_at` was not known "
+            "yet; null without that option."
+        ),
+    ]
     distant: Annotated[
         int,
         described("Turns that were left out because nothing is close; --nearest prints them."),
@@ -72,12 +92,14 @@ def search_output(
     hits: Sequence[SearchHit],
     distant: int,
     *,
+    as_of: datetime | None,
     caught_up_at: datetime | None,
     unread: str | None,
     usage: Usage,
 ) -> SearchOutput:
     return SearchOutput(
         hits=[_hit(hit) for hit in hits],
+        as_of=timestamp(as_of),
         distant=distant,
         caught_up_at=timestamp(caught_up_at),
         unread=unread,
@@ -89,6 +111,7 @@ def _hit(hit: SearchHit) -> HitOutput:
     return HitOutput(
         id=hit.id,
         prompt=hit.prompt,
+        started_at=hit.started_at.isoformat(),
         fact=hit.fact,
         score=hit.score,
         relevance=hit.relevance,
@@ -102,6 +125,14 @@ def _hit(hit: SearchHit) -> HitOutput:
         first_line=hit.first_line,
         last_line=hit.last_line,
         passage=hit.passage,
-        more_facts=list(hit.more_facts),
+        more_facts=[
+            HitFactOutput(
+                fact=fact.fact,
+                relation=fact.relation,
+                valid_at=timestamp(fact.valid_at),
+                invalid_at=timestamp(fact.invalid_at),
+            )
+            for fact in hit.more_facts
+        ],
         files=list(hit.files),
     )

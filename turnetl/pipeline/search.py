@@ -1,5 +1,6 @@
 """Search over the graph that the settings name, and queries to try it with."""
 
+import difflib
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -8,8 +9,8 @@ from datetime import datetime
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import TurnetlError
-from turnetl.index.port import IndexedGroup
+from turnetl.errors import BadUsage, TurnetlError
+from turnetl.index.port import Condition, IndexedGroup, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.ingestion.report import IngestReport
 from turnetl.llm.chat import ChatModel
@@ -20,12 +21,15 @@ from turnetl.pipeline.index import check_graph, current_index
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
-from turnetl.retrieval.search import SearchHit, search
+from turnetl.retrieval.hits import SearchHit
+from turnetl.retrieval.search import Order, search
 from turnetl.run_options import select_groups
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
 
+_MAX_VALUES = 30
+"""Values of a condition that a message lists."""
 _FEW_FACTS = 5_000
 """Facts that load in well under a second."""
 
@@ -51,6 +55,7 @@ async def search_turns(
     clock: Clock,
     *,
     selection: Selection = Selection(),  # noqa: B008 - a frozen value
+    order: Order = Order.SCORE,
     limit: int = 10,
     nearest: bool = False,
     rerank: bool = False,
@@ -61,17 +66,19 @@ async def search_turns(
     Reads from the graph what the index lacks. Writes nothing but the index.
 
     Args:
-        query: words or a whole question.
+        query: words or a whole question; an empty one lists the selected turns, newest first.
         settings: the graph, its index and its embedder, and the model that reranks.
         clock: returns the current time.
         selection: which turns to look at; its groups may be project names.
+        order: of the hits.
         limit: at most this number of turns.
         nearest: return hits even if none is close to the query.
         rerank: let the model rate the best turns and order them.
         progress: called while the index is brought up to date.
 
     Raises:
-        BadUsage: an unknown group; `rerank` without a model.
+        BadUsage: an unknown group; `rerank` without a model; without a hit, a condition that no
+            turn of the graph meets.
         GraphUnusable: there is no graph, or it cannot be opened.
         IndexUnusable: the index cannot be used.
     """
@@ -80,15 +87,20 @@ async def search_turns(
         _reranker(settings, clock, is_wanted=rerank) as (model, meter),
         current_index(settings, clock, progress) as opened,
     ):
+        selected = _with_group_ids(selection, opened.index.groups())
         found = await search(
             opened.index,
             query,
             opened.embedder,
-            selection=_with_group_ids(selection, opened.index.groups()),
+            now=clock(),
+            selection=selected,
+            order=order,
             limit=limit,
             nearest=nearest,
             model=model,
         )
+        if not found.hits:
+            _check_conditions(opened.index, selected)
         return SearchResult(
             found.hits, found.distant, opened.index.caught_up_at, opened.unread, meter.total
         )
@@ -115,6 +127,28 @@ async def _reranker(
         settings, clock, purpose="`--rerank` orders hits", alternative="search without it"
     ) as opened:
         yield opened
+
+
+def _check_conditions(index: SearchIndex, selection: Selection) -> None:
+    """Check that some turn meets each condition that has few values.
+
+    Raises:
+        BadUsage: none does; names the value that may be meant, or those that there are.
+    """
+    for condition in Condition if index.newest(Selection(), limit=1) else ():
+        value = getattr(selection, condition)
+        if value is None or index.newest(Selection(**{condition: value}), limit=1):
+            continue
+        known = index.values(condition)
+        folded = {name.casefold(): name for name in known}
+        if nearest := difflib.get_close_matches(value.casefold(), folded, n=1):
+            hint = f"; did you mean `{folded[nearest[0]]}`?"
+        elif known:
+            more = ", …" if len(known) > _MAX_VALUES else ""
+            hint = f"; the graph has {', '.join(known[:_MAX_VALUES])}{more}"
+        else:
+            hint = ""
+        raise BadUsage(f"no turn has the {condition} `{value}`{hint}")
 
 
 async def sample_queries(report: IngestReport, settings: Settings) -> Sequence[str]:

@@ -11,23 +11,29 @@ from rich.text import Text
 from turnetl.model import Usage
 from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import plural, unwrapped
-from turnetl.retrieval.search import SearchHit
+from turnetl.retrieval.hits import SearchHit
 
-NO_HITS = "no hits; try other words, or `turnetl status` to see what the graph holds"
+NO_HITS = (
+    "no hits; try other words or fewer options, or `turnetl status` to see what the graph holds"
+)
 _NOTHING_CLOSE = "nothing close to the query; --nearest prints the nearest turns"
 
 
-def table(hits: Sequence[SearchHit], distant: int, directory: Path) -> Group:
+def table(
+    hits: Sequence[SearchHit], distant: int, directory: Path, as_of: datetime | None = None
+) -> Group:
     """Render each hit: its fact, its time and lineage, and more facts of its turn.
 
     Args:
-        hits: best first.
+        hits: in their order.
         distant: turns that were left out because nothing is close to the query.
         directory: paths below it are printed relative to it.
+        as_of: the time at which the facts held; None: whenever.
     """
     if not hits:
         return Group(_NOTHING_CLOSE if distant else NO_HITS)
-    return Group(*(line for rank, hit in enumerate(hits, 1) for line in _hit(rank, hit, directory)))
+    numbered = enumerate(hits, 1)
+    return Group(*(line for rank, hit in numbered for line in _hit(rank, hit, directory, as_of)))
 
 
 def usage_messages(usage: Usage) -> list[str]:
@@ -43,14 +49,16 @@ def relative_path(path: Path, directory: Path) -> Path:
     return path.relative_to(directory) if path.is_relative_to(directory) else path
 
 
-def _hit(rank: int, hit: SearchHit, directory: Path) -> list[RenderableType]:
+def _hit(
+    rank: int, hit: SearchHit, directory: Path, as_of: datetime | None
+) -> list[RenderableType]:
     title = Text.assemble((f"{rank:>2}. ", "bold"), hit.prompt or hit.fact)
     path = relative_path(Path(hit.archive), directory)
     lineage = unwrapped(
         "    ",
         (hit.id, "bold"),
         "  ",
-        (_minute(hit.valid_at), "cyan"),
+        (_minute(hit.started_at), "cyan"),
         f"  {hit.group_id}  ",
         (f"{path}:{hit.first_line}-{hit.last_line}", "dim"),
     )
@@ -58,19 +66,24 @@ def _hit(rank: int, hit: SearchHit, directory: Path) -> list[RenderableType]:
         lineage.append(f"  relevance {hit.relevance:.2f}", "cyan")
     lines: list[RenderableType] = [title, lineage]
     if hit.fact not in ("", hit.prompt):
-        fact = Text(hit.fact)
-        if hit.invalid_at:
-            fact.append(f"  (until {_minute(hit.invalid_at)})", "dim")
-        lines.append(_indented(fact))
-    lines += [_indented(Text(f"· {fact}")) for fact in hit.more_facts]
+        lines.append(_fact(hit.fact, hit.invalid_at, as_of))
+    lines += [_fact(f"· {fact.fact}", fact.invalid_at, as_of) for fact in hit.more_facts]
     if hit.files:
         lines.append(_indented(Text(f"files: {', '.join(hit.files)}", "dim")))
     return [*lines, ""]
+
+
+def _fact(text: str, invalid_at: datetime | None, as_of: datetime | None) -> Padding:
+    """Render a fact; one that was invalidated says when."""
+    if invalid_at is None:
+        return _indented(Text(text))
+    until = "invalidated later, at" if as_of else "until"
+    return _indented(Text.assemble(text, (f"  ({until} {_minute(invalid_at)})", "dim")))
 
 
 def _indented(text: Text) -> Padding:
     return Padding(text, (0, 0, 0, 4), expand=False)
 
 
-def _minute(time: datetime | None) -> str:
-    return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"
+def _minute(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M}"

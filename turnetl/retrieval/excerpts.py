@@ -55,6 +55,11 @@ class ExcerptRanking:
         return scores
 
 
+def first_passage(text: str) -> str:
+    """Return the first passage of an episode text; empty if it has none."""
+    return next((passage.text for passage in split_passages(text)), "")
+
+
 def prompt_title(text: str) -> str:
     """Return the first line that the user wrote in an episode text; empty if there is none."""
     return next((line for line in user_text(text).splitlines() if line.strip()), "").strip()

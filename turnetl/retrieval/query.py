@@ -31,7 +31,7 @@ class Query:
 
 async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Query:
     """Return a query with everything that the stages of the ranking compare."""
-    used = text[:_MAX_CHARS]
+    used = used_part(text)
     plain = used.replace('"', " ")
     (tokens,) = static_model.tokenize([content_words(plain) or plain])
     (vector,) = await embedder.embed([plain])
@@ -42,6 +42,11 @@ async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Q
         tokens=np.array(list(dict.fromkeys(tokens)), dtype=np.int64),
         vector=stack([vector])[0],
     )
+
+
+def used_part(text: str) -> str:
+    """Return the part of a query that is compared."""
+    return text[:_MAX_CHARS]
 
 
 def contains_phrases(query: Query, text: str) -> bool:

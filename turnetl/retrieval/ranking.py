@@ -100,7 +100,7 @@ def rank(
         RankedTurn(turn, scores[key], {kind: of.get(key, 0.0) for kind, of in evidence.items()})
         for key, turn in turns.items()
     ]
-    return sorted(filter(_matches, ranked), key=_sort_key)
+    return sorted(filter(_matches, ranked), key=sort_key)
 
 
 def _candidates(
@@ -161,6 +161,7 @@ def _matches(ranked: RankedTurn) -> bool:
     return terms or similar or evidence.get(Evidence.PREVIOUS_TURN, 0.0) > 0
 
 
-def _sort_key(ranked: RankedTurn) -> tuple[float, float, str]:
+def sort_key(ranked: RankedTurn) -> tuple[float, float, str]:
+    """Order turns by score, best first, and equal ones newest first."""
     receipt = ranked.turn.receipt
     return -round(ranked.score, 9), -receipt.started_at.timestamp(), receipt.turn_id

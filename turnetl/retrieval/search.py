@@ -3,9 +3,10 @@
 It reads only the index, so hits do not depend on the graph store. It writes nothing.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 
 from turnetl.index.documents import fact_text
 from turnetl.index.port import IndexedFact, SearchIndex
@@ -14,17 +15,13 @@ from turnetl.index.terms import Tokenizer
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
-from turnetl.model import GroupId, SessionId, TurnId
-from turnetl.retrieval.excerpts import ExcerptRanking, prompt_title
-from turnetl.retrieval.query import Query, analyze
+from turnetl.retrieval.excerpts import ExcerptRanking
+from turnetl.retrieval.hits import SearchHit, build_hits, held_facts
+from turnetl.retrieval.query import Query, analyze, used_part
+from turnetl.retrieval.query_time import asks_for_all, find_time, weigh_by_time
 from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank
-from turnetl.retrieval.turn_summary import ID_CHARS, changed_files, one_line, repeats
+from turnetl.time_span import TimeSpan
 
-_MORE_FACTS = 4
-"""Further facts in a hit."""
-
-PASSAGE = "PASSAGE"
-"""The relation of a hit whose turn has no fact: its best passage is shown in place of one."""
 MIN_SCORE = 0.15
 """A turn with a lower score is close to the query only if it contains all of its terms.
 
@@ -36,42 +33,19 @@ It is low on purpose: a user skips a wrong hit at a glance, and never sees a hit
 class Hits:
     """The result of a search."""
 
-    hits: tuple["SearchHit", ...] = ()
+    hits: tuple[SearchHit, ...] = ()
     """Best first, one per turn."""
     distant: int = 0
     """Turns that were left out because nothing is close to the query."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchHit:
-    """A turn, with the fact of it that matches the query best."""
+class Order(StrEnum):
+    """The order of hits."""
 
-    id: str
-    """The beginning of the turn's id, which other commands accept."""
-    prompt: str
-    """The first line of what the user wrote."""
-    fact: str
-    score: float
-    """From 0 to 1: how much of the query was found."""
-    relevance: float | None
-    """From 0 to 1: how well a model says that the turn answers; None if none rated it."""
-    relation: str
-    """Relation of the fact, or `PASSAGE`."""
-    valid_at: datetime | None
-    invalid_at: datetime | None
-    """When the fact stopped being valid; None if it still is."""
-    group_id: GroupId
-    session_id: SessionId
-    turn_id: TurnId
-    archive: str
-    first_line: int
-    last_line: int
-    passage: str
-    """The part of the turn's text that matches best."""
-    more_facts: tuple[str, ...]
-    """Further facts of the turn, best first."""
-    files: tuple[str, ...]
-    """Files that the turn changed."""
+    SCORE = "score"
+    """Best first."""
+    TIME = "time"
+    """Newest first: the same hits, in another order."""
 
 
 async def search(
@@ -79,7 +53,9 @@ async def search(
     query: str,
     embedder: Embedder,
     *,
+    now: datetime | None = None,
     selection: Selection = Selection(),  # noqa: B008 - a frozen value
+    order: Order = Order.SCORE,
     limit: int = 10,
     nearest: bool = False,
     weights: Mapping[Evidence, float] = WEIGHTS,
@@ -89,10 +65,13 @@ async def search(
 
     Args:
         index: the index of the graph.
-        query: words, identifiers or a question; an empty query has no hits. A quoted part must
-            occur in a hit as it is.
+        query: words, identifiers or a question. A quoted part must occur in a hit as it is. An
+            empty query lists the selected turns, newest first; without a selection it has no hits.
         embedder: the one that the index was made with.
+        now: the current time, in the zone of the times that the query names; None: such times are
+            words like others.
         selection: which turns to look at.
+        order: of the hits.
         limit: maximum number of hits.
         nearest: return hits even if none is close to the query.
         weights: of the kinds of evidence.
@@ -101,14 +80,23 @@ async def search(
     Raises:
         TurnetlError: as the model or the embedder.
     """
-    if not query.strip() or limit < 1:
+    time, text = find_time(used_part(query), now) if now else (None, query)
+    if limit < 1 or (selection.is_empty and not query.strip()):
         return Hits()
-    keys = None if selection.is_empty else index.select(selection)
+    if not query.strip() or (time and asks_for_all(text)):
+        return _list_newest(index, _within(selection, time), limit)
     static_model = StaticModel.open()
-    analyzed = await analyze(query, embedder, static_model)
-    considered = limit if model is None else max(limit, RERANKED)
-    ranked = rank(analyzed, index, static_model, keys, weights)[:considered]
-    facts = index.facts([hit.turn.key for hit in ranked])
+    analyzed = await analyze(text, embedder, static_model)
+
+    def ranked_in(selection: Selection) -> list[RankedTurn]:
+        keys = None if selection.is_empty else index.select(selection)
+        return rank(analyzed, index, static_model, keys, weights)
+
+    ranked = ranked_in(selection)
+    if time:
+        ranked = weigh_by_time(ranked, ranked_in(_within(selection, time)))
+    ranked = ranked[: limit if model is None else max(limit, RERANKED)]
+    facts = held_facts(index, ranked, selection.as_of)
     if not nearest and not any(_is_close(hit, facts[hit.turn.key], analyzed) for hit in ranked):
         return Hits(distant=len(ranked[:limit]))
     excerpts = ExcerptRanking(analyzed, static_model)
@@ -116,7 +104,38 @@ async def search(
         from turnetl.retrieval.reranking import rerank  # noqa: PLC0415 - imports graphiti
 
         ranked = await rerank(query, ranked, facts, excerpts, model)
-    return Hits(tuple(_hit(turn, facts[turn.turn.key], excerpts) for turn in ranked[:limit]))
+    best = ranked[:limit]
+    if order is Order.TIME:
+        best.sort(key=lambda hit: hit.turn.receipt.started_at, reverse=True)
+    return Hits(build_hits(best, facts, _selected_facts(index, selection, best), excerpts))
+
+
+def _list_newest(index: SearchIndex, selection: Selection, limit: int) -> Hits:
+    keys = index.newest(selection, limit=limit)
+    turns = index.turns(keys)
+    listed = [RankedTurn(turns[key], 1.0, {}) for key in keys]
+    facts = held_facts(index, listed, selection.as_of)
+    return Hits(build_hits(listed, facts, _selected_facts(index, selection, listed)))
+
+
+def _selected_facts(
+    index: SearchIndex, selection: Selection, ranked: Sequence[RankedTurn]
+) -> Collection[str]:
+    """Return the uuids of the facts for which the turns were selected."""
+    if not selection.selects_facts:
+        return ()
+    return index.selected_facts(selection, [hit.turn.key for hit in ranked])
+
+
+def _within(selection: Selection, time: TimeSpan | None) -> Selection:
+    """Return the selection, restricted to a time."""
+    if time is None:
+        return selection
+    return replace(
+        selection,
+        since=max(time.start, selection.since or time.start),
+        until=min(time.end, selection.until or time.end),
+    )
 
 
 def _is_close(ranked: RankedTurn, facts: Sequence[IndexedFact], query: Query) -> bool:
@@ -124,30 +143,3 @@ def _is_close(ranked: RankedTurn, facts: Sequence[IndexedFact], query: Query) ->
         return True
     terms = Tokenizer().count("\n".join((ranked.turn.text, *map(fact_text, facts))))
     return bool(query.terms) and query.terms.keys() <= terms.keys()
-
-
-def _hit(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: ExcerptRanking) -> SearchHit:
-    receipt = ranked.turn.receipt
-    title = one_line(prompt_title(ranked.turn.text))
-    ordered = excerpts.best_facts([fact for fact in facts if not repeats(fact.fact.text, title)])
-    best = ordered[0].fact if ordered else None
-    passage = one_line(excerpts.best_passage(ranked.turn.text))
-    return SearchHit(
-        id=receipt.turn_id[:ID_CHARS],
-        prompt=title,
-        fact=best.text if best else passage,
-        score=round(ranked.score, 4),
-        relevance=ranked.relevance,
-        relation=best.relation if best else PASSAGE,
-        valid_at=best.valid_at if best else receipt.started_at,
-        invalid_at=best.invalid_at if best else None,
-        group_id=receipt.group_id,
-        session_id=receipt.session_id,
-        turn_id=receipt.turn_id,
-        archive=receipt.archive,
-        first_line=receipt.first_line,
-        last_line=receipt.last_line,
-        passage=passage,
-        more_facts=tuple(fact.fact.text for fact in ordered[1 : 1 + _MORE_FACTS]),
-        files=changed_files(facts),
-    )

@@ -1,0 +1,189 @@
+"""`turnetl search`."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
+from turnetl.cli.recipes import NO_RECIPE, RecipeArguments, search_with_recipe
+from turnetl.cli.times import AsOf, Since, Until
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
+
+if TYPE_CHECKING:  # importing it takes a moment, which `--help` must not spend
+    from turnetl.index.selection import Selection
+
+_FILTERS = Group("Filters", sort_key=1)
+_MAX_TURNS = 10
+"""Turns that a search prints by default."""
+_NOT_OF_RECIPES = ("as_of", "session", "format", "branch", "tool", "file", "entity", "label")
+
+
+@Parameter(name="*", group=_FILTERS)
+@dataclass(frozen=True)
+class FilterOptions:
+    """Which turns are searched."""
+
+    groups: GroupNames = ()
+    since: Since = None
+    until: Until = None
+    as_of: AsOf = None
+    session: str | None = None
+    "Only turns of the session with this id, or the beginning of one."
+    format: str | None = None
+    "Only turns of archives of this format; `turnetl formats` lists them."
+    branch: str | None = None
+    "Only turns on this git branch."
+    tool: str | None = None
+    "Only turns in which this tool was called."
+    file: str | None = None
+    "Only turns with a fact about this file: its path, or the end of it."
+    entity: str | None = None
+    "Only turns with a fact about the entity with this name."
+    label: str | None = None
+    "Only turns with a fact about an entity with this label: File, Error, Decision."
+    relation: str | None = None
+    "Only turns with a fact with this relation: MODIFIED, FAILED_WITH, PREFERS."
+
+    def selection(self, directory: Path) -> "Selection":
+        """Return the conditions.
+
+        Args:
+            directory: the one to which a path that starts with a dot is relative.
+        """
+        from turnetl.index.selection import Selection
+        from turnetl.model import GroupId
+
+        return Selection(
+            groups=tuple(GroupId(group) for group in self.groups),
+            since=self.since,
+            until=self.until,
+            as_of=self.as_of,
+            session=self.session,
+            format=self.format,
+            branch=self.branch,
+            tool=self.tool,
+            file=_file_path(self.file, directory) if self.file else None,
+            entity=self.entity,
+            label=self.label,
+            relation=self.relation,
+        )
+
+    def check_recipe(self) -> None:
+        """Check that no filter is given that a recipe does not have."""
+        for name in (*_NOT_OF_RECIPES, "relation"):
+            if getattr(self, name) is not None:
+                raise BadUsage(
+                    f"`--{name.replace('_', '-')}` is not an option of a recipe: a recipe takes "
+                    "--group, --since and --until"
+                )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RankingOptions:
+    """How many hits are printed, and in which order."""
+
+    sort: Literal["score", "time"] = "score"
+    "Order of the hits: best first, or the same hits newest first."
+    limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None
+    "Print at most this many turns, or results of each kind [default: 10]."
+    nearest: Flag = False
+    "Print the nearest turns even if none is close to the query."
+    rerank: Flag = False
+    "Let the model rate the 30 best turns again, and order them by that."
+
+
+NO_FILTERS = FilterOptions()
+NO_RANKING = RankingOptions()
+
+
+def search(
+    *query: str,
+    filters: FilterOptions = NO_FILTERS,
+    ranking: RankingOptions = NO_RANKING,
+    recipe: RecipeArguments = NO_RECIPE,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Find the turns that match a query, with their facts, files and lines.
+
+    Args:
+        query: Words or a whole question; quotes are optional. Without a query, the turns that the
+            filters select are listed, newest first.
+        recipe: One of Graphiti's recipes in place of the search for turns.
+    """
+    text = " ".join(query)
+    selection = filters.selection(Path.cwd())
+    if not text.strip() and (selection.is_empty or recipe.recipe is not None):
+        raise BadUsage(
+            "`turnetl search` needs a query, or a filter such as `--since 7d`; "
+            "see `turnetl search --help`"
+        )
+    if recipe.recipe is None:
+        recipe.check_unused()
+        return _search_turns(text, selection, ranking, common)
+    recipe.check_order(rerank=ranking.rerank)
+    filters.check_recipe()
+    return search_with_recipe(
+        text,
+        recipe.recipe,
+        recipe,
+        common,
+        groups=filters.groups,
+        since=filters.since,
+        until=filters.until,
+        limit=ranking.limit,
+    )
+
+
+def _search_turns(
+    query: str, selection: "Selection", ranking: RankingOptions, common: CommonOptions
+) -> int:
+    from turnetl import pipeline
+    from turnetl.json_output.search import search_output
+    from turnetl.report import search_hits as view
+    from turnetl.report.index import unread_message
+    from turnetl.retrieval.search import Order
+
+    with console.show_progress(as_json=common.json) as progress:
+        result = console.run_async(
+            pipeline.search_turns(
+                query,
+                common.settings(),
+                now,
+                selection=selection,
+                order=Order(ranking.sort),
+                limit=ranking.limit or _MAX_TURNS,
+                nearest=ranking.nearest,
+                rerank=ranking.rerank,
+                progress=progress,
+            )
+        )
+    if result.unread is not None:
+        console.print_messages([unread_message(result.unread, result.caught_up_at)])
+    console.print_messages(view.usage_messages(result.usage))
+    table = view.table(result.hits, result.distant, Path.cwd(), selection.as_of)
+    output = search_output(
+        result.hits,
+        result.distant,
+        as_of=selection.as_of,
+        caught_up_at=result.caught_up_at,
+        unread=result.unread,
+        usage=result.usage,
+    )
+    console.print_result(table, output, as_json=common.json)
+    return ExitCode.DONE
+
+
+def _file_path(text: str, directory: Path) -> str:
+    """Return a path as the selection takes it: a path that starts with a dot becomes absolute."""
+    path = text.replace("\\", "/")
+    if path.startswith(("./", "../")):
+        path = os.path.normpath(directory / path).replace("\\", "/")
+    return path

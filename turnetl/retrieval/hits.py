@@ -1,0 +1,142 @@
+"""Hits: turns with the facts that match best, and where they are in their archives."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from turnetl.index.port import IndexedFact, SearchIndex
+from turnetl.model import Fact, GroupId, SessionId, TurnId
+from turnetl.retrieval.excerpts import ExcerptRanking, first_passage, prompt_title
+from turnetl.retrieval.ranking import RankedTurn
+from turnetl.retrieval.turn_summary import ID_CHARS, changed_files, one_line, repeats
+
+_MORE_FACTS = 4
+"""Further facts in a hit."""
+
+PASSAGE = "PASSAGE"
+"""The relation of a hit whose turn has no fact: its best passage is shown in place of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class HitFact:
+    """A further fact of a hit."""
+
+    fact: str
+    relation: str
+    valid_at: datetime | None
+    invalid_at: datetime | None
+    """When the fact stopped being valid; None if it still is."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A turn, with the fact of it that matches the query best."""
+
+    id: str
+    """The beginning of the turn's id, which other commands accept."""
+    prompt: str
+    """The first line of what the user wrote."""
+    started_at: datetime
+    fact: str
+    score: float
+    """From 0 to 1: how much of the query was found; 1 without a query."""
+    relevance: float | None
+    """From 0 to 1: how well a model says that the turn answers; None if none rated it."""
+    relation: str
+    """Relation of the fact, or `PASSAGE`."""
+    valid_at: datetime | None
+    invalid_at: datetime | None
+    """When the fact stopped being valid; None if it still is."""
+    group_id: GroupId
+    session_id: SessionId
+    turn_id: TurnId
+    archive: str
+    first_line: int
+    last_line: int
+    passage: str
+    """The part of the turn's text that matches best."""
+    more_facts: tuple[HitFact, ...]
+    """Further facts of the turn, best first."""
+    files: tuple[str, ...]
+    """Files that the turn changed."""
+
+
+def held_facts(
+    index: SearchIndex, ranked: Sequence[RankedTurn], as_of: datetime | None
+) -> dict[int, Sequence[IndexedFact]]:
+    """Return the facts of each turn, by its key: those that held immediately before that time.
+
+    Args:
+        index: has the facts.
+        ranked: the turns.
+        as_of: the time; None: all facts.
+    """
+    facts = index.facts([hit.turn.key for hit in ranked])
+    return {
+        key: [indexed for indexed in of_turn if _held(indexed.fact, as_of)]
+        for key, of_turn in facts.items()
+    }
+
+
+def build_hits(
+    ranked: Sequence[RankedTurn],
+    facts: Mapping[int, Sequence[IndexedFact]],
+    selected: Collection[str] = (),
+    excerpts: ExcerptRanking | None = None,
+) -> tuple[SearchHit, ...]:
+    """Return the hits for these turns.
+
+    Args:
+        ranked: turns, in the order of the hits.
+        facts: of each turn.
+        selected: uuids of the facts that come first.
+        excerpts: orders facts and passages; None: facts are in the order of the turn.
+    """
+    hits = []
+    for hit in ranked:
+        title = one_line(prompt_title(hit.turn.text))
+        of_turn = facts[hit.turn.key]
+        shown = [indexed for indexed in of_turn if not repeats(indexed.fact.text, title)]
+        ordered = excerpts.best_facts(shown) if excerpts else shown
+        ordered.sort(key=lambda indexed: indexed.fact.uuid not in selected)
+        passage = (excerpts.best_passage if excerpts else first_passage)(hit.turn.text)
+        best = [indexed.fact for indexed in ordered[: 1 + _MORE_FACTS]]
+        hits.append(_hit(hit, title, best, one_line(passage), changed_files(of_turn)))
+    return tuple(hits)
+
+
+def _hit(
+    ranked: RankedTurn, title: str, facts: Sequence[Fact], passage: str, files: tuple[str, ...]
+) -> SearchHit:
+    receipt = ranked.turn.receipt
+    best = facts[0] if facts else None
+    return SearchHit(
+        id=receipt.turn_id[:ID_CHARS],
+        prompt=title,
+        started_at=receipt.started_at,
+        fact=best.text if best else passage,
+        score=round(ranked.score, 4),
+        relevance=ranked.relevance,
+        relation=best.relation if best else PASSAGE,
+        valid_at=best.valid_at if best else receipt.started_at,
+        invalid_at=best.invalid_at if best else None,
+        group_id=receipt.group_id,
+        session_id=receipt.session_id,
+        turn_id=receipt.turn_id,
+        archive=receipt.archive,
+        first_line=receipt.first_line,
+        last_line=receipt.last_line,
+        passage=passage,
+        more_facts=tuple(
+            HitFact(fact.text, fact.relation, fact.valid_at, fact.invalid_at) for fact in facts[1:]
+        ),
+        files=files,
+    )
+
+
+def _held(fact: Fact, as_of: datetime | None) -> bool:
+    """Return whether a fact held immediately before that time; None: whether or not it did."""
+    if as_of is None:
+        return True
+    begun = fact.valid_at is None or fact.valid_at < as_of
+    return begun and (fact.invalid_at is None or fact.invalid_at >= as_of)
