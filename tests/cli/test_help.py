@@ -126,7 +126,7 @@ def test_a_usage_error_is_one_message_and_exit_code_two(wrong: tuple[str, ...]) 
             "unknown option `--grop`; did you mean `--group`? See `turnetl parse --help`",
         ),
         (("status", "--limit"), "unknown option `--limit`; see `turnetl status --help`"),
-        (("search",), "`turnetl search` needs QUERY; see `turnetl search --help`"),
+        (("parse",), "`turnetl parse` needs ARCHIVES; see `turnetl parse --help`"),
         (
             ("ingest", "--limit"),
             "option `--limit` needs a value; see `turnetl ingest --help`",

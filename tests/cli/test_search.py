@@ -1,6 +1,7 @@
 """`turnetl search` as users type it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,3 +36,101 @@ def test_a_word_that_looks_like_an_option_is_named_with_the_nearest_option(folde
     assert result.messages == [
         "turnetl: unknown option `--grop`; did you mean `--group`? See `turnetl search --help`"
     ]
+
+
+def hits(folder: Path, *arguments: str) -> list[dict[str, Any]]:
+    result = run_in_process("search", *arguments, "--json", folder=folder)
+    assert result.exit_code == 0, result.stderr
+    listed: list[dict[str, Any]] = result.json["hits"]
+    return listed
+
+
+def test_filters_without_a_query_list_turns_newest_first(folder: Path) -> None:
+    listed = hits(folder, "--since", "2026-03", "--until", "2026-03", "--group", "bookshop")
+    times = [hit["started_at"] for hit in listed]
+    assert times == sorted(times, reverse=True)
+    assert {time[:7] for time in times} == {"2026-03"}
+    assert {hit["score"] for hit in listed} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (("--relation", "failed_with", "--until", "2026-02"), 2),
+        (("--file", "checkout.py", "--relation", "MODIFIED"), 1),
+        (("--file", "/home/dev/bookshop/src/bookshop/checkout.py"), 1),
+        (("--entity", "decimal"), 1),
+        (("--label", "Error", "--group", "shoebox"), 6),
+        (("--tool", "bash", "--until", "2026-02"), 3),
+        (("--format", "claude_code", "--since", "2026-05"), 2),
+        (("--session", "nothing"), 0),
+        (("--file", "nothing.py"), 0),
+        (("photos", "--branch", "main", "--since", "7d"), 0),
+    ],
+)
+def test_each_filter_selects_turns(folder: Path, arguments: tuple[str, ...], count: int) -> None:
+    assert len(hits(folder, *arguments)) == count
+
+
+def test_a_path_with_a_dot_is_relative_to_the_current_folder(folder: Path) -> None:
+    inside = folder / "src" / "bookshop"
+    inside.mkdir(parents=True, exist_ok=True)
+    by_path = run_in_process(
+        "search", "--file", "./checkout.py", "--lake", folder / "data/lake", "--json", folder=inside
+    )
+    assert by_path.json["hits"] == hits(folder, "--file", "src/bookshop/checkout.py")
+
+
+def test_hits_can_be_sorted_by_time(folder: Path) -> None:
+    found = hits(folder, "tests", "fail", "--sort", "time", "-n", "5")
+    times = [hit["started_at"] for hit in found]
+    assert times == sorted(times, reverse=True)
+    best = hits(folder, "tests", "fail", "-n", "5")
+    assert {hit["id"] for hit in found} == {hit["id"] for hit in best}
+
+
+def test_as_of_marks_facts_that_were_invalidated_later(folder: Path) -> None:
+    failed = ("--relation", "FAILED_WITH", "--as-of")
+    then = run_in_process("search", *failed, "2026-03-03T09:12:40", folder=folder)
+    assert "KeyError: 'price'`  (invalidated later, at 2026-03-03 09:12)" in then.stdout
+    printed = run_in_process("search", *failed, "2026-03-03T09:12:40", "--json", folder=folder)
+    assert printed.json["as_of"] == "2026-03-03T09:12:40+00:00"
+    (hit,) = printed.json["hits"]
+    assert hit["invalid_at"] > printed.json["as_of"]
+    assert hits(folder, *failed, "2026-03-03") == []
+    assert hits(folder, "--relation", "FAILED_WITH", "--session", hit["session_id"][:8])
+
+
+def test_further_facts_that_were_invalidated_are_marked(folder: Path) -> None:
+    query = ("why did the checkout tests fail", "-n", "1")
+    printed = run_in_process("search", *query, folder=folder).stdout
+    more = [line for line in printed.splitlines() if "·" in line]
+    assert any(line.endswith("(until 2026-03-03 09:12)") for line in more)
+    (hit,) = hits(folder, *query)
+    assert any(fact["invalid_at"] for fact in hit["more_facts"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--relation", "MODIFED"), "no turn has the relation `MODIFED`; did you mean `MODIFIED`?"),
+        (("--label", "Eror", "x"), "no turn has the label `Eror`; did you mean `Error`?"),
+        (("--tool", "bsh"), "no turn has the tool `bsh`; did you mean `Bash`?"),
+        (("--branch", "7"), "no turn has the branch `7`; the graph has duplicates, heic, main"),
+        (("--format", "codex"), "no turn has the format `codex`; the graph has claude_code"),
+        (("--group", "shop"), "there is no group `shop`; existing groups: bookshop, shoebox"),
+        ((), "`turnetl search` needs a query, or a filter such as `--since 7d`"),
+        (("", "--sort", "time"), "`turnetl search` needs a query, or a filter"),
+        (
+            ("x", "--recipe", "edge-hybrid-search-rrf", "--as-of", "7d"),
+            "`--as-of` is not an option of a recipe: a recipe takes --group, --since and --until",
+        ),
+        (("x", "--sort", "date"), "`--sort` takes `score` or `time`, not `date`"),
+    ],
+)
+def test_what_cannot_select_a_turn_is_explained(
+    folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = run_in_process("search", *arguments, folder=folder)
+    assert result.exit_code == 2
+    assert result.messages[-1].startswith(f"turnetl: {message}")

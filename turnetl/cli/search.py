@@ -20,6 +20,10 @@ if TYPE_CHECKING:  # importing it takes a moment, which `--help` must not spend
     from turnetl.index.selection import Selection
 
 _FILTERS = Group("Filters", sort_key=1)
+_QUERY = (
+    "Words or a whole question; quotes are optional. Without a query, the turns that the filters "
+    "select are listed, newest first."
+)
 _MAX_TURNS = 10
 """Turns that a search prints by default."""
 _NOT_OF_RECIPES = ("as_of", "session", "format", "branch", "tool", "file", "entity", "label")
@@ -105,7 +109,7 @@ NO_RANKING = RankingOptions()
 
 
 def search(
-    *query: str,
+    *query: Annotated[str, Parameter(help=_QUERY)],
     filters: FilterOptions = NO_FILTERS,
     ranking: RankingOptions = NO_RANKING,
     recipe: RecipeArguments = NO_RECIPE,
@@ -114,8 +118,6 @@ def search(
     """Find the turns that match a query, with their facts, files and lines.
 
     Args:
-        query: Words or a whole question; quotes are optional. Without a query, the turns that the
-            filters select are listed, newest first.
         recipe: One of Graphiti's recipes in place of the search for turns.
     """
     text = " ".join(query)
