@@ -20,6 +20,7 @@ COMMANDS = (
     "timeline",
     "entity",
     "file",
+    "fix",
     "formats",
     "rules",
     "templates",

@@ -83,3 +83,26 @@ def test_a_file_is_no_other_entity(folder: Path) -> None:
     result = run_in_process("file", "pytest", folder=folder)
     assert result.exit_code == 2
     assert result.messages[0].startswith("turnetl: there is no file `pytest` in the graph")
+
+
+def test_a_fix_begins_with_the_answer_and_ends_with_its_lineage(folder: Path) -> None:
+    result = run_in_process("fix", "KeyError: 'price'", folder=folder)
+    first, resolved, *_, archive = result.stdout.splitlines()
+    assert first == "KeyError: 'price'  bookshop"
+    assert resolved == "    resolved 2026-03-03 09:12, 32 seconds later"
+    assert "      Fix: `Cart.add` reads `price_cents` and divides by 100." in result.stdout
+    assert archive.endswith("2026-03-03-checkout.jsonl:3-20")
+
+
+def test_a_test_that_passed_in_a_later_turn_names_both_turns(folder: Path) -> None:
+    words = ["test_the_same_event_delivered_twice_counts_once", "failed"]
+    (error,) = run_in_process("fix", *words, "--json", folder=folder).json["errors"]
+    (occurrence,) = error["occurrences"]
+    assert occurrence["turn"]["id"] != occurrence["resolved_by"]["id"]
+    assert "src/bookshop/db.py" in " ".join(fact["text"] for fact in occurrence["evidence"])
+
+
+def test_an_unknown_error_has_no_fix(folder: Path) -> None:
+    result = run_in_process("fix", "segmentation", "fault", folder=folder)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("no error in the graph matches")

@@ -19,6 +19,7 @@ _Limit = Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1
 _MAX_TURNS = 30
 """Turns of a timeline by default."""
 _MAX_ENTITY_TURNS = 20
+_MAX_ERRORS = 3
 _FILE_LABEL = "File"
 
 
@@ -100,6 +101,40 @@ def file_(
     from turnetl.retrieval.items import file_path
 
     return _print_entity(file_path(path, Path.cwd()), _FILE_LABEL, groups, limit, common)
+
+
+def fix(
+    *error: Annotated[str, Parameter(required=True)],
+    groups: GroupNames = (),
+    limit: _Limit = _MAX_ERRORS,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Find where an error or a failed test occurred, and what resolved it.
+
+    Args:
+        error: The message, a part of it, or a log that contains it; quotes are optional.
+        limit: Print at most this many errors.
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.fix import fix_output
+    from turnetl.report import fix as view
+
+    with console.show_progress(as_json=common.json) as progress:
+        found = console.run_async(
+            pipeline.fix(
+                " ".join(error),
+                common.settings(),
+                now,
+                groups=groups,
+                limit=limit,
+                progress=progress,
+            )
+        )
+    print_age(found)
+    output = fix_output(found.value, found.caught_up_at, found.unread)
+    text = view.view(found.value, Path.cwd())
+    console.print_result(text, output, as_json=common.json, paged=True)
+    return ExitCode.DONE
 
 
 def print_age(found: "AsIndexed[Any]") -> None:

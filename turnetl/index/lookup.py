@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable
+import zlib
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -113,6 +114,14 @@ class Lookup:
     def facts_about(self, uuid: str) -> list[StatedFact]:
         """Return the facts about an entity, in the order of the first turn that states each."""
         return _stated_facts(self._query(sql.FACTS_ABOUT, uuid))
+
+    def changed_facts(self, keys: Collection[int]) -> dict[int, frozenset[str]]:
+        """Return the uuids of the facts that each of these turns created or changed."""
+        rows = self._query(sql.TOUCHED, json.dumps(list(keys)))
+        return {
+            key: frozenset(msgspec.json.decode(zlib.decompress(touched))[1])
+            for key, touched in rows
+        }
 
     def _entities(self, query: str, *parameters: str) -> list[Entity]:
         return [_ENTITIES.decode(content) for (content,) in self._query(query, *parameters)]

@@ -25,6 +25,8 @@ NEWEST_OF = """
 SELECT key FROM turns WHERE key IN (SELECT value FROM json_each(?))
 ORDER BY started_at DESC, turn_id DESC LIMIT ?"""
 
+TOUCHED = "SELECT key, touched FROM turns WHERE key IN (SELECT value FROM json_each(?))"
+
 NAMED = "SELECT content FROM entities WHERE name = ? ORDER BY group_id, uuid"
 
 FILES = """

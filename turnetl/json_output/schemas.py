@@ -8,6 +8,7 @@ from turnetl.errors import BadUsage
 from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.base import ErrorOutput, JsonOutput, described
 from turnetl.json_output.filter import FilterOutput
+from turnetl.json_output.fix import FixOutput
 from turnetl.json_output.formats import FormatsOutput
 from turnetl.json_output.index import IndexOutput
 from turnetl.json_output.ingest import IngestOutput
@@ -69,6 +70,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "timeline": (TimelineOutput,),
     "entity": (ShowEntityOutput,),
     "file": (ShowEntityOutput,),
+    "fix": (FixOutput,),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
     "schema": (CommandsOutput, JsonSchemaOutput),

@@ -5,7 +5,7 @@ The command line, the flows and the Python API are thin callers of this package.
 
 from turnetl.pipeline.backfill import backfill
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
-from turnetl.pipeline.history import entity, timeline
+from turnetl.pipeline.history import entity, fix, timeline
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.ingest import ingest
 from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
@@ -27,6 +27,7 @@ __all__ = [
     "entity",
     "explain_rule",
     "filter_turns",
+    "fix",
     "ingest",
     "journal_prune",
     "journal_stats",

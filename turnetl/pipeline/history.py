@@ -7,9 +7,10 @@ from turnetl.clock import Clock
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.model import GroupId
-from turnetl.pipeline.show import AsIndexed, read_index
+from turnetl.pipeline.show import AsIndexed, open_index, read_index
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.details import EntityDetails, entity_details
+from turnetl.retrieval.fix import ErrorHistory, find_fixes
 from turnetl.retrieval.items import find_entity
 from turnetl.retrieval.timeline import Timeline
 from turnetl.retrieval.timeline import timeline as timeline_of
@@ -79,6 +80,38 @@ async def entity(
         return entity_details(index, found, limit=limit)
 
     return await read_index(read, settings, clock, progress)
+
+
+async def fix(
+    text: str,
+    settings: Settings,
+    clock: Clock,
+    *,
+    groups: Sequence[str] = (),
+    limit: int,
+    progress: Progress = ignore_progress,
+) -> AsIndexed[Sequence[ErrorHistory]]:
+    """Return the errors that match a text, each with what resolved it.
+
+    Args:
+        text: a message, a part of one, or a log that contains it.
+        settings: the graph, its index and its embedder.
+        clock: returns the current time.
+        groups: only errors of these groups, ids or project names; all groups if empty.
+        limit: at most this many errors.
+        progress: called while the index is brought up to date.
+
+    Raises:
+        BadUsage: an unknown group.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the index cannot be used.
+    """
+    async with open_index(settings, clock, progress) as opened:
+        index = opened.index
+        found = await find_fixes(
+            index, text, opened.embedder, groups=group_ids(index, groups), limit=limit
+        )
+        return AsIndexed(found, index.caught_up_at, opened.unread)
 
 
 def group_ids(index: LookupIndex, names: Sequence[str]) -> tuple[GroupId, ...]:

@@ -1,7 +1,8 @@
 """Open what a search found: turns, sessions, entities and facts, by id or name."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from turnetl.index.lookup import LookupIndex
 from turnetl.lake import Lake
 from turnetl.model import Receipt, Turn
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines
-from turnetl.pipeline.index import check_graph, current_index
+from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.conversation import from_turn
 from turnetl.retrieval.details import Details, TurnDetails, details
@@ -113,11 +114,20 @@ async def read_index(
     read: Callable[[LookupIndex], T], settings: Settings, clock: Clock, progress: Progress
 ) -> AsIndexed[T]:
     """Return what a function reads from the index, brought up to date; raises as `show`."""
+    async with open_index(settings, clock, progress) as opened:
+        return AsIndexed(read(opened.index), opened.index.caught_up_at, opened.unread)
+
+
+@asynccontextmanager
+async def open_index(
+    settings: Settings, clock: Clock, progress: Progress
+) -> AsyncIterator[OpenIndex]:
+    """Open the index of a graph that exists, brought up to date; raises as `show`."""
     check_graph(settings)
     async with current_index(settings, clock, progress) as opened:
         if not opened.index.groups():
             log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
-        return AsIndexed(read(opened.index), opened.index.caught_up_at, opened.unread)
+        yield opened
 
 
 def _lake_turn(settings: Settings, receipt: Receipt) -> Turn | None:

@@ -1,0 +1,215 @@
+"""Where an error occurred, and what resolved it.
+
+A failure is resolved when the graph says that it no longer holds: the same command succeeded later.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from turnetl.index.lookup import LookupIndex, StatedFact
+from turnetl.index.port import IndexedFact, IndexedTurn, Keys
+from turnetl.index.selection import Selection
+from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.model import Entity, Fact, GroupId
+from turnetl.retrieval.conversation import from_episode_text
+from turnetl.retrieval.error_match import EXACT, ErrorMatcher
+from turnetl.retrieval.query import analyze
+from turnetl.retrieval.ranking import rank
+from turnetl.retrieval.turn_summary import TurnSummary, summarize
+
+_LABEL, _RELATION = "Error", "FAILED_WITH"
+_CHANGES = frozenset({"CREATED", "MODIFIED", "DELETED", "ADDED"})
+_RUN = "RAN"
+_RANKED = 60
+"""Turns whose errors are compared with the query."""
+_OCCURRENCES = 5
+"""Occurrences of an error that are returned, the last ones."""
+_LONGEST = timedelta(days=2)
+"""Time between the start of a turn and a success in it."""
+_CANDIDATES = 50
+"""Turns that are examined for the success that resolved a failure."""
+_ANSWER_CHARS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A failure in a turn, and what resolved it."""
+
+    fact: Fact
+    turn: TurnSummary
+    resolved_at: datetime | None
+    """None: no later success is known."""
+    resolved_by: TurnSummary | None
+    """The turn in which the success was; None if it is not known."""
+    evidence: tuple[Fact, ...]
+    """What was changed between failure and success, and the command that then succeeded."""
+    answer: str
+    """What the agent wrote at the end of the turn that resolved it, or else of its own turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorHistory:
+    error: Entity
+    occurrences: tuple[Occurrence, ...]
+    """The last ones: the resolved ones first, newest first."""
+    count: int
+    """How often it occurred."""
+
+
+async def find_fixes(
+    index: LookupIndex,
+    text: str,
+    embedder: Embedder,
+    *,
+    groups: Sequence[GroupId] = (),
+    limit: int,
+) -> list[ErrorHistory]:
+    """Return the errors that match a text, best first, each with what resolved it.
+
+    Args:
+        index: of the graph.
+        text: a message, a part of one, or a log that contains it.
+        embedder: the one that the index was made with.
+        groups: only errors of these groups; all groups if empty.
+        limit: at most this many errors.
+    """
+    # Quotes in a message are not phrases of a query.
+    plain = text.replace('"', " ")
+    if not plain.strip():
+        return []
+    keys = _failing_turns(index, tuple(groups))
+    static_model = StaticModel.open()
+    query = await analyze(plain, embedder, static_model)
+    ranked = rank(query, index, static_model, keys)[:_RANKED] if len(keys) else []
+    matcher = ErrorMatcher(text)
+    facts = index.facts([one.turn.key for one in ranked])
+    errors = _matching(facts.values(), matcher)
+    return [_history(index, error) for error in errors[:limit]]
+
+
+def _failing_turns(index: LookupIndex, groups: tuple[GroupId, ...]) -> Keys:
+    """Return the turns with an error or a failed test."""
+    return np.union1d(
+        index.select(Selection(groups=groups, label=_LABEL)),
+        index.select(Selection(groups=groups, relation=_RELATION)),
+    )
+
+
+def _matching(facts: Iterable[Sequence[IndexedFact]], matcher: ErrorMatcher) -> list[Entity]:
+    """Return the errors that match, best first; only that one if one is the very text."""
+    scores: dict[str, tuple[float, Entity]] = {}
+    for indexed in (one for of_turn in facts for one in of_turn):
+        error = _error(indexed)
+        if error is None:
+            continue
+        score = matcher.score(error.name, indexed.fact.text)
+        if score > scores.get(error.uuid, (0.0, error))[0]:
+            scores[error.uuid] = score, error
+    ordered = sorted(scores.values(), key=lambda pair: (-pair[0], pair[1].name, pair[1].uuid))
+    is_exact = any(score >= EXACT for score, _ in ordered)
+    return [error for score, error in ordered if score >= EXACT or not is_exact]
+
+
+def _error(indexed: IndexedFact) -> Entity | None:
+    """Return the error or failed test that a fact is about; None if it is about neither."""
+    if indexed.fact.relation == _RELATION:
+        return indexed.target
+    return next((end for end in (indexed.target, indexed.source) if _LABEL in end.labels), None)
+
+
+def _history(index: LookupIndex, error: Entity) -> ErrorHistory:
+    stated = index.lookup().facts_about(error.uuid)
+    failures = [one for one in stated if one.indexed.fact.relation == _RELATION] or stated
+    by_turn = {one.turns[-1]: one for one in failures}
+    last = list(by_turn.items())[-_OCCURRENCES:]
+    turns = index.turns([key for key, _ in last])
+    found = [_occurrence(index, one, turns[key]) for key, one in last if key in turns]
+    found.sort(key=lambda one: one.turn.receipt.started_at, reverse=True)
+    found.sort(key=lambda one: one.resolved_at is None)
+    return ErrorHistory(error, tuple(found), len(by_turn))
+
+
+def _occurrence(index: LookupIndex, stated: StatedFact, turn: IndexedTurn) -> Occurrence:
+    fact = stated.indexed.fact
+    resolving = _resolving_turn(index, stated, turn)
+    (summary,) = summarize(index, [turn.key])
+    answering = turn if resolving is None else resolving
+    return Occurrence(
+        fact=fact,
+        turn=summary,
+        resolved_at=fact.invalid_at,
+        resolved_by=next(iter(summarize(index, [resolving.key] if resolving else [])), None),
+        evidence=_evidence(index, stated, turn, resolving) if resolving else (),
+        answer=_ending(from_episode_text(answering.text).answer),
+    )
+
+
+def _resolving_turn(
+    index: LookupIndex, stated: StatedFact, turn: IndexedTurn
+) -> IndexedTurn | None:
+    """Return the turn that invalidated a fact: the index records which facts a turn changed."""
+    fact, ended_at = stated.indexed.fact, turn.receipt.ended_at
+    if fact.invalid_at is None:
+        return None
+    if ended_at is not None and turn.receipt.started_at <= fact.invalid_at <= ended_at:
+        return turn
+    around = Selection(
+        groups=(fact.group_id,),
+        since=fact.invalid_at - _LONGEST,
+        until=fact.invalid_at + timedelta(microseconds=1),
+    )
+    lookup = index.lookup()
+    later = lookup.newest(index.select(around), _CANDIDATES)
+    changed = lookup.changed_facts(later)
+    keys = [key for key in later if key not in stated.turns and fact.uuid in changed[key]]
+    found = index.turns(keys[-1:])
+    return found.get(keys[-1]) if keys else None
+
+
+def _evidence(
+    index: LookupIndex, stated: StatedFact, turn: IndexedTurn, resolving: IndexedTurn
+) -> tuple[Fact, ...]:
+    """Return the changes between failure and success, and the success, in the order of time."""
+    failure = stated.indexed.fact
+    start, end = failure.valid_at or turn.receipt.started_at, failure.invalid_at
+    session = index.lookup().session(turn.receipt.session_id)
+    if resolving.key in session and turn.key in session:
+        keys = session[session.index(turn.key) : session.index(resolving.key) + 1]
+    else:
+        keys = [resolving.key]
+    facts = {
+        indexed.fact.uuid: indexed.fact
+        for of_turn in index.facts(keys[-_CANDIDATES:]).values()
+        for indexed in of_turn
+        if _is_change(indexed.fact) or _is_success(indexed, stated)
+    }
+    within = [
+        fact
+        for fact in facts.values()
+        if fact.valid_at is not None and end is not None and start <= fact.valid_at <= end
+    ]
+    return tuple(sorted(within, key=lambda fact: (fact.valid_at or start, fact.uuid)))
+
+
+def _is_change(fact: Fact) -> bool:
+    return fact.relation in _CHANGES
+
+
+def _is_success(indexed: IndexedFact, failure: StatedFact) -> bool:
+    command = failure.indexed.source.uuid
+    return indexed.fact.relation == _RUN and command in (indexed.source.uuid, indexed.target.uuid)
+
+
+def _ending(text: str) -> str:
+    """Return the last paragraphs of a text that fit into an excerpt; at least the last one."""
+    kept: list[str] = []
+    for paragraph in reversed(text.split("\n\n")):
+        if kept and sum(map(len, kept)) + len(paragraph) > _ANSWER_CHARS:
+            break
+        kept.insert(0, paragraph)
+    ending = "\n\n".join(kept).strip()
+    return ending if len(ending) <= 2 * _ANSWER_CHARS else f"{ending[: 2 * _ANSWER_CHARS]}…"
