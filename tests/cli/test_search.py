@@ -125,6 +125,10 @@ def test_further_facts_that_were_invalidated_are_marked(folder: Path) -> None:
             ("x", "--recipe", "edge-hybrid-search-rrf", "--as-of", "7d"),
             "`--as-of` is not an option of a recipe: a recipe takes --group, --since and --until",
         ),
+        (
+            ("--since", "2026-05", "--until", "2026-03"),
+            "no turn can be selected: `--until` ends at 2026-04-01 00:00, and `--since` begins at",
+        ),
         (("x", "--sort", "date"), "`--sort` takes `score` or `time`, not `date`"),
     ],
 )

@@ -297,6 +297,29 @@ async def test_lone_surrogates_never_raise() -> None:
     assert hits[0].turn_id == turn("cart")
 
 
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ('"src/tax_rates.py knows it."', ["tax"]),
+        ('"SRC/TAX_RATES.PY  knows"', ["tax"]),
+        ('"the cart was empty"', ["cart"]),
+        ('"cart the was empty"', []),
+        ('"was"', ["cart"]),
+        ('"()`"', ["tax"]),
+        ('"are" usage', ["docs"]),
+    ],
+)
+async def test_a_quoted_part_is_in_every_hit_as_it_is(
+    tmp_path: Path, query: str, names: list[str]
+) -> None:
+    index = PersistentIndex(tmp_path, EMBEDDER.name, EMBEDDER.dimensions)
+    await index.catch_up(LoadedGraph(group(SHOP)), EMBEDDER, now=START)
+    for selection in (Selection(), Selection(groups=(GROUP,))):
+        found = await search(index, query, EMBEDDER, selection=selection)
+        assert turns(found.hits) == [turn(name) for name in names]
+    index.close()
+
+
 async def test_a_question_about_a_subject_that_never_came_up_has_no_hits(tmp_path: Path) -> None:
     index = PersistentIndex(tmp_path, EMBEDDER.name, EMBEDDER.dimensions)
     texts = {f"t{n}": f"user: change number {n}\n\nassistant: Done." for n in range(30)}

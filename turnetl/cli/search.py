@@ -60,10 +60,19 @@ class FilterOptions:
 
         Args:
             directory: the one to which a path that starts with a dot is relative.
+
+        Raises:
+            BadUsage: no time lies between --since and --until, or --as-of.
         """
         from turnetl.index.selection import Selection
         from turnetl.model import GroupId
 
+        for option, end in (("--until", self.until), ("--as-of", self.as_of)):
+            if self.since is not None and end is not None and end <= self.since:
+                raise BadUsage(
+                    f"no turn can be selected: `{option}` ends at {end:%Y-%m-%d %H:%M}, and "
+                    f"`--since` begins at {self.since:%Y-%m-%d %H:%M} (UTC)"
+                )
         return Selection(
             groups=tuple(GroupId(group) for group in self.groups),
             since=self.since,

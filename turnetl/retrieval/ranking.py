@@ -12,6 +12,7 @@ from enum import StrEnum
 import numpy as np
 
 from turnetl.index.port import Field, IndexedTurn, Keys, SearchIndex
+from turnetl.index.selection import Selection
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.late_interaction import late_interaction
 from turnetl.retrieval.query import Query, contains_phrases
@@ -100,7 +101,7 @@ def rank(
         RankedTurn(turn, scores[key], {kind: of.get(key, 0.0) for kind, of in evidence.items()})
         for key, turn in turns.items()
     ]
-    return sorted(filter(_matches, ranked), key=sort_key)
+    return sorted(ranked if query.phrases else filter(_matches, ranked), key=sort_key)
 
 
 def _candidates(
@@ -116,6 +117,9 @@ def _candidates(
         found.update(key for key, cosine in similar.items() if cosine >= MIN_SIMILARITY)
     if Evidence.PREVIOUS_TURN in weights:
         found.update(index.next_turns(found, keys))
+    if query.phrases and not query.terms:  # "is it", "=": no index has these
+        everything = index.newest(Selection(), limit=limit) if keys is None else keys[-limit:]
+        found.update(map(int, everything))
     return np.array(sorted(found), dtype=np.int64)
 
 

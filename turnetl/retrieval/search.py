@@ -139,7 +139,7 @@ def _within(selection: Selection, time: TimeSpan | None) -> Selection:
 
 
 def _is_close(ranked: RankedTurn, facts: Sequence[IndexedFact], query: Query) -> bool:
-    if ranked.score >= MIN_SCORE:
+    if ranked.score >= MIN_SCORE or query.phrases:
         return True
     terms = Tokenizer().count("\n".join((ranked.turn.text, *map(fact_text, facts))))
     return bool(query.terms) and query.terms.keys() <= terms.keys()
