@@ -20,7 +20,7 @@ from turnetl.time_span import (
     parse_time_span,
 )
 
-OUTSIDE = 0.6
+OUTSIDE = 0.7
 """What a turn outside of the time that the query names keeps of its score."""
 
 _PREPOSITION = "since|after|before|until"
