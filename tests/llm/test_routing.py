@@ -67,7 +67,7 @@ def test_a_prefix_of_no_prompt_is_rejected_with_a_list_of_prompts() -> None:
 
 
 def test_all_prompts_but_ours_are_graphitis() -> None:
-    own = {name for name in routing.PROMPTS if name.startswith(("reflexion.", "search."))}
+    own = {name for name in routing.PROMPTS if name.startswith(("index.", "reflexion.", "search."))}
     assert set(routing.PROMPTS) - own <= set(get_args(PromptName))
 
 

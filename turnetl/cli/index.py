@@ -1,25 +1,49 @@
 """The command that makes the search index, or brings it up to date."""
 
+from typing import Annotated
+
+from cyclopts import Parameter
+
 from turnetl import console
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
 from turnetl.clock import now
+from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
 
 
-def index_(*, rebuild: Flag = False, common: CommonOptions = NO_COMMON) -> int:
+def index_(
+    *,
+    rebuild: Flag = False,
+    questions: Flag = False,
+    dry_run: Flag = False,
+    budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
+    common: CommonOptions = NO_COMMON,
+) -> int:
     """Bring the search index up to date with the graph; a search does so too.
 
     Args:
         rebuild: Delete the index first, and make it anew.
+        questions: Let the model write two or three questions that each turn answers, once.
+        dry_run: Send no request and write nothing; print what --questions would use.
+        budget: Stop the questions when this much is used: 5usd, '200k tokens', or one of each.
     """
-    from turnetl import pipeline
-    from turnetl.json_output.index import index_output
-    from turnetl.report import index as view
+    if not questions and (dry_run or budget):
+        option = "--dry-run" if dry_run else "--budget"
+        raise BadUsage(f"`{option}` is an option of `--questions`: add it")
 
-    settings = common.settings()
+    from turnetl import pipeline
+    from turnetl.json_output.index import index_output, question_estimate_output
+    from turnetl.report import index as view
+    from turnetl.settings.units import parse_budget
+
+    settings = common.settings(**({"budget": parse_budget(budget)} if budget else {}))
+    if dry_run:
+        estimate = console.run_async(pipeline.estimate_index_questions(settings, now))
+        output = question_estimate_output(estimate)
+        console.print_result(view.estimate_table(estimate), output, as_json=common.json)
+        return ExitCode.DONE
     with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            pipeline.update_index(settings, now, rebuild=rebuild, progress=progress)
-        )
+        update = pipeline.update_index_with_questions if questions else pipeline.update_index
+        report = console.run_async(update(settings, now, rebuild=rebuild, progress=progress))
     console.print_result(view.table(report), index_output(report), as_json=common.json)
     return ExitCode.DONE

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from turnetl.index import catalog_sql as sql
 from turnetl.index.lookup import Lookup
 from turnetl.index.port import IndexedFact, IndexedGroup, IndexedTurn
+from turnetl.index.question_table import QuestionTable
 from turnetl.index.selecting import Selector, microseconds
 from turnetl.model import CommittedTurn, Entity, Fact, GroupId, Receipt, TurnId
 
@@ -39,6 +40,7 @@ class Catalog:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.selector = Selector(connection)
+        self.questions = QuestionTable(connection)
 
     @classmethod
     def open(cls, path: Path) -> "Catalog":
@@ -158,6 +160,7 @@ class Catalog:
     def remove_turns(self, keys: Collection[int]) -> None:
         """Remove turns with their links to facts; `put` and `prune` bring the facts up to date."""
         listed = json.dumps(list(keys))
+        self.questions.remove(keys)
         for table, column in (("fact_turns", "turn"), ("turn_tools", "turn"), ("turns", "key")):
             self._connection.execute(
                 f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",  # noqa: S608

@@ -1,6 +1,6 @@
 """The catalog's tables and statements."""
 
-VERSION = 2
+VERSION = 3
 APPLICATION_ID = 0x7475726F
 """SQLite's `application_id` of an index."""
 
@@ -54,6 +54,9 @@ CREATE TABLE fact_turns (
     turn INTEGER NOT NULL, fact INTEGER NOT NULL, PRIMARY KEY (turn, fact)
 ) WITHOUT ROWID;
 CREATE INDEX fact_turns_by_fact ON fact_turns (fact);
+CREATE TABLE questions (
+    turn_id TEXT PRIMARY KEY, digest TEXT NOT NULL, content TEXT NOT NULL
+) WITHOUT ROWID;
 """
 
 GROUPS = """
@@ -109,3 +112,14 @@ ENTITIES_WITHOUT_FACT = """
 DELETE FROM entities WHERE uuid IN (SELECT value FROM json_each(?))
     AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.source = entities.key)
     AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.target = entities.key)"""
+
+WITHOUT_QUESTIONS = """
+SELECT key FROM turns t WHERE NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = t.turn_id)
+ORDER BY key"""
+
+QUESTIONED_TURNS = """
+SELECT count(*) FROM turns t JOIN questions q ON q.turn_id = t.turn_id"""
+
+REMOVE_QUESTIONS = """
+DELETE FROM questions WHERE turn_id IN (
+    SELECT turn_id FROM turns WHERE key IN (SELECT value FROM json_each(?)))"""

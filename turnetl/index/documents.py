@@ -14,6 +14,8 @@ from turnetl.llm.embedders.static_model import StaticModel
 
 _MAX_EMBEDDED = 1_000
 """Passages of one turn that get a vector: half a megabyte of text. The words of all are indexed."""
+_QUESTION_WEIGHT = 1.0
+"""As an ordinary passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ def turn_document(
     facts: Sequence[IndexedFact],
     tokenizer: Tokenizer,
     static_model: StaticModel,
+    *,
+    questions: Sequence[str] = (),
 ) -> TurnDocument:
     """Return what is indexed of a turn.
 
@@ -42,8 +46,10 @@ def turn_document(
         facts: those that the turn states.
         tokenizer: splits texts into terms.
         static_model: splits passages into tokens.
+        questions: that the turn answers: further passages.
     """
-    passages = split_passages(text)
+    of_text = split_passages(text)
+    of_questions = [Passage(question, _QUESTION_WEIGHT) for question in questions]
     fields = {
         Field.TEXT: text,
         Field.PROMPT: user_text(text),
@@ -52,12 +58,12 @@ def turn_document(
     terms = TurnTerms(
         key,
         {field: tokenizer.joined(value) for field, value in fields.items()},
-        [tokenizer.joined(passage.text) for passage in passages],
+        [tokenizer.joined(passage.text) for passage in (*of_text, *of_questions)],
     )
-    embedded = _evenly_spaced(passages)
+    embedded = [*_evenly_spaced(of_text), *of_questions]
     tokens = static_model.tokenize([passage.text for passage in embedded])
     return TurnDocument(
-        terms, embedded, [np.unique(np.asarray(of_text, dtype=np.uint16)) for of_text in tokens]
+        terms, embedded, [np.unique(np.asarray(of_one, dtype=np.uint16)) for of_one in tokens]
     )
 
 

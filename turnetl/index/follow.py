@@ -4,20 +4,16 @@ A batch is written in the order vectors, words, catalog. What a killed writer le
 has keys that the catalog does not hold; readers ignore it, and the next batch overwrites it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from turnetl.index.catalog import TOKENS, Catalog
-from turnetl.index.documents import TurnDocument, turn_document
+from turnetl.index.batch_writer import BatchWriter, TurnBatch
+from turnetl.index.catalog import Catalog
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.port import CatchUpReport, FollowedGraph, ProgressCallback
-from turnetl.index.terms import Tokenizer
-from turnetl.index.vectors import PassageRows, PassageVectors
+from turnetl.index.vectors import PassageVectors
 from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.embedders.static_model import StaticModel
-from turnetl.llm.vectors import stack
 from turnetl.model import CommittedTurn, GroupId, TurnId
 
 _BATCH = 200
@@ -39,9 +35,7 @@ class Follower:
         self._lexical = lexical
         self._vectors = vectors
         self._graph = graph
-        self._embedder = embedder
-        self._tokenizer = Tokenizer()
-        self._static_model = StaticModel.open()
+        self._writer = BatchWriter(catalog, lexical, vectors, embedder)
         self._added = 0
         self._removed = 0
 
@@ -66,7 +60,7 @@ class Follower:
     async def _follow(self, group: GroupId, sequence: int) -> None:
         """Index the commits of a group after a sequence number; drop the turns that are gone."""
         while commits := await self._graph.commits(group, sequence, _BATCH):
-            await self._index(group, commits)
+            await self._writer.write(await self._read(group, commits))
             sequence = commits[-1].sequence
             self._added += len(commits)
         ids = await self._graph.turn_ids(group)
@@ -77,25 +71,14 @@ class Follower:
             # A commit since then has a higher number, so the next catch-up finds it.
             self._catalog.set_sequence(group, version.sequence if version else sequence)
 
-    async def _index(self, group: GroupId, commits: Sequence[CommittedTurn]) -> None:
+    async def _read(self, group: GroupId, commits: Sequence[CommittedTurn]) -> TurnBatch:
         entities = await self._graph.entities(group, _union(turn.entities for turn in commits))
         facts = await self._graph.facts(group, _union(turn.facts for turn in commits))
         known = {entity.uuid for entity in entities}
         ends = {uuid for fact in facts for uuid in (fact.source, fact.target)} - known
         entities = [*entities, *(await self._graph.entities(group, sorted(ends)))]
-        with self._catalog.transaction():
-            outdated = self._catalog.turn_keys([turn.receipt.turn_id for turn in commits])
-            self._catalog.remove_turns(outdated.values())
-            keys = {turn.receipt.turn_id: self._catalog.add_turn(turn) for turn in commits}
-            self._catalog.put(entities, facts, keys)
-            documents = self._documents(commits, keys)
-            counts = self._vectors.append(await self._rows(documents))
-            self._lexical.write([document.terms for document in documents], [*outdated.values()])
-            self._catalog.add_token_counts(_token_counts(documents))
-            self._catalog.record("rows", counts.rows)
-            self._catalog.record("tokens", counts.tokens)
-            self._catalog.set_sequence(group, commits[-1].sequence)
-        self._vectors.remove(np.array([*outdated.values()], dtype=np.int64))
+        questions = self._catalog.questions.of_turns([turn.receipt.turn_id for turn in commits])
+        return TurnBatch(group, commits, entities, facts, questions)
 
     async def _remove(self, group: GroupId, turns: Collection[TurnId]) -> None:
         """Remove turns, and read again what they had created or changed."""
@@ -111,41 +94,7 @@ class Follower:
         self._vectors.remove(np.array(keys, dtype=np.int64))
         self._removed += len(keys)
 
-    def _documents(
-        self, commits: Sequence[CommittedTurn], keys: Mapping[TurnId, int]
-    ) -> list[TurnDocument]:
-        facts = self._catalog.facts(keys.values())
-        return [
-            turn_document(
-                keys[turn.receipt.turn_id],
-                turn.text,
-                facts[keys[turn.receipt.turn_id]],
-                self._tokenizer,
-                self._static_model,
-            )
-            for turn in commits
-        ]
-
-    async def _rows(self, documents: Sequence[TurnDocument]) -> PassageRows:
-        passages = [passage for document in documents for passage in document.passages]
-        vectors = await self._embedder.embed([passage.text for passage in passages])
-        return PassageRows(
-            [document.terms.key for document in documents for _ in document.passages],
-            [passage.weight for passage in passages],
-            stack(vectors) if vectors else np.zeros((0, self._embedder.dimensions), np.float32),
-            [tokens for document in documents for tokens in document.tokens],
-        )
-
 
 def _union(uuids: Iterable[Sequence[str]]) -> list[str]:
     """Return the distinct uuids, sorted."""
     return sorted({uuid for of_turn in uuids for uuid in of_turn})
-
-
-def _token_counts(documents: Sequence[TurnDocument]) -> NDArray[np.uint32]:
-    """Return how many of the turns contain each token."""
-    counts = np.zeros(TOKENS, dtype=np.uint32)
-    for document in documents:
-        if document.tokens:
-            counts[np.unique(np.concatenate(document.tokens))] += 1
-    return counts

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from turnetl.errors import IndexBusy, IndexUnusable
 from turnetl.index import catalog_sql
+from turnetl.index.batch_writer import BatchWriter, batches_with_questions
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, LEXICAL, LOCK, VECTORS, translated_errors
 from turnetl.index.follow import Follower
@@ -30,6 +31,7 @@ from turnetl.index.port import (
     PassageTokens,
     ProgressCallback,
 )
+from turnetl.index.question_table import StoredQuestions
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
 from turnetl.index.vectors import PassageVectors, RowCounts
@@ -98,6 +100,26 @@ class PersistentIndex:
             with self._catalog.transaction():
                 self._catalog.record("caught_up_at", now.isoformat())
             return report
+
+    def turns_without_questions(self) -> Keys:
+        return self._catalog.questions.missing()
+
+    async def add_questions(
+        self, questions: Mapping[int, Sequence[str]], embedder: Embedder
+    ) -> None:
+        with translated_errors(self._folder), self._locked():
+            writer = BatchWriter(self._catalog, self._lexical, self._vectors, embedder)
+            for batch in batches_with_questions(self._catalog, questions):
+                await writer.write(batch)
+
+    def stored_questions(self) -> Sequence[StoredQuestions]:
+        """Return the questions of all turns."""
+        return self._catalog.questions.all()
+
+    def keep_questions(self, stored: Sequence[StoredQuestions]) -> None:
+        """Store questions of turns that will be indexed later."""
+        with translated_errors(self._folder), self._locked(), self._catalog.transaction():
+            self._catalog.questions.put(stored)
 
     def forget(self, turns: Collection[TurnId]) -> int:
         with translated_errors(self._folder), self._locked():

@@ -116,6 +116,8 @@ class IndexStatus:
     passages: int
     bytes: int
     """On disk."""
+    turns_with_questions: int
+    """Turns for which a model was asked for questions."""
     embedder: str
     caught_up_at: datetime | None
     """When the index last held everything in the graph; None if it never did."""
@@ -125,14 +127,6 @@ class IndexStatus:
     @property
     def turns(self) -> int:
         return sum(group.turns for group in self.groups)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexReport:
-    """What a catch-up changed, and the index afterwards."""
-
-    changes: CatchUpReport
-    status: IndexStatus
 
 
 ProgressCallback = Callable[[int, int], None]
@@ -171,6 +165,28 @@ class SearchIndex(Protocol):
         Raises:
             IndexBusy: another process does so at the moment.
             IndexUnusable: the index cannot be written.
+        """
+        ...
+
+    def turns_without_questions(self) -> Keys:
+        """Return the turns to which `add_questions` never added anything."""
+        ...
+
+    async def add_questions(
+        self, questions: Mapping[int, Sequence[str]], embedder: Embedder
+    ) -> None:
+        """Index questions that turns answer as further passages of these turns.
+
+        The turns get new keys. The questions stay until a turn has another text or leaves the
+        index.
+
+        Args:
+            questions: by the key of the turn, possibly none; an unknown key is ignored.
+            embedder: of the index.
+
+        Raises:
+            IndexBusy: another process writes the index.
+            TurnetlError: as the embedder.
         """
         ...
 

@@ -13,6 +13,7 @@ from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, DamagedIndex, folder_size
 from turnetl.index.port import IndexStatus
+from turnetl.index.question_table import StoredQuestions
 from turnetl.model import GroupId, GroupVersion, Receipt
 
 
@@ -25,6 +26,10 @@ class IndexSnapshot:
 
     def status(self) -> IndexStatus:
         return index_status(self._folder, self._catalog)
+
+    def questions(self) -> Sequence[StoredQuestions]:
+        """Return all questions of turns."""
+        return self._catalog.questions.all()
 
     async def groups(self) -> Sequence[GroupId]:
         """As `GraphStore.groups`."""
@@ -67,6 +72,7 @@ def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
         path=folder,
         groups=tuple(catalog.groups()),
         passages=catalog.setting("rows") or 0,
+        turns_with_questions=catalog.questions.count(),
         bytes=folder_size(folder),
         embedder=catalog.setting("embedder") or "",
         caught_up_at=catalog.caught_up_at(),

@@ -10,7 +10,7 @@ from turnetl.json_output.base import ErrorOutput, JsonOutput, described
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
 from turnetl.json_output.formats import FormatsOutput
-from turnetl.json_output.index import IndexOutput
+from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
 from turnetl.json_output.model_check import ModelCheckOutput
@@ -59,7 +59,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "retry": (IngestOutput,),
     "status": (StatusOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
-    "index": (IndexOutput,),
+    "index": (IndexOutput, QuestionEstimateOutput),
     "show": (
         ShowTurnOutput,
         ShowSessionOutput,

@@ -22,11 +22,12 @@ PROMPTS = (
     "extract_nodes.extract_json",
     "extract_nodes.extract_message",
     "extract_nodes.extract_text",
+    "index.questions",
     "reflexion.entities",
     "reflexion.facts",
     "search.rerank",
 )
-"""Every prompt that a run or a search may send."""
+"""Every prompt that a run, an index or a search may send."""
 
 
 class PromptRouter:

@@ -9,6 +9,7 @@ from turnetl.pipeline.history import entity, fix, timeline
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.ingest import ingest
 from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
+from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
 from turnetl.pipeline.recipes import search_recipe
 from turnetl.pipeline.search import sample_queries, search_turns
 from turnetl.pipeline.show import show, show_archive_lines
@@ -25,6 +26,7 @@ __all__ = [
     "backfill",
     "check_model",
     "entity",
+    "estimate_index_questions",
     "explain_rule",
     "filter_turns",
     "fix",
@@ -41,4 +43,5 @@ __all__ = [
     "templates",
     "timeline",
     "update_index",
+    "update_index_with_questions",
 ]

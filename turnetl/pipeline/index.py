@@ -1,8 +1,8 @@
 """The search index of a graph: bring it up to date, or make it anew."""
 
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
@@ -10,8 +10,11 @@ from turnetl.clock import Clock
 from turnetl.errors import GraphUnusable, Retryable
 from turnetl.graph.port import GraphStore
 from turnetl.index.estimate import estimate_embedding
+from turnetl.index.files import DamagedIndex
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import CatchUpReport, IndexReport
+from turnetl.index.port import CatchUpReport
+from turnetl.index.question_table import StoredQuestions
+from turnetl.index.report import IndexReport
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Usage
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
@@ -44,7 +47,7 @@ async def update_index(
     Args:
         settings: the graph, the lake that holds the index, and the embedder.
         clock: returns the current time.
-        rebuild: delete the index first.
+        rebuild: delete the index first, but for the questions of its turns.
         progress: called after each group.
 
     Raises:
@@ -54,11 +57,11 @@ async def update_index(
         GraphUnusable: there is no graph, or it cannot be opened.
     """
     check_graph(settings)
-    if rebuild:
-        wiring.delete_search_index(settings)
+    kept = _delete(settings) if rebuild else ()
     async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False) as store:
         with wiring.search_index(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
+            index.keep_questions(kept)
             await _state_cost(opened, store, settings, clock)
             changes = await _catch_up(opened, store, settings, clock, progress)
             return IndexReport(changes, replace(index.status(), turns_behind=0))
@@ -102,6 +105,15 @@ async def current_index(
                     log.info("the index was not brought up to date", exc_info=error)
                     opened = replace(opened, unread=str(error))
             yield opened
+
+
+def _delete(settings: Settings) -> Sequence[StoredQuestions]:
+    """Delete the index; return the questions that it held, which were paid for."""
+    kept: Sequence[StoredQuestions] = ()
+    with suppress(DamagedIndex), wiring.index_snapshot(settings) as snapshot:
+        kept = snapshot.questions() if snapshot is not None else ()
+    wiring.delete_search_index(settings)
+    return kept
 
 
 async def _catch_up(

@@ -6,7 +6,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.index.port import IndexReport, IndexStatus
+from turnetl.index.port import IndexStatus
+from turnetl.index.report import IndexReport, QuestionEstimate, QuestionReport
+from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import add_group_column, plural, size
 
 _MISSING = "search index: none yet; the next search makes it, or `turnetl index`"
@@ -24,6 +26,18 @@ def table(report: IndexReport) -> RenderableType:
     for group in status.groups:
         view.add_row(Text(group.group_id), f"{group.turns:,}")
     return Group(view, lines)
+
+
+def estimate_table(estimate: QuestionEstimate) -> RenderableType:
+    """Render what the questions would use."""
+    usage = estimate.usage
+    return Text(
+        f"{plural(estimate.turns, 'turn')} without questions: {plural(usage.calls, 'request')} to "
+        f"{estimate.model}, about {usage.prompt_tokens:,} tokens in and "
+        f"{usage.completion_tokens:,} out, cost {format_cost(usage.cost)}; responses in the "
+        "journal cost nothing",
+        overflow="fold",
+    )
 
 
 def status_line(status: IndexStatus | None) -> str:
@@ -54,8 +68,23 @@ def _summary(report: IndexReport) -> str:
     return (
         f"{changes}; the index holds {plural(status.turns, 'turn')} and "
         f"{plural(status.passages, 'passage')}, {size(status.bytes)}\n"
+        f"{_questions(status, report.questions)}"
         f"{_caught_up(status)}; embedder {status.embedder}\n{status.path}"
     )
+
+
+def _questions(status: IndexStatus, report: QuestionReport | None) -> str:
+    """Return a line on questions; empty if there are none and none were asked for."""
+    if report is None and not status.turns_with_questions:
+        return ""
+    line = f"{plural(status.turns_with_questions, 'turn')} with questions"
+    if report is not None:
+        line += f", {report.turns:,} of them new"
+        if report.failed:
+            line += f"; {plural(report.failed, 'response')} not valid: run the command again"
+        used = f"{plural(report.usage.calls, 'request')}, {token_count(report.usage):,} tokens"
+        line += f"; {used}, cost {format_cost(report.usage.cost)}"
+    return f"{line}\n"
 
 
 def _caught_up(status: IndexStatus) -> str:

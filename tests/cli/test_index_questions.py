@@ -1,0 +1,108 @@
+"""`turnetl index --questions` as users type it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.archives import conversation, write_archive
+from tests.cli.command import CommandResult, run_in_process
+from tests.cli.provider_setup import SESSION_START, model_environment
+from tests.servers.canned_responses import RESPONDERS, Json
+from tests.servers.provider import FakeProvider
+
+QUESTION = "How do we handle walruses in Oslo?"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Return a folder with a graph of two turns and no index."""
+    rows = conversation("Add a cart to the shop", "Write its tests", at=SESSION_START)
+    archive = write_archive(tmp_path / "a.jsonl", rows)
+    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
+    return tmp_path
+
+
+@pytest.fixture
+def asked(provider: FakeProvider) -> FakeProvider:
+    provider.responders = {**RESPONDERS, "questions": about_carts}
+    return provider
+
+
+def about_carts(prompt: str) -> Json:
+    return {"questions": [QUESTION] if "Add a cart" in prompt else []}
+
+
+def index(folder: Path, provider: FakeProvider, *arguments: str, **more: str) -> CommandResult:
+    environment = model_environment(provider, EXTRACTOR="structural", **more)
+    return run_in_process("index", *arguments, folder=folder, **environment)
+
+
+def test_questions_are_written_once_and_find_their_turns(shop: Path, asked: FakeProvider) -> None:
+    before = run_in_process("search", "walruses", "--json", folder=shop).json["hits"]
+    first = index(shop, asked, "--questions", "--json")
+    assert first.exit_code == 0
+    assert len(asked.requests) == first.json["questions"]["usage"]["calls"] == 2
+    assert (first.json["questions"]["turns"], first.json["questions"]["failed"]) == (2, 0)
+    assert first.json["turns_with_questions"] == 2
+    assert "for the questions of 2 turns: about " in first.messages[0]
+    (hit,) = run_in_process("search", "walruses", "--json", folder=shop).json["hits"]
+    assert (before, hit["prompt"]) == ([], "Add a cart to the shop")
+    again = index(shop, asked, "--questions")
+    assert again.messages == []
+    assert "2 turns with questions, 0 of them new; 0 requests" in again.stdout
+    assert len(asked.requests) == 2
+
+
+def test_a_rebuild_keeps_them_and_the_journal_has_them(shop: Path, asked: FakeProvider) -> None:
+    index(shop, asked, "--questions")
+    assert index(shop, asked, "--rebuild", "--json").json["turns_with_questions"] == 2
+    assert run_in_process("search", "walruses", "--json", folder=shop).json["hits"]
+    for path in sorted((shop / "data" / "lake" / "index").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    again = index(shop, asked, "--questions", "--json").json["questions"]
+    assert (again["turns"], again["usage"]["calls"], len(asked.requests)) == (2, 0, 2)
+    stats = run_in_process("journal", "stats", "--json", folder=shop).json
+    assert "index.questions" in json.dumps(stats)
+
+
+def test_a_dry_run_states_turns_tokens_and_cost_and_writes_nothing(
+    shop: Path, asked: FakeProvider
+) -> None:
+    (shop / ".graphiti").mkdir()
+    prices = '"openai-compatible/canned" = { input = 1.0, output = 2.0 }\n'
+    (shop / ".graphiti" / "prices.toml").write_text(prices)
+    lake = shop / "data" / "lake"
+    before = sorted(lake.rglob("*"))
+    estimate = index(shop, asked, "--questions", "--dry-run", "--json").json
+    assert (estimate["model"], estimate["turns"]) == ("openai-compatible/canned", 2)
+    tokens = estimate["prompt_tokens"] + 2 * estimate["completion_tokens"]
+    assert estimate["cost"] == pytest.approx(tokens / 1_000_000, abs=1e-6)
+    assert (asked.requests, sorted(lake.rglob("*"))) == ([], before)
+    index(shop, asked, "--questions")
+    printed = index(shop, asked, "--questions", "--dry-run").stdout
+    assert printed.startswith("0 turns without questions: 0 requests to openai-compatible/canned")
+
+
+def test_it_keeps_to_the_budget_and_continues(shop: Path, asked: FakeProvider) -> None:
+    stopped = index(shop, asked, "--questions", "--budget", "10 tokens")
+    assert (stopped.exit_code, asked.requests) == (4, [])
+    assert index(shop, asked, "--questions", "--json").json["questions"]["turns"] == 2
+
+
+def test_without_a_model_a_message_says_what_to_set(shop: Path) -> None:
+    result = run_in_process("index", "--questions", folder=shop)
+    assert result.exit_code == 2
+    assert result.messages[0].startswith(
+        "turnetl: `--questions` writes questions with a model, and"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"), [(("--dry-run",), "--dry-run"), (("--budget", "1usd"), "--budget")]
+)
+def test_options_of_questions_need_them(
+    shop: Path, arguments: tuple[str, ...], option: str
+) -> None:
+    result = run_in_process("index", *arguments, folder=shop)
+    assert result.messages == [f"turnetl: `{option}` is an option of `--questions`: add it"]
