@@ -21,6 +21,7 @@ COMMANDS = (
     "entity",
     "file",
     "fix",
+    "why",
     "formats",
     "rules",
     "templates",

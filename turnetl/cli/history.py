@@ -20,6 +20,7 @@ _MAX_TURNS = 30
 """Turns of a timeline by default."""
 _MAX_ENTITY_TURNS = 20
 _MAX_ERRORS = 3
+_MAX_COMMITS = 10
 _FILE_LABEL = "File"
 
 
@@ -135,6 +136,51 @@ def fix(
     text = view.view(found.value, Path.cwd())
     console.print_result(text, output, as_json=common.json, paged=True)
     return ExitCode.DONE
+
+
+def why(
+    place: Annotated[str, Parameter(name="PATH")],
+    /,
+    *,
+    limit: _Limit = _MAX_COMMITS,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Find the turns that wrote a file or a line, by the commits of git; `unknown` if in doubt.
+
+    Args:
+        place: A file in a git repository, or a line of it: src/cart.py:12.
+        limit: Print at most this many commits, the newest.
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.why import why_output
+    from turnetl.report import why as view
+
+    path, line = split_line(place)
+    with console.show_progress(as_json=common.json) as progress:
+        found = console.run_async(
+            pipeline.why(path, line, common.settings(), now, limit=limit, progress=progress)
+        )
+    print_age(found)
+    value = found.value
+    output = why_output(
+        value.file.path,
+        line,
+        list(value.attributions),
+        value.count,
+        caught_up_at=found.caught_up_at,
+        unread=found.unread,
+    )
+    text = view.view(value.attributions, value.count, Path.cwd(), by_line=line is not None)
+    console.print_result(text, output, as_json=common.json, paged=True)
+    return ExitCode.DONE
+
+
+def split_line(place: str) -> tuple[Path, int | None]:
+    """Return the path and the line of `path:line`; a file whose name ends so has no line."""
+    path, colon, line = place.rpartition(":")
+    if colon and path and line.isascii() and line.isdecimal() and not Path(place).exists():
+        return Path(path), int(line)
+    return Path(place), None
 
 
 def print_age(found: "AsIndexed[Any]") -> None:

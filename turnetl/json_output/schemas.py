@@ -28,6 +28,7 @@ from turnetl.json_output.show import (
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.templates import TemplatesOutput
 from turnetl.json_output.timeline import TimelineOutput
+from turnetl.json_output.why import WhyOutput
 
 
 class CommandsOutput(JsonOutput):
@@ -71,6 +72,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "entity": (ShowEntityOutput,),
     "file": (ShowEntityOutput,),
     "fix": (FixOutput,),
+    "why": (WhyOutput,),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
     "schema": (CommandsOutput, JsonSchemaOutput),

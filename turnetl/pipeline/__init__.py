@@ -15,6 +15,7 @@ from turnetl.pipeline.search import sample_queries, search_turns
 from turnetl.pipeline.show import show, show_archive_lines
 from turnetl.pipeline.status import status
 from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
+from turnetl.pipeline.why import why
 from turnetl.run_options import RunOptions
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "timeline",
     "update_index",
     "update_index_with_questions",
+    "why",
 ]

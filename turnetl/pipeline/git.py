@@ -1,0 +1,84 @@
+"""Reading a git repository with the `git` command."""
+
+import subprocess
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from turnetl.errors import BadUsage, Fatal
+from turnetl.retrieval.blame import BlamedCommit, parse_blame
+
+_OPTIONS = (
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    "--no-pager",
+    "-c",
+    "core.quotePath=false",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileInRepository:
+    root: Path
+    path: str
+    """From the root, with slashes."""
+
+
+def file_in_repository(path: Path) -> FileInRepository:
+    """Return where a file is in its repository.
+
+    Raises:
+        BadUsage: there is no such file, or it is in no repository.
+        Fatal: there is no `git`.
+    """
+    if not path.is_file():
+        raise BadUsage(f"there is no file `{path}`")
+    file = path.resolve()
+    result = _git(file.parent, "rev-parse", "--show-toplevel")
+    if result.returncode != 0:
+        raise BadUsage(
+            f"`{path}` is in no git repository: only commits say when a line was written"
+        )
+    root = Path(result.stdout.removesuffix("\n")).resolve()
+    return FileInRepository(root, file.relative_to(root).as_posix())
+
+
+def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
+    """Return the commits that the lines of a file come from, the newest first.
+
+    Args:
+        file: the file.
+        line: only this line, from 1; None: all lines.
+
+    Raises:
+        BadUsage: git does not know the file, or it has fewer lines.
+    """
+    only = ["-L", f"{line},{line}"] if line is not None else []
+    result = _git(file.root, "blame", "--porcelain", *only, "--", file.path)
+    if result.returncode != 0:
+        reason = result.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
+        raise BadUsage(f"git cannot say who wrote `{file.path}`: {reason}")
+    return sorted(parse_blame(result.stdout), key=lambda commit: commit.authored_at, reverse=True)
+
+
+def previous_change(file: FileInRepository, commit: BlamedCommit) -> datetime | None:
+    """Return when the commit of the file before this one was made; None if it is the first."""
+    if commit.previous is None:
+        return None
+    arguments = ("log", "-1", "--format=%at", commit.previous, "--", commit.path)
+    seconds = _git(file.root, *arguments).stdout.strip()
+    return datetime.fromtimestamp(int(seconds), UTC) if seconds.isdecimal() else None
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["git", *_OPTIONS, *arguments],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except FileNotFoundError as error:
+        raise Fatal("`turnetl why` needs the command `git`: install it") from error

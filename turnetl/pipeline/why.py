@@ -1,0 +1,89 @@
+"""Which turns wrote a file, or a line of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from turnetl.clock import Clock
+from turnetl.errors import Fatal
+from turnetl.index.lookup import LookupIndex
+from turnetl.lake import Lake
+from turnetl.model import GroupId, Receipt, TurnId
+from turnetl.pipeline.git import FileInRepository, blame, file_in_repository, previous_change
+from turnetl.pipeline.show import AsIndexed, log, read_index
+from turnetl.progress import Progress, ignore_progress
+from turnetl.retrieval.conversation import Conversation, from_turn
+from turnetl.retrieval.why import Attribution, attribute
+from turnetl.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class FileAuthorship:
+    """The commits of a file, and the turns that wrote them."""
+
+    file: FileInRepository
+    line: int | None
+    attributions: Sequence[Attribution]
+    """The newest commits first."""
+    count: int
+    """Commits that the lines come from."""
+
+
+async def why(
+    path: Path,
+    line: int | None,
+    settings: Settings,
+    clock: Clock,
+    *,
+    limit: int,
+    progress: Progress = ignore_progress,
+) -> AsIndexed[FileAuthorship]:
+    """Return which turns wrote the lines of a file, by its commits.
+
+    Args:
+        path: a file in a git repository.
+        line: only this line, from 1; None: all lines.
+        settings: the graph, its index and the lake.
+        clock: returns the current time.
+        limit: at most this many commits, the newest.
+        progress: called while the index is brought up to date.
+
+    Raises:
+        BadUsage: there is no such file, or git does not know it or the line.
+        Fatal: there is no `git`.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the index cannot be used.
+    """
+    file = file_in_repository(path)
+    commits = blame(file, line)
+    dated = [(commit, previous_change(file, commit)) for commit in commits[:limit]]
+
+    def conversations(receipts: Sequence[Receipt]) -> Mapping[TurnId, Conversation]:
+        return _conversations(settings, receipts)
+
+    def read(index: LookupIndex) -> FileAuthorship:
+        found = attribute(index, dated, str(file.root), conversations, by_line=line is not None)
+        return FileAuthorship(file, line, found, len(commits))
+
+    return await read_index(read, settings, clock, progress)
+
+
+def _conversations(
+    settings: Settings, receipts: Sequence[Receipt]
+) -> Mapping[TurnId, Conversation]:
+    """Return the conversations of those turns that the lake holds."""
+    lake, found = Lake(settings.lake), {}
+    by_group = sorted(receipts, key=_group)
+    for group, of_group in groupby(by_group, key=_group):
+        turns = [receipt.turn_id for receipt in of_group]
+        try:
+            for episode in lake.episodes(group, turns):
+                found[episode.turn_id] = from_turn(episode.turn)
+        except Fatal as error:
+            log.warning("%s; the edits are read from the graph", error)
+    return found
+
+
+def _group(receipt: Receipt) -> GroupId:
+    return receipt.group_id

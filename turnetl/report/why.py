@@ -1,0 +1,74 @@
+"""The turns that wrote a file, or a line of it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from turnetl.report.layout import caption, plural
+from turnetl.report.turns import fact_text, files_line, lineage, minute, turns_grid
+from turnetl.retrieval.why import Attribution, Certainty
+
+_COMMIT_CHARS = 10
+_HOW = {
+    Certainty.LINE: "known from the text of the edit",
+    Certainty.COMMIT: "no other turn can have written it between this commit and the one before",
+}
+
+
+def view(found: Sequence[Attribution], count: int, directory: Path, *, by_line: bool) -> Group:
+    """Render each commit with the turn that wrote its lines.
+
+    Args:
+        found: the newest commits first.
+        count: commits that the lines come from.
+        directory: paths below it are printed relative to it.
+        by_line: whether there is only one line, which is printed.
+    """
+    lines = [line for one in found for line in _attribution(one, directory, by_line=by_line)]
+    if len(found) < count:
+        lines.append(caption(f"the newest {len(found):,} of {count:,} commits; -n prints more"))
+    return Group(*(lines or [caption("the file is empty")]))
+
+
+def _attribution(found: Attribution, directory: Path, *, by_line: bool) -> Iterator[RenderableType]:
+    commit = found.commit
+    if by_line:
+        yield Text(commit.lines[0].text.strip(), "italic")
+    lines = "" if by_line else f"  {plural(len(commit.lines), 'line')}"
+    if commit.is_committed:
+        yield Text.assemble(
+            (commit.commit[:_COMMIT_CHARS], "bold"),
+            (f"  {minute(commit.authored_at)}", "cyan"),
+            f"  {commit.summary}",
+            (lines, "dim"),
+        )
+    else:
+        yield Text.assemble(("not committed yet", "bold"), (lines, "dim"))
+    for line in _turns(found, directory):
+        yield Padding(line, (0, 0, 0, 4), expand=False)
+    yield Text()
+
+
+def _turns(found: Attribution, directory: Path) -> Iterator[RenderableType]:
+    if not found.turns:
+        yield Text(_unknown(len(found.candidates)), "yellow")
+        if found.candidates:
+            rows = ((turn, files_line(turn.files)) for turn in found.candidates)
+            yield turns_grid(rows, with_group=False)
+        return
+    yield from map(fact_text, found.facts)
+    rows = ((turn, [lineage(turn.receipt, directory)]) for turn in found.turns)
+    yield turns_grid(rows, with_group=False)
+    yield Text(_HOW[found.certainty], "dim")
+
+
+def _unknown(candidates: int) -> str:
+    if not candidates:
+        return (
+            "unknown: no turn in the graph edited the file between this commit and the one before"
+        )
+    turns = plural(candidates, "turn")
+    return f"unknown: {turns} edited the file before this commit, and no edit shows it"

@@ -1,0 +1,146 @@
+"""The output of `git blame --porcelain`, and the edits of turns that a commit may contain."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from posixpath import join, normpath
+
+from turnetl.retrieval.conversation import Conversation, ConversationStep
+from turnetl.retrieval.turn_summary import TurnSummary
+
+_HEADER = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
+_PATCHED = re.compile(r"\*\*\* (?:Add|Update) File: (\S+)")
+_SEPARATOR, _ADDED = " :: ", " + "
+_MIN_LINE_CHARS = 8
+"""Characters of a line that is not in many files by chance: `return None` is longer than `}`."""
+_SHOWN_CHARS = 250
+"""Characters of added lines that `formats.kit.diff_summary` always keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedLine:
+    number: int
+    """In the file as it is, from 1."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedCommit:
+    """A commit with the lines of a file that come from it."""
+
+    commit: str
+    authored_at: datetime
+    summary: str
+    path: str
+    """Of the file in that commit, from the root of the repository."""
+    previous: str | None
+    """A commit before it; None if the file begins with it."""
+    lines: tuple[BlamedLine, ...]
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether it is a commit; else the lines are changes that are not committed yet."""
+        return bool(self.commit.strip("0"))
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """A change of the file by an agent."""
+
+    turn: TurnSummary
+    at: datetime
+    added: str
+    """Lines that it added, abbreviated; empty if they are not known."""
+
+
+@dataclass(slots=True)
+class _Record:
+    fields: dict[str, str] = field(default_factory=dict)
+    lines: list[BlamedLine] = field(default_factory=list)
+
+
+def parse_blame(output: str) -> list[BlamedCommit]:
+    """Return the commits in the output of `git blame --porcelain`, by their first lines."""
+    records: dict[str, _Record] = {}
+    current, number = _Record(), 0
+    # Not `splitlines`: a line of the file may contain other line ends.
+    for line in output.split("\n"):
+        if line.startswith("\t"):
+            current.lines.append(BlamedLine(number, line[1:]))
+        elif header := _HEADER.fullmatch(line):
+            current = records.setdefault(header[1], _Record())
+            number = int(header[2])
+        else:
+            name, _, value = line.partition(" ")
+            current.fields.setdefault(name, value)
+    return [_commit(commit, record) for commit, record in records.items() if record.lines]
+
+
+def file_edits(
+    turn: TurnSummary, conversation: Conversation, path: str, default_at: datetime | None
+) -> list[FileEdit]:
+    """Return the successful edits of a file in a turn.
+
+    Args:
+        turn: the turn.
+        conversation: its steps.
+        path: of the file, from the root of the repository.
+        default_at: time of an edit whose own time is unknown.
+    """
+    return [
+        FileEdit(turn, at, added)
+        for step in conversation.steps
+        if not step.is_error and (at := step.ended_at or default_at) is not None
+        for edited, added in _changes(step)
+        if f"/{normpath(join(turn.receipt.cwd or '/', edited))}".endswith(f"/{path}")
+    ]
+
+
+def edits_within(
+    edits: Sequence[FileEdit], start: datetime | None, end: datetime
+) -> list[FileEdit]:
+    """Return the edits after `start`, if there is one, up to `end`, in the order of time."""
+    within = [edit for edit in edits if (start is None or start < edit.at) and edit.at <= end]
+    return sorted(within, key=lambda edit: (edit.at, edit.turn.receipt.turn_id))
+
+
+def shows_line(edit: FileEdit, line: str) -> bool:
+    """Return whether an edit is known to have added a line; false for one that says nothing."""
+    wanted = _one_line(line)
+    return len(wanted) >= _MIN_LINE_CHARS and wanted in _one_line(edit.added)
+
+
+def may_add_line(edit: FileEdit, line: str) -> bool:
+    """Return whether an edit added a line, or was abbreviated so that it may have done so.
+
+    A line that would have fitted into the abbreviation and is not in it was not added.
+    """
+    return shows_line(edit, line) or len(edit.added) + len(line) >= _SHOWN_CHARS
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _commit(commit: str, record: _Record) -> BlamedCommit:
+    fields = record.fields
+    return BlamedCommit(
+        commit=commit,
+        authored_at=datetime.fromtimestamp(int(fields.get("author-time", "0")), UTC),
+        summary=fields.get("summary", ""),
+        path=fields.get("filename", ""),
+        previous=fields["previous"].partition(" ")[0] if "previous" in fields else None,
+        lines=tuple(record.lines),
+    )
+
+
+def _changes(step: ConversationStep) -> Iterator[tuple[str, str]]:
+    """Yield the path and the added lines of each file that a step changed."""
+    path, separator, change = step.input.partition(_SEPARATOR)
+    if separator:
+        removed = change.startswith("- ")
+        yield path.strip(), change.partition(_ADDED)[2] if removed else change.removeprefix("+ ")
+        return
+    _, *pieces = _PATCHED.split(step.input)
+    yield from zip(pieces[::2], pieces[1::2], strict=True)
