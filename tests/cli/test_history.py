@@ -1,10 +1,15 @@
 """`turnetl timeline`, `entity` and `file` as users type them."""
 
+import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
+from tests.cli.archives import conversation, write_archive
 from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.test_assumed_time import MARCH
+from turnetl.graph.open import open_graph
 
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
 
@@ -106,3 +111,18 @@ def test_an_unknown_error_has_no_fix(folder: Path) -> None:
     result = run_in_process("fix", "segmentation", "fault", folder=folder)
     assert result.exit_code == 0
     assert result.stdout.startswith("no error in the graph matches")
+
+
+def test_while_another_process_writes_the_graph_the_index_answers(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
+    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
+    (turn,) = run_in_process("timeline", "--json", folder=tmp_path).json["turns"]
+    graph = tmp_path / "data/lake/graph.lbug"
+    os.utime(graph, (0, 0))
+    with asyncio.Runner() as runner:
+        url = f"ladybug://{graph}"
+        writer = runner.run(open_graph(url, user="", password="", write=True))
+        result = run_in_process("show", turn["id"], folder=tmp_path)
+        runner.run(writer.close())
+    assert (result.exit_code, len(result.messages)) == (0, 1)
+    assert "add a cart" in result.stdout
