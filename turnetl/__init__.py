@@ -7,6 +7,8 @@ Names are imported on first use, so that `import turnetl` costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from turnetl.lazy_exports import lazy_exports
+
 if TYPE_CHECKING:
     from turnetl import errors
     from turnetl.api import backfill, filter, ingest, parse, search, status  # noqa: A004
@@ -68,15 +70,11 @@ _MODULES = {
     "turnetl.settings": ("Settings", "load_settings"),
 }
 """Where each public name is defined."""
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+_get_export = lazy_exports(__name__, _MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return import_module("turnetl.errors")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module `turnetl` has no attribute `{name}`")
-    return getattr(import_module(_MODULE_OF[name]), name)
+    return import_module("turnetl.errors") if name == "errors" else _get_export(name)
 
 
 def __dir__() -> list[str]:

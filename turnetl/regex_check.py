@@ -6,8 +6,6 @@ This module bounds the size of a pattern after its repetitions are expanded.
 
 import re
 
-import polars as pl
-
 MAX_CHARS = 1000
 """Maximum characters of a pattern."""
 _SAFETY_FACTOR = 8
@@ -36,6 +34,8 @@ def regex_error(pattern: str) -> str | None:
 
 
 def _compile_error(pattern: str) -> str | None:
+    import polars as pl  # noqa: PLC0415 - settings without patterns need it not
+
     try:
         pl.Series([""]).str.contains(pattern)
     except pl.exceptions.ComputeError as error:

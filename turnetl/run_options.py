@@ -1,11 +1,9 @@
 """The options of one run: which groups and turns it selects, and how they are extracted."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from turnetl import ids
 from turnetl.clock import Clock, as_utc
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import MAX_REFLEXION, NO_PROMPT_VALUES, ExtractionConfig
@@ -14,7 +12,6 @@ from turnetl.ingestion.assumed_time import AssumedTime
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.turn_pipeline import IngestRun
-from turnetl.model import GroupId
 from turnetl.settings import Settings
 
 
@@ -109,18 +106,3 @@ def has_work(status: GroupReport, options: RunOptions) -> bool:
     if status.error is not None:
         return status.retryable
     return status.ready > 0 or (options.retry and status.quarantined > 0)
-
-
-def select_groups(existing: Sequence[GroupId], names: Sequence[str]) -> list[GroupId]:
-    """Return the groups with these ids or project names; all existing groups if there are no names.
-
-    Raises:
-        BadUsage: no group has such a name; lists the existing groups.
-    """
-    selected = {GroupId(name) if name in existing else ids.group_id(name): name for name in names}
-    unknown = [name for group, name in selected.items() if group not in existing]
-    if unknown:
-        raise BadUsage(
-            f"there is no group `{unknown[0]}`; existing groups: {', '.join(existing) or 'none'}"
-        )
-    return [group for group in existing if not names or group in selected]

@@ -19,9 +19,9 @@ from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupId, Receipt
 from turnetl.pipeline import Executor, InProcess, RunOptions, filter_turns, parse_archives
-from turnetl.pipeline.ingest import ingest_groups
+from turnetl.pipeline.group_status import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import preview_requests
-from turnetl.pipeline.status import PlannedGroups, plan_groups_in, turn_files
+from turnetl.pipeline.run_ingest import ingest_groups
 from turnetl.progress import ignore_progress
 from turnetl.report import ingest as view
 from turnetl.settings import Settings

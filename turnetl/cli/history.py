@@ -13,7 +13,7 @@ from turnetl.clock import now
 from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
-    from turnetl.pipeline.show import AsIndexed
+    from turnetl.pipeline.opened_items import AsIndexed
 
 _Limit = Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))]
 _MAX_TURNS = 30

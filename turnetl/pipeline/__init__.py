@@ -1,22 +1,28 @@
 """The stages as one pipeline: opens lake, graph and model, and passes them down.
 
-The command line, the flows and the Python API are thin callers of this package.
+The command line, the flows and the Python API are thin callers of this package. Its names are
+imported on first use.
 """
 
-from turnetl.pipeline.backfill import backfill
-from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
-from turnetl.pipeline.history import entity, fix, timeline
-from turnetl.pipeline.index import update_index
-from turnetl.pipeline.ingest import ingest
-from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
-from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
-from turnetl.pipeline.recipes import search_recipe
-from turnetl.pipeline.search import sample_queries, search_turns
-from turnetl.pipeline.show import show, show_archive_lines
-from turnetl.pipeline.status import status
-from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
-from turnetl.pipeline.why import why
-from turnetl.run_options import RunOptions
+from typing import TYPE_CHECKING
+
+from turnetl.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
+    from turnetl.pipeline.group_status import status
+    from turnetl.pipeline.history import entity, fix, timeline
+    from turnetl.pipeline.index import update_index
+    from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
+    from turnetl.pipeline.opened_items import show, show_archive_lines
+    from turnetl.pipeline.origin import why
+    from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
+    from turnetl.pipeline.recipes import search_recipe
+    from turnetl.pipeline.run_backfill import backfill
+    from turnetl.pipeline.run_ingest import ingest
+    from turnetl.pipeline.search import sample_queries, search_turns
+    from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
+    from turnetl.run_options import RunOptions
 
 __all__ = [
     "Executor",
@@ -47,3 +53,31 @@ __all__ = [
     "update_index_with_questions",
     "why",
 ]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
+        "turnetl.pipeline.group_status": ("status",),
+        "turnetl.pipeline.history": ("entity", "fix", "timeline"),
+        "turnetl.pipeline.index": ("update_index",),
+        "turnetl.pipeline.inspect": (
+            "check_model",
+            "journal_prune",
+            "journal_stats",
+            "templates",
+        ),
+        "turnetl.pipeline.opened_items": ("show", "show_archive_lines"),
+        "turnetl.pipeline.origin": ("why",),
+        "turnetl.pipeline.questions": (
+            "estimate_index_questions",
+            "update_index_with_questions",
+        ),
+        "turnetl.pipeline.recipes": ("search_recipe",),
+        "turnetl.pipeline.run_backfill": ("backfill",),
+        "turnetl.pipeline.run_ingest": ("ingest",),
+        "turnetl.pipeline.search": ("sample_queries", "search_turns"),
+        "turnetl.pipeline.tables": ("explain_rule", "filter_turns", "parse_archives"),
+        "turnetl.run_options": ("RunOptions",),
+    },
+)

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from turnetl.clock import Clock
+from turnetl.group_names import select_groups
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.model import GroupId
-from turnetl.pipeline.show import AsIndexed, open_index, read_index
+from turnetl.pipeline.opened_items import AsIndexed, open_index, read_index
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.details import EntityDetails, entity_details
 from turnetl.retrieval.fix import ErrorHistory, find_fixes
 from turnetl.retrieval.items import find_entity
 from turnetl.retrieval.timeline import Timeline
 from turnetl.retrieval.timeline import timeline as timeline_of
-from turnetl.run_options import select_groups
 from turnetl.settings import Settings
 
 

@@ -9,13 +9,13 @@ from datetime import datetime
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.graph.search.searched_graph import SearchedGroup
+from turnetl.group_names import select_groups
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.retrieval.recipe_search import RecipeResults, search_with_recipe
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
-from turnetl.run_options import select_groups
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)

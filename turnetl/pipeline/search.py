@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage, TurnetlError
+from turnetl.group_names import select_groups
 from turnetl.index.port import Condition, IndexedGroup, SearchIndex
 from turnetl.index.selection import Selection
-from turnetl.ingestion.report import IngestReport
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
@@ -23,8 +24,10 @@ from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.search import Order, search
-from turnetl.run_options import select_groups
 from turnetl.settings import Settings
+
+if TYPE_CHECKING:  # it imports polars, which a search does without
+    from turnetl.ingestion.report import IngestReport
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +154,7 @@ def _check_conditions(index: SearchIndex, selection: Selection) -> None:
         raise BadUsage(f"no turn has the {condition} `{value}`{hint}")
 
 
-async def sample_queries(report: IngestReport, settings: Settings) -> Sequence[str]:
+async def sample_queries(report: "IngestReport", settings: Settings) -> Sequence[str]:
     """Return queries that the group that grew most in a run can answer.
 
     Returns none if no group grew, if it is too large to load quickly, or if the graph is gone.

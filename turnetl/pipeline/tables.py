@@ -9,10 +9,10 @@ from turnetl import episodes, parsing, wiring
 from turnetl.episodes import rule_examples
 from turnetl.episodes.rule_examples import RuleExplanation
 from turnetl.formats.base import Format
+from turnetl.group_names import select_groups
 from turnetl.lake import Lake
 from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.run_options import select_groups
 from turnetl.settings import Settings
 
 

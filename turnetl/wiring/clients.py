@@ -1,7 +1,7 @@
 """The language model with its stack (journal, budget, retries, limits), and the embedder."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,8 +11,6 @@ from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders import REMOTE, CachedEmbedder, open_embedder
-from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
@@ -22,11 +20,10 @@ from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.llm.transport.http import Timeouts
 from turnetl.settings import Settings
+from turnetl.wiring.embedding import is_remote
 
 JOURNAL = "journal.sqlite"
 """File name in the lake."""
-_MODEL_CACHE = Path(".cache", "turnetl", "models")
-"""Folder in the home folder for downloaded embedding models, which all lakes share."""
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 """Whether a price is known does not depend on the time."""
 
@@ -104,18 +101,6 @@ def check(settings: Settings) -> None:
     model(settings, _stack(settings, prices(_ANY_TIME)))
 
 
-@asynccontextmanager
-async def embedder(
-    settings: Settings, retry_policy: RetryPolicy | None = None, meter: Meter | None = None
-) -> AsyncIterator[Embedder]:
-    """Open the embedder of this process, with its cache, and close it afterwards."""
-    opened = CachedEmbedder(_embedder(settings, retry_policy, meter))
-    try:
-        yield opened
-    finally:
-        await opened.close()
-
-
 def _stack(settings: Settings, prices: Prices) -> ModelStack:
     llm, budget = settings.llm, settings.budget
     meter = Meter(prices)
@@ -130,30 +115,9 @@ def _stack(settings: Settings, prices: Prices) -> ModelStack:
     )
 
 
-def is_remote(settings: Settings) -> bool:
-    """Return whether texts are sent to the embedder."""
-    return settings.embedder.provider in REMOTE
-
-
 def _may_cost(settings: Settings) -> bool:
     """Return whether a run sends requests that may cost money."""
     return uses_model(settings) or is_remote(settings)
-
-
-def _embedder(
-    settings: Settings, retry_policy: RetryPolicy | None, meter: Meter | None
-) -> Embedder:
-    config = settings.embedder
-    return open_embedder(
-        config.provider,
-        base_url=config.base_url,
-        model=config.model,
-        api_key=config.api_key.get_secret_value() if config.api_key else None,
-        dimensions=config.dimensions,
-        retry_policy=retry_policy,
-        meter=meter,
-        cache=Path.home() / _MODEL_CACHE,
-    )
 
 
 def _unwrapped(model: ChatModel) -> ChatModel:

@@ -20,7 +20,7 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId, Usage
 from turnetl.settings import Settings
-from turnetl.wiring import clients
+from turnetl.wiring import clients, embedding
 
 
 def templates() -> TemplateResolver:
@@ -126,9 +126,9 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 
 
 async def _check_embedder(settings: Settings, stack: ModelStack) -> Sequence[CheckResult]:
-    if not clients.is_remote(settings):
+    if not embedding.is_remote(settings):
         return ()
-    async with clients.embedder(settings, stack.retry_policy) as embedder:
+    async with embedding.embedder(settings, stack.retry_policy) as embedder:
         error = ""
         try:
             await embedder.embed(["a text of some words"])

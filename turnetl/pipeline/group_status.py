@@ -9,6 +9,7 @@ from turnetl import episodes, wiring
 from turnetl.clock import Clock
 from turnetl.errors import IndexUnusable, Retryable
 from turnetl.graph.port import ReceiptStore
+from turnetl.group_names import select_groups
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
@@ -17,7 +18,7 @@ from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
-from turnetl.run_options import RunOptions, ingest_scope, select_groups, settings_for_run
+from turnetl.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)

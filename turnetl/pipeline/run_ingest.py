@@ -16,8 +16,8 @@ from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId
 from turnetl.pipeline.executor import Executor, InProcess
+from turnetl.pipeline.group_status import PlannedGroups, plan_groups, turn_files
 from turnetl.pipeline.previews import preview_requests
-from turnetl.pipeline.status import PlannedGroups, plan_groups, turn_files
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.run_options import (
     RunOptions,

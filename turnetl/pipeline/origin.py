@@ -11,7 +11,7 @@ from turnetl.index.lookup import LookupIndex
 from turnetl.lake import Lake
 from turnetl.model import GroupId, Receipt, TurnId
 from turnetl.pipeline.git import FileInRepository, blame, file_in_repository, previous_change
-from turnetl.pipeline.show import AsIndexed, log, read_index
+from turnetl.pipeline.opened_items import AsIndexed, log, read_index
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.conversation import Conversation, from_turn
 from turnetl.retrieval.why import Attribution, attribute

@@ -9,7 +9,7 @@ from turnetl.clock import Clock
 from turnetl.ingestion.report import IngestReport
 from turnetl.lake import Lake
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
-from turnetl.pipeline.ingest import ingest
+from turnetl.pipeline.run_ingest import ingest
 from turnetl.pipeline.tables import filter_turns, plan_parse
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, settings_for_run

@@ -1,0 +1,22 @@
+"""Groups by the names that a user gives."""
+
+from collections.abc import Sequence
+
+from turnetl import ids
+from turnetl.errors import BadUsage
+from turnetl.model import GroupId
+
+
+def select_groups(existing: Sequence[GroupId], names: Sequence[str]) -> list[GroupId]:
+    """Return the groups with these ids or project names; all existing groups if there are no names.
+
+    Raises:
+        BadUsage: no group has such a name; lists the existing groups.
+    """
+    selected = {GroupId(name) if name in existing else ids.group_id(name): name for name in names}
+    unknown = [name for group, name in selected.items() if group not in existing]
+    if unknown:
+        raise BadUsage(
+            f"there is no group `{unknown[0]}`; existing groups: {', '.join(existing) or 'none'}"
+        )
+    return [group for group in existing if not names or group in selected]

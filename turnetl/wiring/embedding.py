@@ -1,0 +1,47 @@
+"""The embedder that the settings name."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from turnetl.llm.embedders import REMOTE, CachedEmbedder, open_embedder
+from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.meter import Meter
+from turnetl.llm.retry import RetryPolicy
+from turnetl.settings import Settings
+
+_MODEL_CACHE = Path(".cache", "turnetl", "models")
+"""Folder in the home folder for downloaded embedding models, which all lakes share."""
+
+
+@asynccontextmanager
+async def embedder(
+    settings: Settings, retry_policy: RetryPolicy | None = None, meter: Meter | None = None
+) -> AsyncIterator[Embedder]:
+    """Open the embedder of this process, with its cache, and close it afterwards."""
+    opened = CachedEmbedder(_embedder(settings, retry_policy, meter))
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+def is_remote(settings: Settings) -> bool:
+    """Return whether texts are sent to the embedder."""
+    return settings.embedder.provider in REMOTE
+
+
+def _embedder(
+    settings: Settings, retry_policy: RetryPolicy | None, meter: Meter | None
+) -> Embedder:
+    config = settings.embedder
+    return open_embedder(
+        config.provider,
+        base_url=config.base_url,
+        model=config.model,
+        api_key=config.api_key.get_secret_value() if config.api_key else None,
+        dimensions=config.dimensions,
+        retry_policy=retry_policy,
+        meter=meter,
+        cache=Path.home() / _MODEL_CACHE,
+    )

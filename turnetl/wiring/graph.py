@@ -1,0 +1,24 @@
+"""The graph that the settings name."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from turnetl.graph import open as graphs
+from turnetl.graph.port import GraphStore
+from turnetl.settings import Settings
+
+
+@asynccontextmanager
+async def store(settings: Settings, *, write: bool) -> AsyncIterator[GraphStore]:
+    """Open the graph, and close it afterwards."""
+    password = settings.graph_password
+    graph = await graphs.open_graph(
+        settings.graph_url,
+        user=settings.graph_user,
+        password=password.get_secret_value() if password else "",
+        write=write,
+    )
+    try:
+        yield graph
+    finally:
+        await graph.close()
