@@ -98,3 +98,18 @@ def _http_embedder(provider: FakeProvider) -> dict[str, str]:
         "TURNETL_EMBEDDER__MODEL": "toy",
         "TURNETL_EMBEDDER__API_KEY": KEY,
     }
+
+
+@pytest.mark.parametrize("name", ["catalog.sqlite", "vectors/keys", "lexical/turns/meta.json"])
+def test_a_damaged_index_is_made_anew_by_a_search_with_a_sentence(name: str, shop: Path) -> None:
+    whole = run_in_process("search", "cart", "--json", folder=shop).json["hits"]
+    (path,) = (shop / "data" / "lake" / "index").glob(f"*/{name}")
+    path.write_bytes(b"garbage" * 1000)
+    for log in path.parent.glob("*-wal"):
+        log.unlink()
+    result = run_in_process("search", "cart", "--json", folder=shop)
+    assert result.exit_code == 0
+    assert result.json["hits"] == whole != []
+    assert len(result.messages) == 1
+    assert "is damaged (" in result.messages[0]
+    assert result.messages[0].endswith("); it is made anew from the graph")

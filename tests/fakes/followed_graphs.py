@@ -15,22 +15,38 @@ from turnetl.model import (
 
 
 class LoadedGraph:
-    """`FollowedGraph` over groups in memory; the turns were committed in the order of receipts."""
+    """`FollowedGraph` over groups in memory."""
 
-    def __init__(self, *groups: GroupContents) -> None:
+    def __init__(self, *groups: GroupContents, sequences: Mapping[TurnId, int] = {}) -> None:
+        """Hold groups.
+
+        Args:
+            groups: their turns were committed in the order of the receipts.
+            sequences: number of the commit of each turn; without it, its position.
+        """
         self._groups = {group.group_id: group for group in groups}
+        self._sequences = {
+            receipt.turn_id: sequences.get(receipt.turn_id, number)
+            for group in groups
+            for number, receipt in enumerate(group.receipts, start=1)
+        }
 
     async def versions(self) -> Mapping[GroupId, GroupVersion]:
         return {
-            name: GroupVersion(len(group.receipts), len(group.receipts))
+            name: GroupVersion(
+                max((self._sequences[receipt.turn_id] for receipt in group.receipts), default=0),
+                len(group.receipts),
+            )
             for name, group in self._groups.items()
         }
 
     async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
-        receipts = self._groups[group].receipts
+        numbered = [
+            (self._sequences[receipt.turn_id], receipt) for receipt in self._groups[group].receipts
+        ]
         return [
             self._commit(group, receipt, number)
-            for number, receipt in enumerate(receipts, start=1)
+            for number, receipt in sorted(numbered, key=lambda pair: pair[0])
             if number > after
         ][:limit]
 

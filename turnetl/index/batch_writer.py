@@ -1,21 +1,35 @@
-"""Write a batch of turns into an index, in the order vectors, words, catalog."""
+"""Write a batch of turns into an index, in the order vectors, words, catalog.
 
-from collections.abc import Iterator, Mapping, Sequence
+What a killed writer left of the first two has keys that the catalog does not hold: readers ignore
+it, and the next writer overwrites the rows and removes the words. Turns are removed in the order
+catalog, words; the catalog remembers which words are still to be removed.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.index.catalog import TOKENS, Catalog
+from turnetl.index.catalog import Catalog
+from turnetl.index.catalog_state import TOKENS
 from turnetl.index.documents import TurnDocument, turn_document
-from turnetl.index.lexical import LexicalIndex
+from turnetl.index.parts import IndexParts
+from turnetl.index.port import IndexedFact
 from turnetl.index.question_table import StoredQuestions, text_digest
 from turnetl.index.terms import Tokenizer
-from turnetl.index.vectors import PassageRows, PassageVectors
+from turnetl.index.vectors import PassageRows
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.llm.vectors import stack
-from turnetl.model import CommittedTurn, Entity, Fact, GroupId, TurnId
+from turnetl.model import CommittedTurn, Entity, Fact, GroupId, TurnId, Vector
+
+T = TypeVar("T")
+
+_EMBEDDED_TOGETHER = 256
+"""Passages; other tasks run in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,71 +48,98 @@ class TurnBatch:
 class BatchWriter:
     """Adds turns to an index or replaces them. The caller excludes other writers."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        lexical: LexicalIndex,
-        vectors: PassageVectors,
-        embedder: Embedder,
-    ) -> None:
-        self._catalog = catalog
-        self._lexical = lexical
-        self._vectors = vectors
+    def __init__(self, parts: IndexParts, embedder: Embedder) -> None:
+        self._parts = parts
         self._embedder = embedder
         self._tokenizer = Tokenizer()
         self._static_model = StaticModel.open()
 
     async def write(self, batch: TurnBatch) -> None:
+        """Add the turns of a batch, or replace them."""
+        first = self._parts.catalog.last_key() + 1
+        keys = {turn.receipt.turn_id: key for key, turn in enumerate(batch.commits, start=first)}
         texts = {turn.receipt.turn_id: turn.text for turn in batch.commits}
-        questions = {
-            turn: stored
+        questions = [
+            stored
             for turn, stored in batch.questions.items()
             if stored.digest == text_digest(texts[turn])
-        }
-        with self._catalog.transaction():
-            outdated = self._catalog.turn_keys(texts)
-            self._catalog.remove_turns(outdated.values())
-            keys = {turn.receipt.turn_id: self._catalog.add_turn(turn) for turn in batch.commits}
-            self._catalog.put(batch.entities, batch.facts, keys)
-            self._catalog.questions.replace(texts, questions.values())
-            documents = self._documents(batch.commits, keys, questions)
-            counts = self._vectors.append(await self._rows(documents))
-            self._lexical.write([document.terms for document in documents], [*outdated.values()])
-            self._catalog.add_token_counts(_token_counts(documents))
-            self._catalog.record("rows", counts.rows)
-            self._catalog.record("tokens", counts.tokens)
-            self._catalog.set_sequence(batch.group, batch.commits[-1].sequence)
-        self._vectors.remove(np.array([*outdated.values()], dtype=np.int64))
+        ]
+        documents = await _in_thread(lambda: self._documents(batch, keys, questions))
+        passages = [passage.text for document in documents for passage in document.passages]
+        vectors = await self._embedded(passages)
+        rows = self._rows(documents, vectors)
+        await _in_thread(lambda: self._write(batch, keys, documents, rows, questions))
+
+    async def _embedded(self, texts: Sequence[str]) -> list[Vector]:
+        vectors: list[Vector] = []
+        for start in range(0, len(texts), _EMBEDDED_TOGETHER):
+            vectors += await self._embedder.embed(texts[start : start + _EMBEDDED_TOGETHER])
+            await asyncio.sleep(0)
+        return vectors
+
+    def _write(
+        self,
+        batch: TurnBatch,
+        keys: Mapping[TurnId, int],
+        documents: Sequence[TurnDocument],
+        rows: PassageRows,
+        questions: Sequence[StoredQuestions],
+    ) -> None:
+        catalog = self._parts.catalog
+        valid = self._parts.vectors.append(rows)
+        self._parts.lexical.add([document.terms for document in documents], catalog.last_key())
+        self._parts.before_step("catalog")
+        with catalog.transaction():
+            forget_turns(self._parts, catalog.turn_keys(keys).values())
+            for turn in batch.commits:
+                catalog.add_turn(keys[turn.receipt.turn_id], turn)
+            catalog.put(batch.entities, batch.facts, keys)
+            catalog.questions.replace(keys, questions)
+            catalog.add_token_counts(_token_counts(document.tokens for document in documents))
+            catalog.set_valid_rows(valid)
+            catalog.next_generation()
+            catalog.set_sequence(batch.group, batch.commits[-1].sequence)
+        self._parts.reload()
+        self._parts.remove_words()
 
     def _documents(
         self,
-        commits: Sequence[CommittedTurn],
+        batch: TurnBatch,
         keys: Mapping[TurnId, int],
-        questions: Mapping[TurnId, StoredQuestions],
+        questions: Sequence[StoredQuestions],
     ) -> list[TurnDocument]:
-        facts = self._catalog.facts(keys.values())
-        stored = {turn: one.questions for turn, one in questions.items()}
+        facts = _facts_by_turn(batch)
+        stored = {one.turn_id: one.questions for one in questions}
         return [
             turn_document(
                 keys[turn.receipt.turn_id],
                 turn.text,
-                facts[keys[turn.receipt.turn_id]],
+                facts[turn.receipt.turn_id],
                 self._tokenizer,
                 self._static_model,
                 questions=stored.get(turn.receipt.turn_id, ()),
             )
-            for turn in commits
+            for turn in batch.commits
         ]
 
-    async def _rows(self, documents: Sequence[TurnDocument]) -> PassageRows:
-        passages = [passage for document in documents for passage in document.passages]
-        vectors = await self._embedder.embed([passage.text for passage in passages])
+    def _rows(self, documents: Sequence[TurnDocument], vectors: Sequence[Vector]) -> PassageRows:
         return PassageRows(
             [document.terms.key for document in documents for _ in document.passages],
-            [passage.weight for passage in passages],
+            [passage.weight for document in documents for passage in document.passages],
             stack(vectors) if vectors else np.zeros((0, self._embedder.dimensions), np.float32),
             [tokens for document in documents for tokens in document.tokens],
         )
+
+
+def forget_turns(parts: IndexParts, keys: Collection[int]) -> None:
+    """Remove turns from the catalog, in its transaction."""
+    tokens = parts.vectors.tokens_of(np.array(sorted(keys), dtype=np.int64))
+    of_passages = np.split(tokens.tokens, tokens.starts[1:])
+    by_turn: dict[int, list[NDArray[np.uint16]]] = {}
+    for key, of_passage in zip(tokens.keys.tolist(), of_passages, strict=False):
+        by_turn.setdefault(key, []).append(of_passage)
+    parts.catalog.add_token_counts(-_token_counts(by_turn.values()))
+    parts.catalog.remove_turns(keys)
 
 
 def batches_with_questions(
@@ -141,10 +182,32 @@ def _touched(catalog: Catalog, key: int) -> tuple[tuple[str, ...], tuple[str, ..
     return tuple(sorted(entities)), tuple(sorted(facts))
 
 
-def _token_counts(documents: Sequence[TurnDocument]) -> NDArray[np.uint32]:
-    """Return how many of the turns contain each token."""
-    counts = np.zeros(TOKENS, dtype=np.uint32)
-    for document in documents:
-        if document.tokens:
-            counts[np.unique(np.concatenate(document.tokens))] += 1
+def _facts_by_turn(batch: TurnBatch) -> dict[TurnId, list[IndexedFact]]:
+    """Return the facts that each turn states, with their entities."""
+    entities = {entity.uuid: entity for entity in batch.entities}
+    facts: dict[TurnId, list[IndexedFact]] = {turn.receipt.turn_id: [] for turn in batch.commits}
+    for fact in batch.facts:
+        if fact.source in entities and fact.target in entities:
+            indexed = IndexedFact(fact, entities[fact.source], entities[fact.target])
+            for turn in facts.keys() & set(fact.turns):
+                facts[turn].append(indexed)
+    return facts
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Run the work in a thread. A cancelled caller waits for it: files must not be half written."""
+    future = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        await asyncio.wait([future])
+        raise
+
+
+def _token_counts(turns: Iterable[Sequence[NDArray[np.uint16]]]) -> NDArray[np.int64]:
+    """Return how many of the turns contain each token, given the tokens of their passages."""
+    counts = np.zeros(TOKENS, dtype=np.int64)
+    for passages in turns:
+        if passages:
+            counts[np.unique(np.concatenate(passages))] += 1
     return counts

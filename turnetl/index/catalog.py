@@ -7,128 +7,69 @@ over from a killed writer and ignored. Readers see the last commit and never wai
 import json
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
-from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from turnetl.index import catalog_sql as sql
+from turnetl.index.catalog_state import CatalogState
 from turnetl.index.lookup import Lookup
 from turnetl.index.port import IndexedFact, IndexedGroup, IndexedTurn
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.selecting import Selector, microseconds
 from turnetl.model import CommittedTurn, Entity, Fact, GroupId, Receipt, TurnId
 
-TOKENS = 1 << 16
-"""Tokens are numbers below this."""
-_BUSY_TIMEOUT = 5.0
-"""Seconds to wait for another process that changes the file's structure."""
 _RECEIPTS = msgspec.json.Decoder(Receipt)
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)
 
 
-class Catalog:
+class Catalog(CatalogState):
     """An open catalog. SQLite's exceptions pass through."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self.selector = Selector(connection)
         self.questions = QuestionTable(connection)
-
-    @classmethod
-    def open(cls, path: Path) -> "Catalog":
-        """Open the file, or create it."""
-        connection = sqlite3.connect(
-            path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
-        )
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if not version:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript(
-                f"BEGIN IMMEDIATE; {sql.TABLES} PRAGMA application_id = {sql.APPLICATION_ID};"
-                f"PRAGMA user_version = {sql.VERSION}; COMMIT;"
-            )
-        connection.execute("PRAGMA synchronous = NORMAL")
-        return cls(connection)
-
-    @classmethod
-    def open_for_reading(cls, path: Path) -> "Catalog":
-        """Open the file, which exists; nothing can be written."""
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro",
-            uri=True,
-            timeout=_BUSY_TIMEOUT,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        return cls(connection)
-
-    @property
-    def version(self) -> int:
-        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        return int(version)
-
-    def close(self) -> None:
-        self._connection.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit at the end of the block; roll back on any exception."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-
-    def setting(self, name: str) -> Any:
-        """Return a recorded value; None if there is none."""
-        rows = self._query("SELECT value FROM settings WHERE name = ?", name)
-        return rows[0][0] if rows else None
-
-    def record(self, name: str, value: Any) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
     def groups(self) -> Sequence[IndexedGroup]:
         """Return all groups, sorted."""
         return [
             IndexedGroup(GroupId(group), turns, sequence)
-            for group, sequence, turns in self._query(sql.GROUPS)
+            for group, sequence, turns in self.query(sql.GROUPS)
         ]
 
     def set_sequence(self, group: GroupId, sequence: int) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO groups VALUES (?, ?)", (group, sequence))
+        self.connection.execute("INSERT OR REPLACE INTO groups VALUES (?, ?)", (group, sequence))
 
     def remove_group(self, group: GroupId) -> None:
         """Remove the record of a group whose turns are removed."""
-        self._connection.execute("DELETE FROM groups WHERE group_id = ?", (group,))
+        self.connection.execute("DELETE FROM groups WHERE group_id = ?", (group,))
 
     def turn_keys(self, turns: Collection[TurnId]) -> dict[TurnId, int]:
         """Return the keys of those turns that the catalog holds."""
-        rows = self._query(
+        rows = self.query(
             "SELECT turn_id, key FROM turns WHERE turn_id IN (SELECT value FROM json_each(?))",
             json.dumps(list(turns)),
         )
         return {TurnId(turn): key for turn, key in rows}
 
+    def turn_count(self, group: GroupId) -> int:
+        ((count,),) = self.query("SELECT count(*) FROM turns WHERE group_id = ?", group)
+        return int(count)
+
     def turn_ids(self, group: GroupId) -> set[TurnId]:
-        rows = self._query("SELECT turn_id FROM turns WHERE group_id = ?", group)
+        rows = self.query("SELECT turn_id FROM turns WHERE group_id = ?", group)
         return {TurnId(turn) for (turn,) in rows}
 
-    def add_turn(self, turn: CommittedTurn) -> int:
-        """Add a turn that is not in the catalog; return its key."""
+    def add_turn(self, key: int, turn: CommittedTurn) -> None:
+        """Add a turn that is not in the catalog, with a key that is higher than all others."""
         receipt = turn.receipt
-        cursor = self._connection.execute(
+        self.connection.execute(
             sql.ADD_TURN,
             (
+                key,
                 receipt.turn_id,
                 receipt.group_id,
                 receipt.session_id,
@@ -140,16 +81,14 @@ class Catalog:
                 zlib.compress(msgspec.json.encode((turn.entities, turn.facts))),
             ),
         )
-        key = cursor.lastrowid or 0
-        self._connection.executemany(
+        self.connection.executemany(
             "INSERT OR IGNORE INTO turn_tools VALUES (?, ?)",
             [(tool, key) for tool in receipt.tools],
         )
-        return key
 
     def touched(self, keys: Collection[int]) -> tuple[set[str], set[str]]:
         """Return the uuids of the entities and facts that turns created or changed."""
-        rows = self._query(
+        rows = self.query(
             "SELECT touched FROM turns WHERE key IN (SELECT value FROM json_each(?))",
             json.dumps(list(keys)),
         )
@@ -158,11 +97,17 @@ class Catalog:
         return entities, {uuid for _, of_turn in pairs for uuid in of_turn}
 
     def remove_turns(self, keys: Collection[int]) -> None:
-        """Remove turns with their links to facts; `put` and `prune` bring the facts up to date."""
+        """Remove turns with their links to facts; `put` and `prune` bring the facts up to date.
+
+        It is recorded that their words and rows do not count any more.
+        """
         listed = json.dumps(list(keys))
         self.questions.remove(keys)
+        self.connection.executemany(
+            "INSERT INTO removed_turns VALUES (?, TRUE)", [(key,) for key in keys]
+        )
         for table, column in (("fact_turns", "turn"), ("turn_tools", "turn"), ("turns", "key")):
-            self._connection.execute(
+            self.connection.execute(
                 f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",  # noqa: S608
                 (listed,),
             )
@@ -186,8 +131,8 @@ class Catalog:
 
     def prune(self, entities: Collection[str], facts: Collection[str]) -> None:
         """Remove those facts that no turn states, and those entities that no fact is about."""
-        self._connection.execute(sql.FACTS_WITHOUT_TURN, (json.dumps(list(facts)),))
-        self._connection.execute(sql.ENTITIES_WITHOUT_FACT, (json.dumps(list(entities)),))
+        self.connection.execute(sql.FACTS_WITHOUT_TURN, (json.dumps(list(facts)),))
+        self.connection.execute(sql.ENTITIES_WITHOUT_FACT, (json.dumps(list(entities)),))
 
     def turns(self, keys: Collection[int]) -> dict[int, IndexedTurn]:
         """See `SearchIndex.turns`."""
@@ -198,18 +143,18 @@ class Catalog:
                 zlib.decompress(text).decode("utf-8", "surrogatepass"),
                 previous,
             )
-            for key, receipt, text, previous in self._query(sql.TURNS, json.dumps(list(keys)))
+            for key, receipt, text, previous in self.query(sql.TURNS, json.dumps(list(keys)))
         }
 
     def next_turns(self, keys: Collection[int]) -> set[int]:
         """Return the turns that follow these in their sessions, one after each."""
-        rows = self._query(sql.NEXT_TURNS, json.dumps(list(keys)))
+        rows = self.query(sql.NEXT_TURNS, json.dumps(list(keys)))
         return {key for (key,) in rows if key is not None}
 
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
         """See `SearchIndex.facts`."""
         facts: dict[int, list[IndexedFact]] = {key: [] for key in keys}
-        for turn, fact, source, target in self._query(sql.FACTS, json.dumps(list(keys))):
+        for turn, fact, source, target in self.query(sql.FACTS, json.dumps(list(keys))):
             facts[turn].append(
                 IndexedFact(_FACTS.decode(fact), _ENTITIES.decode(source), _ENTITIES.decode(target))
             )
@@ -219,11 +164,11 @@ class Catalog:
 
     def lookup(self) -> Lookup:
         """Return the same content by id, name and time."""
-        return Lookup(self._connection)
+        return Lookup(self.connection)
 
     def receipts(self, group: GroupId) -> list[Receipt]:
         """Return the receipts of a group, by (started_at, turn_id)."""
-        rows = self._query(
+        rows = self.query(
             "SELECT receipt FROM turns WHERE group_id = ? ORDER BY started_at, turn_id", group
         )
         return [_RECEIPTS.decode(receipt) for (receipt,) in rows]
@@ -231,46 +176,31 @@ class Catalog:
     def counts(self, group: GroupId) -> tuple[int, int, int]:
         """Return how many episodes, entities and facts of a group the index holds."""
         chunks = sum(receipt.chunks for receipt in self.receipts(group))
-        ((entities,),) = self._query("SELECT count(*) FROM entities WHERE group_id = ?", group)
-        ((facts,),) = self._query(sql.FACT_COUNT, group)
+        ((entities,),) = self.query("SELECT count(*) FROM entities WHERE group_id = ?", group)
+        ((facts,),) = self.query(sql.FACT_COUNT, group)
         return chunks, entities, facts
-
-    def token_counts(self) -> NDArray[np.uint32]:
-        """Return how many turns contain each token; turns that were removed since still count."""
-        packed = self.setting("token_counts")
-        if packed is None:
-            return np.zeros(TOKENS, dtype=np.uint32)
-        return np.frombuffer(zlib.decompress(packed), dtype=np.uint32)
-
-    def add_token_counts(self, counts: NDArray[np.uint32]) -> None:
-        packed = zlib.compress((self.token_counts() + counts).tobytes(), 1)
-        self.record("token_counts", packed)
-
-    def caught_up_at(self) -> datetime | None:
-        text = self.setting("caught_up_at")
-        return datetime.fromisoformat(text) if text else None
 
     def _put_entity(self, entity: Entity) -> None:
         content = msgspec.json.encode(replace(entity, embedding=None))
-        self._connection.execute(
+        self.connection.execute(
             sql.ADD_ENTITY, (entity.uuid, entity.group_id, entity.name, content)
         )
-        ((key,),) = self._query("SELECT key FROM entities WHERE uuid = ?", entity.uuid)
-        self._connection.execute("DELETE FROM entity_labels WHERE entity = ?", (key,))
-        self._connection.executemany(
+        ((key,),) = self.query("SELECT key FROM entities WHERE uuid = ?", entity.uuid)
+        self.connection.execute("DELETE FROM entity_labels WHERE entity = ?", (key,))
+        self.connection.executemany(
             "INSERT OR IGNORE INTO entity_labels VALUES (?, ?)",
             [(label, key) for label in entity.labels],
         )
 
     def _put_fact(self, fact: Fact, turns: Mapping[TurnId, int]) -> None:
-        ends = self._query(
+        ends = self.query(
             "SELECT uuid, key FROM entities WHERE uuid IN (?, ?)", fact.source, fact.target
         )
         keys = dict(ends)
         if not keys.keys() >= {fact.source, fact.target}:
             return
         content = msgspec.json.encode(replace(fact, embedding=None))
-        self._connection.execute(
+        self.connection.execute(
             sql.ADD_FACT,
             (
                 fact.uuid,
@@ -282,11 +212,8 @@ class Catalog:
                 content,
             ),
         )
-        ((key,),) = self._query("SELECT key FROM facts WHERE uuid = ?", fact.uuid)
-        self._connection.executemany(
+        ((key,),) = self.query("SELECT key FROM facts WHERE uuid = ?", fact.uuid)
+        self.connection.executemany(
             "INSERT OR IGNORE INTO fact_turns VALUES (?, ?)",
             [(turns[turn], key) for turn in fact.turns if turn in turns],
         )
-
-    def _query(self, query: str, *parameters: Any) -> list[Any]:
-        return self._connection.execute(query, parameters).fetchall()

@@ -1,6 +1,6 @@
 """The catalog's tables and statements."""
 
-VERSION = 3
+VERSION = 4
 APPLICATION_ID = 0x7475726F
 """SQLite's `application_id` of an index."""
 
@@ -23,6 +23,10 @@ CREATE TABLE turns (
 );
 CREATE INDEX turns_by_session ON turns (group_id, session_id, started_at);
 CREATE INDEX turns_by_time ON turns (started_at);
+CREATE TABLE removed_turns (
+    key INTEGER PRIMARY KEY, has_words INTEGER NOT NULL
+);
+CREATE INDEX removed_turns_with_words ON removed_turns (key) WHERE has_words;
 CREATE TABLE turn_tools (
     tool TEXT NOT NULL COLLATE NOCASE, turn INTEGER NOT NULL, PRIMARY KEY (tool, turn)
 ) WITHOUT ROWID;
@@ -65,8 +69,10 @@ FROM groups g ORDER BY g.group_id"""
 
 ADD_TURN = """
 INSERT INTO turns
-    (turn_id, group_id, session_id, started_at, format, git_branch, receipt, text, touched)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (key, turn_id, group_id, session_id, started_at, format, git_branch, receipt, text, touched)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
+LAST_KEY = "SELECT seq FROM sqlite_sequence WHERE name = 'turns'"
 
 ADD_ENTITY = """
 INSERT INTO entities (uuid, group_id, name, content) VALUES (?, ?, ?, ?)

@@ -5,17 +5,23 @@ split into terms before they are indexed; tantivy only splits at spaces. A commi
 readers see the last one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
 
+import numpy as np
 import tantivy
+from numpy.typing import NDArray
 
+from turnetl.index.files import LEXICAL, DamagedFile, no_step
 from turnetl.index.port import Field, Keys
 
 _ANALYZER = "spaces"
 _KEY = "key"
+_META = "meta.json"
+"""Tantivy's list of the files of an index."""
 _TURNS, _PASSAGES = "turns", "passages"
 _FIELDS: Mapping[str, tuple[Field, ...]] = {
     _TURNS: (Field.TEXT, Field.PROMPT, Field.FACTS),
@@ -25,8 +31,9 @@ _K1 = 1.2
 """Tantivy's own constant; no term scores more than its weight times `_K1` + 1."""
 _WRITER_BYTES = 32_000_000
 _MAX_SELECTED = 20_000
-"""More selected turns than this are filtered after the search, from `_OVERSAMPLED` as many hits."""
-_OVERSAMPLED = 10
+"""More selected turns than this are filtered after the search."""
+_MORE = 8
+"""As many times the hits are read if too few of them are wanted."""
 _PASSAGES_PER_TURN = 8
 """Hits read for each turn wanted: a turn has several passages."""
 
@@ -44,43 +51,102 @@ class TurnTerms:
 class LexicalIndex:
     """Both indexes of a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, *, create: bool, before_step: Callable[[str], None] = no_step
+    ) -> None:
         """Open the indexes, or create them.
 
+        Args:
+            folder: of both.
+            create: whether they may be missing.
+            before_step: called before each commit.
+
         Raises:
-            ValueError: the folder holds something else, or a file is damaged.
+            DamagedFile: the folder holds something else, or a file is damaged.
         """
-        self._indexes = {kind: _open(folder / kind, fields) for kind, fields in _FIELDS.items()}
+        self._before_step = before_step
+        if not create and not all((folder / kind / _META).exists() for kind in _FIELDS):
+            raise DamagedFile(f"`{folder.name}` is missing")
+        with _damage():
+            self._indexes = {kind: _open(folder / kind, fields) for kind, fields in _FIELDS.items()}
 
-    def write(self, added: Sequence[TurnTerms], removed: Sequence[int]) -> None:
-        """Replace the terms of turns, and remove those of others; commit.
+    def add(self, turns: Sequence[TurnTerms], last_key: int) -> None:
+        """Add turns, and remove what a killed writer left; commit.
+
+        Args:
+            turns: their keys are higher than `last_key`.
+            last_key: the highest key of the catalog.
 
         Raises:
-            ValueError: another process writes, or the disk is full.
+            OSError: a file cannot be written.
         """
         documents = {
-            _TURNS: [_document(turn.key, turn.fields) for turn in added],
+            _TURNS: [_document(turn.key, turn.fields) for turn in turns],
             _PASSAGES: [
                 _document(turn.key, {Field.PASSAGE: passage})
-                for turn in added
+                for turn in turns
                 for passage in turn.passages
             ],
         }
-        outdated = [*(turn.key for turn in added), *removed]
+        for kind in self._indexes:
+            with self._writer(kind) as writer:
+                writer.delete_documents_by_query(self._later_than(kind, last_key))
+                for document in documents[kind]:
+                    writer.add_document(document)
+
+    def remove(self, keys: Iterable[int]) -> None:
+        """Remove turns; commit.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        removed = list(keys)
         for kind, index in self._indexes.items():
-            writer = index.writer(_WRITER_BYTES, 1)
-            for key in outdated:
-                writer.delete_documents_by_term(_KEY, key)
-            for document in documents[kind]:
-                writer.add_document(document)
-            writer.commit()
-            writer.wait_merging_threads()
+            with self._writer(kind) as writer:
+                # `delete_documents_by_term` finds no unsigned integer.
+                selected = tantivy.Query.term_set_query(index.schema, _KEY, removed)
+                writer.delete_documents_by_query(selected)
+
+    def has_later_than(self, last_key: int) -> bool:
+        """Return whether there are words of turns that the catalog does not hold."""
+        return any(
+            index.searcher().search(self._later_than(kind, last_key), 1, count=False).hits
+            for kind, index in self._indexes.items()
+        )
+
+    def reload(self) -> None:
+        """Read what another process committed."""
+        for index in self._indexes.values():
             index.reload()
 
     def term_shares(
-        self, field: Field, terms: Mapping[str, float], keys: Keys | None, limit: int
+        self,
+        field: Field,
+        terms: Mapping[str, float],
+        limit: int,
+        is_wanted: Callable[[Keys], NDArray[np.bool_]],
+        keys: Keys | None,
     ) -> dict[int, float]:
-        """See `SearchIndex.term_shares`."""
+        """Return what `SearchIndex.term_shares` does.
+
+        Args:
+            field: where to look.
+            terms: with their weights.
+            limit: maximum number of turns.
+            is_wanted: tells which turns may be returned.
+            keys: only these turns; None: those that are wanted.
+        """
+        with _damage():
+            return self._term_shares(field, terms, limit, is_wanted, keys)
+
+    def _term_shares(
+        self,
+        field: Field,
+        terms: Mapping[str, float],
+        limit: int,
+        is_wanted: Callable[[Keys], NDArray[np.bool_]],
+        keys: Keys | None,
+    ) -> dict[int, float]:
         kind = _PASSAGES if field is Field.PASSAGE else _TURNS
         index = self._indexes[kind]
         searcher = index.searcher()
@@ -89,30 +155,78 @@ class LexicalIndex:
             weight * _idf(searcher.doc_freq(field.value, term), searcher.num_docs)
             for term, weight in weights.items()
         ) * (_K1 + 1)
-        if not searcher.num_docs or not maximum or (keys is not None and not len(keys)):
+        if (
+            limit < 1
+            or not searcher.num_docs
+            or not maximum
+            or (keys is not None and not len(keys))
+        ):
             return {}
         query = _any_of(index.schema, field, weights)
-        count = limit * (_PASSAGES_PER_TURN if kind == _PASSAGES else 1)
         if keys is not None and len(keys) <= _MAX_SELECTED:
-            selected = tantivy.Query.term_set_query(index.schema, _KEY, keys.tolist())
-            query = tantivy.Query.boolean_query(
-                [
-                    (tantivy.Occur.Must, query),
-                    (tantivy.Occur.Must, tantivy.Query.const_score_query(selected, 0.0)),
-                ]
-            )
-        elif keys is not None:
-            count *= _OVERSAMPLED
-        hits = searcher.search(query, min(count, searcher.num_docs), count=False).hits
-        found = searcher.fast_field_values(_KEY, [address for _, address in hits])
-        wanted = None if keys is None else set(keys.tolist())
-        best: dict[int, float] = {}
-        for (score, _), key in zip(hits, found, strict=True):
-            if len(best) == limit:
-                break
-            if key is not None and (wanted is None or key in wanted):
-                best.setdefault(int(key), float(score) / maximum)
-        return best
+            query = _restricted(index.schema, query, keys)
+        count = limit * (_PASSAGES_PER_TURN if kind == _PASSAGES else 1)
+        while True:
+            best, is_all = _best(searcher, query, count, is_wanted)
+            if is_all or len(best) >= limit:
+                return {key: score / maximum for key, score in list(best.items())[:limit]}
+            count *= _MORE
+
+    @contextmanager
+    def _writer(self, kind: str) -> Iterator[tantivy.IndexWriter]:
+        """Commit at the end of the block."""
+        self._before_step(f"{LEXICAL}/{kind}")
+        try:
+            writer = self._indexes[kind].writer(_WRITER_BYTES, 1)
+            yield writer
+            writer.commit()
+            writer.wait_merging_threads()
+            self._indexes[kind].reload()
+        except ValueError as error:
+            raise OSError(f"the words cannot be written: {error}") from error
+
+    def _later_than(self, kind: str, key: int) -> tantivy.Query:
+        schema = self._indexes[kind].schema
+        return tantivy.Query.range_query(
+            schema, _KEY, tantivy.FieldType.Unsigned, key, include_lower=False
+        )
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Raise errors of tantivy as damage."""
+    try:
+        yield
+    except ValueError as error:
+        raise DamagedFile(str(error)) from error
+
+
+def _best(
+    searcher: tantivy.Searcher,
+    query: tantivy.Query,
+    count: int,
+    is_wanted: Callable[[Keys], NDArray[np.bool_]],
+) -> tuple[dict[int, float], bool]:
+    """Return the turns of the best `count` hits with their scores, and whether these are all."""
+    hits = searcher.search(query, min(count, searcher.num_docs), count=False).hits
+    found = searcher.fast_field_values(_KEY, [address for _, address in hits])
+    keys = np.array(found, dtype=np.int64)
+    best: dict[int, float] = {}
+    for (score, _), key, wanted in zip(hits, keys.tolist(), is_wanted(keys).tolist(), strict=True):
+        if wanted:
+            best.setdefault(key, float(score))
+    return best, len(hits) < count
+
+
+def _restricted(schema: tantivy.Schema, query: tantivy.Query, keys: Keys) -> tantivy.Query:
+    """Return the query for these turns only."""
+    selected = tantivy.Query.term_set_query(schema, _KEY, keys.tolist())
+    return tantivy.Query.boolean_query(
+        [
+            (tantivy.Occur.Must, query),
+            (tantivy.Occur.Must, tantivy.Query.const_score_query(selected, 0.0)),
+        ]
+    )
 
 
 def _open(folder: Path, fields: Sequence[Field]) -> tantivy.Index:

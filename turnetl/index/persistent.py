@@ -1,23 +1,23 @@
 """The index on disk: a folder that one process writes and others read."""
 
 import shutil
-import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.errors import IndexBusy, IndexUnusable
+from turnetl.errors import IndexUnusable
 from turnetl.index import catalog_sql
-from turnetl.index.batch_writer import BatchWriter, batches_with_questions
+from turnetl.index.batch_writer import BatchWriter, batches_with_questions, forget_turns
 from turnetl.index.catalog import Catalog
-from turnetl.index.files import CATALOG, LEXICAL, LOCK, VECTORS, translated_errors
+from turnetl.index.files import CATALOG, LOCK, no_step, translated_errors
 from turnetl.index.follow import Follower
-from turnetl.index.lexical import LexicalIndex
+from turnetl.index.lock import write_lock
 from turnetl.index.lookup import Lookup
+from turnetl.index.parts import IndexParts
 from turnetl.index.port import (
     CatchUpReport,
     Condition,
@@ -34,21 +34,27 @@ from turnetl.index.port import (
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
-from turnetl.index.vectors import PassageVectors, RowCounts
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import TurnId
 
 
 class PersistentIndex:
-    """`SearchIndex` in a folder."""
+    """`SearchIndex` in a folder. Every method may raise `IndexUnusable` or `DamagedIndex`."""
 
-    def __init__(self, folder: Path, embedder: str, dimensions: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        embedder: str,
+        dimensions: int,
+        before_step: Callable[[str], None] = no_step,
+    ) -> None:
         """Open the index, or create an empty one.
 
         Args:
             folder: of the index; created if it does not exist.
             embedder: name of the embedder of its passages.
             dimensions: of that embedder's vectors.
+            before_step: called before each step of a writer; a test stops it there.
 
         Raises:
             DamagedIndex: a file is damaged or missing.
@@ -56,35 +62,38 @@ class PersistentIndex:
                 written.
         """
         self._folder = folder
+        self._embedder = embedder
+        self._dimensions = dimensions
+        self._before_step = before_step
         with translated_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            self._catalog = Catalog.open(folder / CATALOG)
-            self._check(embedder, dimensions)
-            self._lexical = LexicalIndex(folder / LEXICAL)
-            self._vectors = PassageVectors(folder / VECTORS, dimensions, self._counts())
+            self._parts = self._open()
 
     @property
     def graph_state(self) -> str | None:
         """The state of an embedded graph's file at the last catch-up, as `mark` recorded it."""
-        state: str | None = self._catalog.setting("graph_state")
-        return state
+        with translated_errors(self._folder):
+            state: str | None = self._parts.catalog.setting("graph_state")
+            return state
 
     def mark(self, graph_state: str | None) -> None:
         """Record the state of the graph's file: if it is the same, there is nothing to read."""
-        with translated_errors(self._folder), self._catalog.transaction():
-            self._catalog.record("graph_state", graph_state)
+        with translated_errors(self._folder), self._parts.catalog.transaction():
+            self._parts.catalog.record("graph_state", graph_state)
 
     @property
     def caught_up_at(self) -> datetime | None:
         """When the index last held everything in the graph; None if it never did."""
-        return self._catalog.caught_up_at()
+        with translated_errors(self._folder):
+            return self._parts.catalog.caught_up_at()
 
     def groups(self) -> Sequence[IndexedGroup]:
         """Return the groups, sorted."""
-        return self._catalog.groups()
+        with translated_errors(self._folder):
+            return self._parts.catalog.groups()
 
     def status(self) -> IndexStatus:
-        return index_status(self._folder, self._catalog)
+        with translated_errors(self._folder):
+            return index_status(self._folder, self._parts.catalog)
 
     async def catch_up(
         self,
@@ -94,137 +103,169 @@ class PersistentIndex:
         now: datetime,
         on_progress: ProgressCallback | None = None,
     ) -> CatchUpReport:
-        with translated_errors(self._folder), self._locked():
-            follower = Follower(self._catalog, self._lexical, self._vectors, graph, embedder)
+        with self._writing() as parts:
+            parts.remove_words()
+            follower = Follower(parts, graph, embedder)
             report = await follower.catch_up(on_progress or _no_progress)
-            with self._catalog.transaction():
-                self._catalog.record("caught_up_at", now.isoformat())
+            with parts.catalog.transaction():
+                parts.catalog.record("caught_up_at", now.isoformat())
             return report
 
     def turns_without_questions(self) -> Keys:
-        return self._catalog.questions.missing()
+        with self._reading() as parts:
+            return parts.catalog.questions.missing()
 
     async def add_questions(
         self, questions: Mapping[int, Sequence[str]], embedder: Embedder
     ) -> None:
-        with translated_errors(self._folder), self._locked():
-            writer = BatchWriter(self._catalog, self._lexical, self._vectors, embedder)
-            for batch in batches_with_questions(self._catalog, questions):
+        with self._writing() as parts:
+            writer = BatchWriter(parts, embedder)
+            for batch in batches_with_questions(parts.catalog, questions):
                 await writer.write(batch)
 
     def stored_questions(self) -> Sequence[StoredQuestions]:
         """Return the questions of all turns."""
-        return self._catalog.questions.all()
+        with self._reading() as parts:
+            return parts.catalog.questions.all()
 
     def keep_questions(self, stored: Sequence[StoredQuestions]) -> None:
         """Store questions of turns that will be indexed later."""
-        with translated_errors(self._folder), self._locked(), self._catalog.transaction():
-            self._catalog.questions.put(stored)
+        with self._writing() as parts, parts.catalog.transaction():
+            parts.catalog.questions.put(stored)
 
     def forget(self, turns: Collection[TurnId]) -> int:
-        with translated_errors(self._folder), self._locked():
-            keys = list(self._catalog.turn_keys(turns).values())
-            entities, facts = self._catalog.touched(keys)
-            with self._catalog.transaction():
-                self._catalog.remove_turns(keys)
-                self._catalog.prune(entities, facts)
-            self._lexical.write([], keys)
-            self._vectors.remove(np.array(keys, dtype=np.int64))
+        with self._writing() as parts:
+            keys = list(parts.catalog.turn_keys(turns).values())
+            entities, facts = parts.catalog.touched(keys)
+            with parts.catalog.transaction():
+                forget_turns(parts, keys)
+                parts.catalog.prune(entities, facts)
+                parts.catalog.next_generation()
+            parts.reload()
+            parts.remove_words()
             return len(keys)
 
     def select(self, selection: Selection) -> Keys:
-        return self._catalog.selector.select(selection)
+        with self._reading() as parts:
+            return parts.catalog.selector.select(selection)
 
     def newest(self, selection: Selection, *, limit: int) -> Sequence[int]:
-        return self._catalog.selector.newest(selection, limit)
+        with self._reading() as parts:
+            return parts.catalog.selector.newest(selection, limit)
 
     def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:
-        return self._catalog.selector.selected_facts(selection, keys)
+        with self._reading() as parts:
+            return parts.catalog.selector.selected_facts(selection, keys)
 
     def values(self, condition: Condition) -> Sequence[str]:
-        return self._catalog.selector.values(condition)
+        with self._reading() as parts:
+            return parts.catalog.selector.values(condition)
 
     def term_shares(
         self, field: Field, terms: Mapping[str, float], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
-        return self._lexical.term_shares(field, terms, keys, limit)
+        with self._reading() as parts:
+            return parts.lexical.term_shares(field, terms, limit, parts.is_held, keys)
 
     def similarities(
         self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
-        return self._vectors.best_per_turn(vector, keys, limit)
+        with self._reading() as parts:
+            return parts.vectors.best_per_turn(vector, keys, limit)
 
     def passage_tokens(self, keys: Keys) -> PassageTokens:
-        return self._vectors.tokens_of(keys)
+        with self._reading() as parts:
+            return parts.vectors.tokens_of(keys)
 
     def token_frequencies(self, tokens: Sequence[int]) -> tuple[NDArray[np.int64], int]:
-        counts = self._catalog.token_counts()
-        turns = sum(group.turns for group in self._catalog.groups())
-        return counts[np.asarray(tokens, dtype=np.int64)].astype(np.int64), turns
+        with self._reading() as parts:
+            counts = parts.catalog.token_counts()
+            turns = sum(group.turns for group in parts.catalog.groups())
+            return counts[np.asarray(tokens, dtype=np.int64)], turns
 
     def turns(self, keys: Collection[int]) -> Mapping[int, IndexedTurn]:
-        return self._catalog.turns(keys)
+        with self._reading() as parts:
+            return parts.catalog.turns(keys)
 
     def next_turns(self, keys: Collection[int], selected: Keys | None) -> Collection[int]:
-        found = self._catalog.next_turns(keys)
-        return found if selected is None else found & set(selected.tolist())
+        with self._reading() as parts:
+            found = parts.catalog.next_turns(keys)
+            return found if selected is None else found & set(selected.tolist())
 
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
-        return self._catalog.facts(keys)
+        with self._reading() as parts:
+            return parts.catalog.facts(keys)
 
     def lookup(self) -> Lookup:
-        return self._catalog.lookup()
+        with self._reading() as parts:
+            return parts.catalog.lookup()
 
     def close(self) -> None:
-        self._catalog.close()
+        self._parts.close()
 
-    def _check(self, embedder: str, dimensions: int) -> None:
-        made_with = (self._catalog.setting("embedder"), self._catalog.setting("dimensions"))
-        if self._catalog.version != catalog_sql.VERSION:
+    def _open(self) -> IndexParts:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        catalog = Catalog.open(self._folder / CATALOG)
+        try:
+            self._check(catalog)
+            return IndexParts(self._folder, catalog, self._dimensions, self._before_step)
+        except BaseException:
+            catalog.close()
+            raise
+
+    def _check(self, catalog: Catalog) -> None:
+        if catalog.version != catalog_sql.VERSION:
             raise IndexUnusable(
-                f"the search index `{self._folder}` has version {self._catalog.version}, and this "
+                f"the search index `{self._folder}` has version {catalog.version}, and this "
                 f"turnetl supports version {catalog_sql.VERSION}: run `turnetl index --rebuild`"
             )
+        made_with = (catalog.setting("embedder"), catalog.setting("dimensions"))
         if made_with == (None, None):
-            with self._catalog.transaction():
-                self._catalog.record("embedder", embedder)
-                self._catalog.record("dimensions", dimensions)
-        elif made_with != (embedder, dimensions):
+            with catalog.transaction():
+                catalog.record("embedder", self._embedder)
+                catalog.record("dimensions", self._dimensions)
+        elif made_with != (self._embedder, self._dimensions):
             raise IndexUnusable(
                 f"the search index was made with the embedder `{made_with[0]}` of {made_with[1]} "
-                f"dimensions, and `{embedder}` of {dimensions} is configured: run "
+                f"dimensions, and `{self._embedder}` of {self._dimensions} is configured: run "
                 "`turnetl index --rebuild`, or restore the setting"
             )
 
-    def _counts(self) -> RowCounts:
-        return RowCounts(self._catalog.setting("rows") or 0, self._catalog.setting("tokens") or 0)
+    @contextmanager
+    def _reading(self) -> Iterator[IndexParts]:
+        """Return the files with all that was committed."""
+        with translated_errors(self._folder):
+            self._parts.reload()
+            yield self._parts
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Exclude other writers, also if one is killed: SQLite's lock ends with its process."""
-        lock = sqlite3.connect(self._folder / LOCK, timeout=0, isolation_level=None)
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            lock.close()
-            raise IndexBusy("another process updates the search index at the moment") from error
-        try:
-            # Another process may have written since this one opened the files.
-            if self._counts() != self._vectors.counts:
-                self._vectors.reload(self._counts())
-            yield
-        finally:
-            lock.close()
+    def _writing(self) -> Iterator[IndexParts]:
+        """Exclude other writers; return the files with all that was committed."""
+        with translated_errors(self._folder), write_lock(self._folder):
+            if self._parts.is_replaced:
+                self._parts.close()
+                self._parts = self._open()
+            self._parts.reload()
+            yield self._parts
 
 
 def delete_index(folder: Path) -> None:
-    """Delete the index of a folder, as far as it exists.
+    """Delete the index of a folder, as far as it exists. Its lock stays.
 
     Raises:
+        IndexBusy: another process writes it.
         IndexUnusable: a file cannot be deleted.
     """
-    with translated_errors(folder), suppress(FileNotFoundError):
-        shutil.rmtree(folder)
+    if not folder.exists():
+        return
+    with translated_errors(folder), write_lock(folder):
+        # The catalog last: without it, there is no index.
+        paths = sorted(folder.iterdir(), key=lambda path: path.name == CATALOG)
+        for path in paths:
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif not path.name.startswith(LOCK):
+                path.unlink(missing_ok=True)
 
 
 def _no_progress(_done: int, _total: int) -> None:

@@ -4,14 +4,13 @@ It has the methods with which groups are planned, so that it can stand in for a 
 process writes at the moment.
 """
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
-from turnetl.index.files import CATALOG, DamagedIndex, folder_size
+from turnetl.index.files import CATALOG, folder_size, translated_errors
 from turnetl.index.port import IndexStatus
 from turnetl.index.question_table import StoredQuestions
 from turnetl.model import GroupId, GroupVersion, Receipt
@@ -25,23 +24,28 @@ class IndexSnapshot:
         self._catalog = catalog
 
     def status(self) -> IndexStatus:
-        return index_status(self._folder, self._catalog)
+        with translated_errors(self._folder):
+            return index_status(self._folder, self._catalog)
 
     def questions(self) -> Sequence[StoredQuestions]:
         """Return all questions of turns."""
-        return self._catalog.questions.all()
+        with translated_errors(self._folder):
+            return self._catalog.questions.all()
 
     async def groups(self) -> Sequence[GroupId]:
         """As `GraphStore.groups`."""
-        return [group.group_id for group in self._catalog.groups() if group.turns]
+        with translated_errors(self._folder):
+            return [group.group_id for group in self._catalog.groups() if group.turns]
 
     async def receipts(self, group: GroupId) -> Sequence[Receipt]:
         """As `GraphStore.receipts`."""
-        return self._catalog.receipts(group)
+        with translated_errors(self._folder):
+            return self._catalog.receipts(group)
 
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
         """As `GraphStore.counts`, of what the index holds."""
-        return self._catalog.counts(group)
+        with translated_errors(self._folder):
+            return self._catalog.counts(group)
 
 
 @contextmanager
@@ -55,15 +59,12 @@ def open_snapshot(folder: Path) -> Iterator[IndexSnapshot | None]:
     if not path.exists():
         yield None
         return
-    try:
+    with translated_errors(folder):
         catalog = Catalog.open_for_reading(path)
-        version = catalog.version
-    except sqlite3.DatabaseError as error:
-        raise DamagedIndex(f"the search index `{folder}` is damaged ({error})") from error
-    try:
-        yield IndexSnapshot(folder, catalog) if version == catalog_sql.VERSION else None
-    finally:
-        catalog.close()
+    with closing(catalog):
+        with translated_errors(folder):
+            is_known = catalog.version == catalog_sql.VERSION
+        yield IndexSnapshot(folder, catalog) if is_known else None
 
 
 def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
@@ -71,7 +72,7 @@ def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
     return IndexStatus(
         path=folder,
         groups=tuple(catalog.groups()),
-        passages=catalog.setting("rows") or 0,
+        passages=catalog.valid_rows().rows,
         turns_with_questions=catalog.questions.count(),
         bytes=folder_size(folder),
         embedder=catalog.setting("embedder") or "",

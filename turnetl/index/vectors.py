@@ -1,28 +1,34 @@
-"""The passages of all turns as memory-mapped matrices, one row per passage.
+"""The passages of all turns as memory-mapped arrays, one row per passage, in the order of keys.
 
-Rows are only appended. How many of them count is recorded in the catalog, in whose transaction they
-become valid: rows after that number are what a killed writer left, and the next one overwrites
-them. The rows of a removed turn stay until the index is rebuilt, with the key 0.
+Rows are only appended. How many of them are valid is recorded in the catalog, in whose transaction
+they become so: rows after that number are what a killed writer left, and the next one overwrites
+them. The rows of a removed turn stay until the index is made anew; the catalog knows which these
+are.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl.index.files import DamagedFile, no_step
 from turnetl.index.port import Keys, PassageTokens
 
 Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
 
 _SCALE = 127
 _CHUNK_ROWS = 16_384
 """Rows that are compared at once, as float32 in the processor's cache."""
-NO_TURN = 0
-"""The key of rows of a removed turn."""
+_CHECKED_BYTES = 4096
+"""At the beginning and at the end of each file: finds files that were truncated or replaced."""
+_NO_KEYS: Keys = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class PassageRows:
     """Passages to append."""
 
     keys: Sequence[int]
-    """The turn of each passage; those of a turn are adjacent."""
+    """The turn of each passage, ascending and higher than those of earlier rows."""
     weights: Sequence[float]
     vectors: Floats
     """One row per passage, of unit length."""
@@ -38,131 +44,185 @@ class PassageRows:
     """The distinct tokens of each passage, at least one."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowCounts:
-    """How much of the files is valid."""
+class ValidRows(msgspec.Struct, frozen=True):
+    """How much of the files is valid, as the catalog records it."""
 
     rows: int = 0
     tokens: int = 0
+    checksum: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """The valid part of the files."""
+
+    keys: Keys
+    weights: Floats
+    vectors: NDArray[np.int8]
+    scales: Floats
+    starts: Rows
+    tokens: NDArray[np.uint16]
+
+    @classmethod
+    def map(cls, folder: Path, dimensions: int, valid: ValidRows) -> "_Arrays":
+        rows = valid.rows
+        return cls(
+            _mapped(folder / "keys", np.int64, (rows,)),
+            _mapped(folder / "weights", np.float32, (rows,)),
+            _mapped(folder / "vectors", np.int8, (rows, dimensions)),
+            _mapped(folder / "scales", np.float32, (rows,)),
+            _mapped(folder / "starts", np.int64, (rows,)),
+            _mapped(folder / "tokens", np.uint16, (valid.tokens,)),
+        )
+
+    def checksum(self) -> int:
+        """Return the checksum of the first and the last bytes of each file."""
+        checksum = 0
+        for array in (
+            self.keys, self.weights, self.vectors, self.scales, self.starts, self.tokens
+        ):  # fmt: skip
+            content = array.reshape(-1).view(np.uint8)
+            for part in (content[:_CHECKED_BYTES], content[-_CHECKED_BYTES:]):
+                checksum = crc32(part.tobytes(), checksum)
+        return checksum
 
 
 class PassageVectors:
-    """The files of a folder. One process writes, others read what was valid when they opened it."""
+    """The files of a folder. One process writes, others read what is valid."""
 
-    def __init__(self, folder: Path, dimensions: int, counts: RowCounts) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        dimensions: int,
+        valid: ValidRows,
+        removed: Keys = _NO_KEYS,
+        before_step: Callable[[str], None] = no_step,
+    ) -> None:
         """Map the files.
 
         Args:
             folder: may be missing if nothing was ever appended.
             dimensions: of the vectors.
-            counts: as the catalog records them.
+            valid: as the catalog records it.
+            removed: turns that do not count any more.
+            before_step: called before each file is written.
 
         Raises:
-            ValueError: a file is missing or shorter than recorded.
+            DamagedFile: a file is missing, truncated or replaced.
         """
-        self.counts = counts
         self._folder = folder
         self._dimensions = dimensions
-        self._map()
+        self._before_step = before_step
+        self.reload(valid, removed)
 
-    def reload(self, counts: RowCounts) -> None:
-        """Map what another process appended since."""
-        self.counts = counts
-        self._map()
+    def reload(self, valid: ValidRows, removed: Keys) -> None:
+        """Map what is valid now; raises as the constructor."""
+        arrays = _Arrays.map(self._folder, self._dimensions, valid)
+        if arrays.checksum() != valid.checksum:
+            raise DamagedFile(f"a file in `{self._folder.name}` is not as it was written")
+        self.valid = valid
+        self._arrays = arrays
+        self._removed = removed
 
-    def append(self, added: PassageRows) -> RowCounts:
-        """Write rows after the valid ones, durably; return the counts to record."""
+    def append(self, added: PassageRows) -> ValidRows:
+        """Write rows after the valid ones, durably; return what to record.
+
+        They are not read before the next `reload`.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         scales = np.abs(added.vectors).max(axis=1, initial=0) / _SCALE
         divisors = np.where(scales > 0, scales, 1)[:, None]
         lengths = np.array([len(tokens) for tokens in added.tokens], dtype=np.int64)
-        start = self.counts.tokens
-        self._write("keys", np.asarray(added.keys, dtype=np.int64))
-        self._write("weights", np.asarray(added.weights, dtype=np.float32))
-        self._write("vectors", np.rint(added.vectors / divisors).astype(np.int8))
-        self._write("scales", scales.astype(np.float32))
-        self._write("starts", start + np.cumsum(lengths) - lengths)
-        self._write("tokens", np.concatenate(added.tokens, dtype=np.uint16), count=start)
-        self.counts = RowCounts(self.counts.rows + len(lengths), start + int(lengths.sum()))
-        self._map()
-        return self.counts
-
-    def remove(self, keys: Keys) -> None:
-        """Mark the rows of turns as removed, durably. May be repeated."""
-        rows = np.flatnonzero(np.isin(self._keys, keys))
-        if not len(rows):
-            return
-        writable = np.memmap(self._path("keys"), np.int64, "r+", shape=(self.counts.rows,))
-        writable[rows] = NO_TURN
-        writable.flush()
-        self._map()
+        before = self.valid
+        starts = before.tokens + np.cumsum(lengths) - lengths
+        tokens = np.concatenate([*added.tokens, np.zeros(0, np.uint16)]).astype(np.uint16)
+        for name, values in (
+            ("keys", np.asarray(added.keys, dtype=np.int64)),
+            ("weights", np.asarray(added.weights, dtype=np.float32)),
+            ("vectors", np.rint(added.vectors / divisors).astype(np.int8)),
+            ("scales", scales.astype(np.float32)),
+            ("starts", starts),
+        ):
+            self._write(name, values, before.rows)
+        self._write("tokens", tokens, before.tokens)
+        rows, count = before.rows + len(lengths), before.tokens + len(tokens)
+        written = _Arrays.map(self._folder, self._dimensions, ValidRows(rows, count))
+        return ValidRows(rows, count, written.checksum())
 
     def best_per_turn(self, vector: Floats, keys: Keys | None, limit: int) -> dict[int, float]:
         """Return the turns with the highest weighted cosines, each with its best one."""
         rows = None if keys is None else self._rows_of(keys)
         cosines = self._cosines(vector, rows)
-        of_rows = self._keys if rows is None else self._keys[rows]
-        cosines = np.where(of_rows == NO_TURN, -1, cosines)
-        # A turn has several rows: the best `limit` turns are among this many rows, or nearly so.
-        count = min(limit * 8, len(cosines))
-        top = np.argpartition(-cosines, count - 1)[:count] if count else np.zeros(0, np.int64)
-        best: dict[int, float] = {}
-        for row in top[np.argsort(-cosines[top], kind="stable")].tolist():
-            if cosines[row] <= 0 or len(best) == limit:
-                break
-            best.setdefault(int(of_rows[row]), float(cosines[row]))
-        return best
+        of_rows = self._arrays.keys if rows is None else self._arrays.keys[rows]
+        if not len(of_rows):
+            return {}
+        if rows is None:
+            cosines[self._rows_of(self._removed)] = -1
+        firsts = np.flatnonzero(np.diff(of_rows, prepend=-1))
+        best = np.maximum.reduceat(cosines, firsts)
+        top = np.flatnonzero(best > 0)
+        if len(top) > limit:
+            top = top[np.argpartition(-best[top], limit - 1)[:limit]]
+        top = top[np.argsort(-best[top], kind="stable")]
+        turns = of_rows[firsts[top]].tolist()
+        return dict(zip(turns, best[top].tolist(), strict=True))
 
     def tokens_of(self, keys: Keys) -> PassageTokens:
         rows = self._rows_of(keys)
-        ends = np.append(self._starts, self.counts.tokens)
-        lengths = ends[rows + 1] - ends[rows]
+        if not len(rows):
+            empty = np.zeros(0, dtype=np.int64)
+            return PassageTokens(empty, self._arrays.weights[:0], self._arrays.tokens[:0], empty)
+        following = np.minimum(rows + 1, len(self._arrays.starts) - 1)
+        is_last = rows + 1 == len(self._arrays.starts)
+        ends = np.where(is_last, len(self._arrays.tokens), self._arrays.starts[following])
+        lengths = ends - self._arrays.starts[rows]
         starts = np.cumsum(lengths) - lengths
-        positions = np.repeat(ends[rows] - starts, lengths) + np.arange(lengths.sum())
-        return PassageTokens(self._keys[rows], self._weights[rows], self._tokens[positions], starts)
+        positions = np.repeat(self._arrays.starts[rows] - starts, lengths) + np.arange(
+            lengths.sum()
+        )
+        return PassageTokens(
+            self._arrays.keys[rows],
+            self._arrays.weights[rows],
+            self._arrays.tokens[positions],
+            starts,
+        )
 
-    def _cosines(self, vector: Floats, rows: NDArray[np.int64] | None) -> Floats:
-        count = self.counts.rows if rows is None else len(rows)
+    def _cosines(self, vector: Floats, rows: Rows | None) -> Floats:
+        count = len(self._arrays.keys) if rows is None else len(rows)
         cosines = np.empty(count, dtype=np.float32)
         for start in range(0, count, _CHUNK_ROWS):
-            chunk: slice | NDArray[np.int64] = slice(start, start + _CHUNK_ROWS)
+            chunk: slice | Rows = slice(start, start + _CHUNK_ROWS)
             target = cosines[start : start + _CHUNK_ROWS]
             if rows is not None:
                 chunk = rows[start : start + _CHUNK_ROWS]
-            np.matmul(self._vectors[chunk].astype(np.float32), vector, out=target)
-            target *= self._scales[chunk] * self._weights[chunk]
+            np.matmul(self._arrays.vectors[chunk].astype(np.float32), vector, out=target)
+            target *= self._arrays.scales[chunk] * self._arrays.weights[chunk]
         return cosines
 
-    def _rows_of(self, keys: Keys) -> NDArray[np.int64]:
-        return np.flatnonzero(np.isin(self._keys, keys))
+    def _rows_of(self, keys: Keys) -> Rows:
+        """Return the rows of turns, ascending; keys without rows are left out."""
+        firsts = np.searchsorted(self._arrays.keys, keys, "left")
+        counts = np.searchsorted(self._arrays.keys, keys, "right") - firsts
+        starts = np.cumsum(counts) - counts
+        return np.repeat(firsts - starts, counts) + np.arange(counts.sum())
 
-    def _map(self) -> None:
-        rows = self.counts.rows
-        self._keys = self._mapped("keys", np.int64, (rows,))
-        self._weights = self._mapped("weights", np.float32, (rows,))
-        self._vectors = self._mapped("vectors", np.int8, (rows, self._dimensions))
-        self._scales = self._mapped("scales", np.float32, (rows,))
-        self._starts = self._mapped("starts", np.int64, (rows,))
-        self._tokens = self._mapped("tokens", np.uint16, (self.counts.tokens,))
-
-    def _mapped(self, name: str, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
-        if not shape[0]:
-            return np.zeros(shape, dtype)
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        if not self._path(name).exists() or self._path(name).stat().st_size < size:
-            raise ValueError(f"{self._path(name).name} is truncated")
-        return np.memmap(self._path(name), dtype, "r", shape=shape)
-
-    def _write(self, name: str, values: NDArray[Any], *, count: int | None = None) -> None:
-        """Write values after the valid ones of a file: `count` of them, or one per row."""
-        before = self.counts.rows if count is None else count
-        width = values.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
-        with self._path(name).open("r+b" if self._path(name).exists() else "w+b") as file:
-            file.truncate(before * width)
-            file.seek(before * width)
+    def _write(self, name: str, values: NDArray[Any], before: int) -> None:
+        """Write values after the first `before` ones of a file."""
+        self._before_step(f"vectors/{name}")
+        path = self._folder / name
+        offset = before * values.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
+        with path.open("r+b" if path.exists() else "w+b") as file:
+            file.truncate(offset)
+            file.seek(offset)
             file.write(np.ascontiguousarray(values).tobytes())
             file.flush()
             os.fsync(file.fileno())
 
-    def _path(self, name: str) -> Path:
-        return self._folder / name
+
+def _mapped(path: Path, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
+    if not shape[0]:
+        return np.zeros(shape, dtype)
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if not path.exists() or path.stat().st_size < size:
+        raise DamagedFile(f"`{path.parent.name}/{path.name}` is truncated")
+    return np.memmap(path, dtype, "r", shape=shape).view(np.ndarray)

@@ -87,7 +87,7 @@ def _snapshot(settings: Settings) -> Iterator[IndexSnapshot | None]:
         try:
             index = opened.enter_context(wiring.index_snapshot(settings))
         except IndexUnusable as error:
-            log.warning("%s; the next search makes it anew", error)
+            log.warning("%s", error)
             index = None
         yield index
 

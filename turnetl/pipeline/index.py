@@ -1,9 +1,10 @@
 """The search index of a graph: bring it up to date, or make it anew."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from turnetl import wiring
 from turnetl.clock import Clock
@@ -19,6 +20,8 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Usage
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -57,14 +60,30 @@ async def update_index(
         GraphUnusable: there is no graph, or it cannot be opened.
     """
     check_graph(settings)
-    kept = _delete(settings) if rebuild else ()
+    kept = wiring.delete_search_index(settings) if rebuild else ()
+    return await repaired(settings, lambda: _update(settings, clock, progress, kept))
+
+
+async def _update(
+    settings: Settings, clock: Clock, progress: Progress, kept: Sequence[StoredQuestions]
+) -> IndexReport:
     async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False) as store:
         with wiring.search_index(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
             index.keep_questions(kept)
-            await _state_cost(opened, store, settings, clock)
+            await state_cost(opened, store, settings, clock)
             changes = await _catch_up(opened, store, settings, clock, progress)
             return IndexReport(changes, replace(index.status(), turns_behind=0))
+
+
+async def repaired(settings: Settings, work: Callable[[], Awaitable[T]]) -> T:
+    """Return the result of work with the index; if it is damaged, make it anew and work again."""
+    try:
+        return await work()
+    except DamagedIndex as error:
+        async with wiring.embedder(settings) as embedder:
+            wiring.remake_index(settings, embedder, error).close()
+        return await work()
 
 
 def check_graph(settings: Settings) -> None:
@@ -99,21 +118,12 @@ async def current_index(
             if state is None or state != index.graph_state:
                 try:
                     async with wiring.store(settings, write=False) as store:
-                        await _state_cost(opened, store, settings, clock)
+                        await state_cost(opened, store, settings, clock)
                         await _catch_up(opened, store, settings, clock, progress)
                 except Retryable as error:
                     log.info("the index was not brought up to date", exc_info=error)
                     opened = replace(opened, unread=str(error))
             yield opened
-
-
-def _delete(settings: Settings) -> Sequence[StoredQuestions]:
-    """Delete the index; return the questions that it held, which were paid for."""
-    kept: Sequence[StoredQuestions] = ()
-    with suppress(DamagedIndex), wiring.index_snapshot(settings) as snapshot:
-        kept = snapshot.questions() if snapshot is not None else ()
-    wiring.delete_search_index(settings)
-    return kept
 
 
 async def _catch_up(
@@ -132,7 +142,7 @@ async def _catch_up(
     return changes
 
 
-async def _state_cost(
+async def state_cost(
     opened: OpenIndex, store: GraphStore, settings: Settings, clock: Clock
 ) -> None:
     """Log what the catch-up will send to an embedder over HTTP, and what that costs."""

@@ -1,7 +1,7 @@
 """Episode tables to the graph, groups in parallel."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
@@ -17,6 +17,7 @@ from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.group_status import PlannedGroups, plan_groups, turn_files
+from turnetl.pipeline.index_updates import IndexUpdates
 from turnetl.pipeline.previews import preview_requests
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.run_options import (
@@ -77,10 +78,21 @@ async def _ingest(
     run_settings = settings_for_run(settings, options)
     with wiring.model_stack(run_settings, clock) as stack:
         async with wiring.ingest_resources(run_settings, stack) as resources:
-            report = await ingest_groups(
-                planned, resources, settings, options, clock, executor=executor, progress=progress
-            )
-            return _with_model_usage(report, stack)
+            index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
+            async with index.running():
+                report = await ingest_groups(
+                    planned,
+                    resources,
+                    settings,
+                    options,
+                    clock,
+                    executor=executor,
+                    progress=progress,
+                    on_commits=index.committed,
+                )
+            report = _with_model_usage(report, stack)
+    await index.finish()
+    return report
 
 
 async def ingest_groups(
@@ -92,8 +104,12 @@ async def ingest_groups(
     *,
     executor: Executor,
     progress: Progress,
+    on_commits: Callable[[], None] = lambda: None,
 ) -> IngestReport:
-    """Ingest the groups that have turns to ingest; the others keep their report."""
+    """Ingest the groups that have turns to ingest; the others keep their report.
+
+    `on_commits` is called after each group of which turns were committed.
+    """
     run, scope = new_ingest_run(settings, clock), ingest_scope(settings, options, clock())
     slots = asyncio.Semaphore(settings.group_concurrency)
 
@@ -103,7 +119,10 @@ async def ingest_groups(
         group, plan = state.group, planned.plans.get(state.group)
         work = GroupWork(group, plan, resources, run, scope, settings.context_turns, progress)
         async with slots:
-            return await executor.run_group(group, work)
+            report = await executor.run_group(group, work)
+        if report.committed:
+            on_commits()
+        return report
 
     reports = await _all(ingest_one(state) for state in planned.report.groups)
     return IngestReport(run.run_id, tuple(reports))

@@ -12,13 +12,13 @@ from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.group_names import select_groups
-from turnetl.index.port import Condition, IndexedGroup, SearchIndex
+from turnetl.index.port import Condition, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.model import Usage
-from turnetl.pipeline.index import check_graph, current_index
+from turnetl.pipeline.index import OpenIndex, check_graph, current_index, repaired
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
@@ -86,32 +86,37 @@ async def search_turns(
         IndexUnusable: the index cannot be used.
     """
     check_graph(settings)
-    async with (
-        _reranker(settings, clock, is_wanted=rerank) as (model, meter),
-        current_index(settings, clock, progress) as opened,
-    ):
-        selected = _with_group_ids(selection, opened.index.groups())
-        found = await search(
-            opened.index,
-            query,
-            opened.embedder,
-            now=clock(),
-            selection=selected,
-            order=order,
-            limit=limit,
-            nearest=nearest,
-            model=model,
-        )
-        if not found.hits:
-            _check_conditions(opened.index, selected)
-        return SearchResult(
-            found.hits, found.distant, opened.index.caught_up_at, opened.unread, meter.total
-        )
+
+    async def work() -> SearchResult:
+        async with (
+            _reranker(settings, clock, is_wanted=rerank) as (model, meter),
+            current_index(settings, clock, progress) as opened,
+        ):
+            selected = _with_group_ids(selection, opened)
+            found = await search(
+                opened.index,
+                query,
+                opened.embedder,
+                now=clock(),
+                selection=selected,
+                order=order,
+                limit=limit,
+                nearest=nearest,
+                model=model,
+            )
+            if not found.hits:
+                _check_conditions(opened.index, selected)
+            return SearchResult(
+                found.hits, found.distant, opened.index.caught_up_at, opened.unread, meter.total
+            )
+
+    return await repaired(settings, work)
 
 
-def _with_group_ids(selection: Selection, groups: Sequence[IndexedGroup]) -> Selection:
+def _with_group_ids(selection: Selection, opened: OpenIndex) -> Selection:
     """Return the selection with ids of groups in place of project names."""
-    if not groups:
+    groups = opened.index.groups()
+    if not groups and opened.unread is None:
         log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
     known = [group.group_id for group in groups]
     chosen = select_groups(known, selection.groups) if selection.groups else ()

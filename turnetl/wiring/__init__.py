@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         graph_state,
         index_snapshot,
         missing_graph,
+        remake_index,
         search_index,
     )
     from turnetl.wiring.ingestion import check, ingest_resources
@@ -55,6 +56,7 @@ __all__ = [
     "prices",
     "recipe",
     "redactor",
+    "remake_index",
     "search_index",
     "store",
     "templates",
@@ -78,6 +80,7 @@ __getattr__ = lazy_exports(
             "graph_state",
             "index_snapshot",
             "missing_graph",
+            "remake_index",
             "search_index",
         ),
         "turnetl.wiring.ingestion": ("check", "ingest_resources"),

@@ -1,14 +1,15 @@
 """The search index of the graph that the settings name."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from turnetl.graph.open import embedded_file
 from turnetl.index.files import DamagedIndex
 from turnetl.index.location import index_folder
 from turnetl.index.persistent import PersistentIndex, delete_index
+from turnetl.index.question_table import StoredQuestions
 from turnetl.index.snapshot import IndexSnapshot, open_snapshot
 from turnetl.llm.embedders.port import Embedder
 from turnetl.settings import Settings
@@ -20,12 +21,16 @@ log = logging.getLogger(__name__)
 def search_index(settings: Settings, embedder: Embedder) -> Iterator[PersistentIndex]:
     """Open the index, or create an empty one, and close it afterwards.
 
-    A damaged one is deleted first: it holds nothing that the graph does not hold.
+    A damaged one is deleted first, as by `remake_index`.
 
     Raises:
         IndexUnusable: it is of another version or another embedder, or cannot be written.
     """
-    index = _opened(index_folder(settings.lake, settings.graph_url), embedder)
+    folder = index_folder(settings.lake, settings.graph_url)
+    try:
+        index = PersistentIndex(folder, embedder.name, embedder.dimensions)
+    except DamagedIndex as error:
+        index = remake_index(settings, embedder, error)
     try:
         yield index
     finally:
@@ -41,13 +46,32 @@ def index_snapshot(settings: Settings) -> AbstractContextManager[IndexSnapshot |
     return open_snapshot(index_folder(settings.lake, settings.graph_url))
 
 
-def delete_search_index(settings: Settings) -> None:
-    """Delete the index, whatever its state.
+def delete_search_index(settings: Settings) -> Sequence[StoredQuestions]:
+    """Delete the index, whatever its state; return the questions that it held.
 
     Raises:
+        IndexBusy: another process writes it.
         IndexUnusable: a file cannot be deleted.
     """
+    kept: Sequence[StoredQuestions] = ()
+    with suppress(DamagedIndex), index_snapshot(settings) as snapshot:
+        kept = snapshot.questions() if snapshot is not None else ()
     delete_index(index_folder(settings.lake, settings.graph_url))
+    return kept
+
+
+def remake_index(settings: Settings, embedder: Embedder, error: DamagedIndex) -> PersistentIndex:
+    """Delete a damaged index, log why, and open an empty one.
+
+    It holds nothing that the graph does not hold, but for the questions of turns, which are kept
+    as far as they can be read.
+    """
+    log.warning("%s; it is made anew from the graph", error.damage)
+    folder = index_folder(settings.lake, settings.graph_url)
+    kept = delete_search_index(settings)
+    index = PersistentIndex(folder, embedder.name, embedder.dimensions)
+    index.keep_questions(kept)
+    return index
 
 
 def graph_state(settings: Settings) -> str | None:
@@ -67,12 +91,3 @@ def missing_graph(settings: Settings) -> Path | None:
     """Return the file of an embedded graph that does not exist; None if there is a graph."""
     path = embedded_file(settings.graph_url)
     return path if path is not None and not path.exists() else None
-
-
-def _opened(folder: Path, embedder: Embedder) -> PersistentIndex:
-    try:
-        return PersistentIndex(folder, embedder.name, embedder.dimensions)
-    except DamagedIndex as error:
-        log.warning("%s; it is made anew from the graph", error)
-        delete_index(folder)
-        return PersistentIndex(folder, embedder.name, embedder.dimensions)

@@ -1,0 +1,133 @@
+"""An index with a damaged file says so; it is never read as if it were whole."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.index.indexed_shop import EMBEDDER, NOW, answers, before, open_index
+from turnetl.errors import IndexBusy, IndexUnusable
+from turnetl.index.catalog_sql import VERSION
+from turnetl.index.files import CATALOG, DamagedIndex
+from turnetl.index.lock import write_lock
+from turnetl.index.persistent import PersistentIndex, delete_index
+
+FILES = (
+    CATALOG,
+    *(f"vectors/{name}" for name in ("keys", "weights", "vectors", "scales", "starts", "tokens")),
+    *(
+        f"lexical/{kind}/{pattern}"
+        for kind in ("turns", "passages")
+        for pattern in ("meta.json", "*.term", "*.idx", "*.fast", "*.fieldnorm")
+    ),
+)
+
+
+def _truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _garble(path: Path) -> None:
+    path.write_bytes(bytes(byte ^ 0x5A for byte in path.read_bytes()))
+
+
+def _remove(path: Path) -> None:
+    path.unlink()
+
+
+def _first(folder: Path, pattern: str) -> Path:
+    return min(folder.glob(pattern))
+
+
+@pytest.fixture(scope="module")
+async def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("indexed") / "index"
+    index = open_index(folder)
+    await index.catch_up(before(), EMBEDDER, now=NOW)
+    index.close()
+    return folder
+
+
+@pytest.fixture
+def folder(indexed: Path, tmp_path: Path) -> Path:
+    """Return the folder of an index of its own."""
+    shutil.copytree(indexed, tmp_path / "index")
+    return tmp_path / "index"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "damage"),
+    [
+        (pattern, damage)
+        for pattern in FILES
+        for damage in (_truncate, _empty, _garble, _remove)
+        # Without a catalog there is no index: the next one is empty.
+        if pattern != CATALOG or damage in (_truncate, _garble)
+    ],
+)
+async def test_a_damaged_file_is_an_error_that_says_so(
+    pattern: str, damage: Callable[[Path], None], folder: Path
+) -> None:
+    damage(_first(folder, pattern))
+    with pytest.raises(DamagedIndex, match=r"the search index `.*` is damaged"):
+        await answers(open_index(folder))
+
+
+@pytest.mark.parametrize("damage", [_empty, _remove])
+async def test_without_a_catalog_everything_is_read_again(
+    damage: Callable[[Path], None], folder: Path
+) -> None:
+    whole = open_index(folder)
+    expected = await answers(whole)
+    whole.close()
+    damage(folder / CATALOG)
+    index = open_index(folder)
+    assert (await answers(index))["selected"] == []
+    await index.catch_up(before(), EMBEDDER, now=NOW)
+    assert await answers(index) == expected
+    index.close()
+
+
+def test_a_newer_version_is_refused_with_the_command_that_makes_it_anew(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / CATALOG)) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(
+        IndexUnusable, match=rf"version {VERSION + 1}, .* run `turnetl index --rebuild`"
+    ):
+        open_index(folder)
+
+
+@pytest.mark.parametrize(("embedder", "dimensions"), [("other/1", 256), (EMBEDDER.name, 64)])
+def test_another_embedder_is_refused(embedder: str, dimensions: int, folder: Path) -> None:
+    with pytest.raises(IndexUnusable, match="made with the embedder"):
+        PersistentIndex(folder, embedder, dimensions)
+
+
+async def test_a_second_writer_is_told_that_another_one_writes(folder: Path) -> None:
+    index = open_index(folder)
+    with write_lock(folder):
+        with pytest.raises(IndexBusy):
+            await index.catch_up(before(), EMBEDDER, now=NOW)
+        with pytest.raises(IndexBusy):
+            delete_index(folder)
+    assert (await answers(index))["selected"] == ["cart", "tax"]
+    index.close()
+
+
+async def test_a_writer_notices_that_another_process_made_the_index_anew(folder: Path) -> None:
+    index = open_index(folder)
+    expected = await answers(index)
+    delete_index(folder)
+    await index.catch_up(before(), EMBEDDER, now=NOW)
+    assert await answers(index) == expected
+    index.close()
+    reopened = open_index(folder)
+    assert await answers(reopened) == expected
+    reopened.close()

@@ -1,0 +1,147 @@
+"""What the catalog of an index records about the index itself: version, embedder, valid rows."""
+
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from turnetl.index import catalog_sql as sql
+from turnetl.index.port import Keys
+from turnetl.index.vectors import ValidRows
+
+TOKENS = 1 << 16
+"""Tokens are numbers below this."""
+_BUSY_TIMEOUT = 5.0
+"""Seconds to wait for another process that changes the file's structure."""
+
+
+class CatalogState:
+    """An open database. SQLite's exceptions pass through."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the file, or create it."""
+        connection = sqlite3.connect(
+            path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+        )
+        catalog = cls(connection)
+        if not catalog.version:
+            connection.execute("PRAGMA journal_mode = WAL")
+            with catalog.transaction():
+                catalog._create()
+        # Words and vectors of a commit that was lost with the power may be gone already.
+        connection.execute("PRAGMA synchronous = FULL")
+        return catalog
+
+    @classmethod
+    def open_for_reading(cls, path: Path) -> Self:
+        """Open the file, which exists; nothing can be written."""
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro",
+            uri=True,
+            timeout=_BUSY_TIMEOUT,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        return cls(connection)
+
+    @property
+    def version(self) -> int:
+        (version,) = self.connection.execute("PRAGMA user_version").fetchone()
+        return int(version)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit at the end of the block; roll back on any exception."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.connection.execute("COMMIT")
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+
+    def setting(self, name: str) -> Any:
+        """Return a recorded value; None if there is none."""
+        rows = self.query("SELECT value FROM settings WHERE name = ?", name)
+        return rows[0][0] if rows else None
+
+    def record(self, name: str, value: Any) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+
+    def last_key(self) -> int:
+        """Return the highest key that a turn ever had."""
+        rows = self.query(sql.LAST_KEY)
+        return int(rows[0][0]) if rows else 0
+
+    def removed_turns(self) -> Keys:
+        """Return the keys of all turns that were ever removed."""
+        rows = self.query("SELECT key FROM removed_turns ORDER BY key")
+        return np.array([key for (key,) in rows], dtype=np.int64)
+
+    def removed_with_words(self) -> Keys:
+        """Return the keys of removed turns whose words were not removed yet."""
+        rows = self.query("SELECT key FROM removed_turns WHERE has_words ORDER BY key")
+        return np.array([key for (key,) in rows], dtype=np.int64)
+
+    def set_words_removed(self, keys: Keys) -> None:
+        """Record that the words of removed turns were removed."""
+        self.connection.executemany(
+            "UPDATE removed_turns SET has_words = FALSE WHERE key = ?",
+            [(key,) for key in keys.tolist()],
+        )
+
+    def valid_rows(self) -> ValidRows:
+        """Return how much of the files of vectors is valid."""
+        packed = self.setting("valid_rows")
+        return msgspec.json.decode(packed, type=ValidRows) if packed else ValidRows()
+
+    def set_valid_rows(self, valid: ValidRows) -> None:
+        self.record("valid_rows", msgspec.json.encode(valid))
+
+    def generation(self) -> int:
+        """Return a number that every change of rows and of turns increments."""
+        return self.setting("generation") or 0
+
+    def next_generation(self) -> None:
+        self.record("generation", self.generation() + 1)
+
+    def token_counts(self) -> NDArray[np.int64]:
+        """Return how many turns contain each token."""
+        packed = self.setting("token_counts")
+        if packed is None:
+            return np.zeros(TOKENS, dtype=np.int64)
+        return np.frombuffer(zlib.decompress(packed), dtype=np.int64)
+
+    def add_token_counts(self, counts: NDArray[np.int64]) -> None:
+        packed = zlib.compress((self.token_counts() + counts).tobytes(), 1)
+        self.record("token_counts", packed)
+
+    def caught_up_at(self) -> datetime | None:
+        text = self.setting("caught_up_at")
+        return datetime.fromisoformat(text) if text else None
+
+    def _create(self) -> None:
+        """Create the tables, unless another process just did."""
+        if not self.version:
+            for statement in sql.TABLES.split(";"):
+                self.connection.execute(statement)
+            self.connection.execute(f"PRAGMA application_id = {sql.APPLICATION_ID}")
+            self.connection.execute(f"PRAGMA user_version = {sql.VERSION}")
+
+    def query(self, query: str, *parameters: Any) -> list[Any]:
+        """Return the rows of a query."""
+        return self.connection.execute(query, parameters).fetchall()

@@ -1,0 +1,79 @@
+"""The open files of an index: catalog, words and vectors."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turnetl.index.catalog import Catalog
+from turnetl.index.files import CATALOG, LEXICAL, VECTORS
+from turnetl.index.lexical import LexicalIndex
+from turnetl.index.port import Keys
+from turnetl.index.vectors import PassageVectors
+
+
+class IndexParts:
+    """Catalog, words and vectors of a folder. Their exceptions pass through."""
+
+    def __init__(
+        self, folder: Path, catalog: Catalog, dimensions: int, before_step: Callable[[str], None]
+    ) -> None:
+        """Open the words and vectors that belong to a catalog.
+
+        Args:
+            folder: of the index.
+            catalog: open.
+            dimensions: of the vectors.
+            before_step: called before each step of a writer; a test stops it there.
+        """
+        self.before_step = before_step
+        self.catalog = catalog
+        self._file = _identity(folder / CATALOG)
+        self._path = folder / CATALOG
+        self.lexical = LexicalIndex(
+            folder / LEXICAL, create=not catalog.last_key(), before_step=before_step
+        )
+        self._generation = catalog.generation()
+        self.vectors = PassageVectors(
+            folder / VECTORS, dimensions, catalog.valid_rows(), catalog.removed_turns(), before_step
+        )
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another process made the index anew since these files were opened."""
+        return _identity(self._path) != self._file
+
+    def reload(self) -> None:
+        """Read what was committed since the last call, also by another process."""
+        generation = self.catalog.generation()
+        if generation != self._generation:
+            self.vectors.reload(self.catalog.valid_rows(), self.catalog.removed_turns())
+            self.lexical.reload()
+            self._generation = generation
+
+    def remove_words(self) -> None:
+        """Remove the words of turns that were removed, and what a killed writer left."""
+        removed, last_key = self.catalog.removed_with_words(), self.catalog.last_key()
+        if self.lexical.has_later_than(last_key):
+            self.lexical.add([], last_key)
+        if len(removed):
+            self.lexical.remove(removed.tolist())
+            self.before_step("removed words")
+            with self.catalog.transaction():
+                self.catalog.set_words_removed(removed)
+
+    def is_held(self, keys: Keys) -> NDArray[np.bool_]:
+        """Return which of these turns the catalog holds."""
+        return (keys <= self.catalog.last_key()) & ~np.isin(keys, self.catalog.removed_with_words())
+
+    def close(self) -> None:
+        self.catalog.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one at the same path; None if there is none."""
+    if not path.exists():
+        return None
+    status = path.stat()
+    return status.st_dev, status.st_ino

@@ -1,0 +1,111 @@
+"""Keep the search index up to date while turns are ingested."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import Retryable
+from turnetl.graph.port import GraphStore
+from turnetl.llm.meter import Meter
+from turnetl.pipeline.index import OpenIndex, current_index, state_cost
+from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
+
+_INTERVAL = 60.0
+"""Seconds between two updates while a group is ingested."""
+
+
+class IndexUpdates:
+    """Updates of the index during a run: after each group, and from time to time.
+
+    An index that cannot be updated never fails a run: the next search does it.
+    """
+
+    def __init__(
+        self, settings: Settings, clock: Clock, store: GraphStore, meter: Meter | None
+    ) -> None:
+        """Update nothing yet.
+
+        Args:
+            settings: the graph, the lake that holds its index, and the embedder.
+            clock: returns the current time.
+            store: the open graph.
+            meter: counts the requests to an embedder over HTTP.
+        """
+        self._settings = settings
+        self._clock = clock
+        self._store = store
+        self._meter = meter
+        self._is_due = asyncio.Event()
+        self._is_ended = False
+        self._has_commits = False
+        self._has_stated_cost = False
+        self._has_failed = False
+
+    def committed(self) -> None:
+        """Update soon: turns were committed."""
+        self._has_commits = True
+        self._is_due.set()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Update the index in the background during the block, and once more at its end."""
+        task = asyncio.create_task(self._run())
+        try:
+            yield
+        except BaseException:
+            task.cancel()
+            raise
+        finally:
+            # A driver may turn a cancellation into an error of its own.
+            self._is_ended = True
+            self._is_due.set()
+            await asyncio.wait([task])
+        if self._has_commits:
+            await self._update()
+
+    async def finish(self) -> None:
+        """Record that the index holds everything in the graph, which was just closed."""
+        if self._has_commits and not self._has_failed:
+            with self._never_failing():
+                async with current_index(self._settings, self._clock):
+                    pass
+
+    async def _run(self) -> None:
+        while not self._is_ended:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._is_due.wait(), _INTERVAL)
+            self._is_due.clear()
+            if not self._is_ended:
+                await self._update()
+
+    async def _update(self) -> None:
+        if self._has_failed:
+            return
+        with self._never_failing():
+            async with wiring.embedder(self._settings, meter=self._meter) as embedder:
+                with wiring.search_index(self._settings, embedder) as index:
+                    await self._state_cost(OpenIndex(index, embedder))
+                    await index.catch_up(self._store, embedder, now=self._clock())
+
+    async def _state_cost(self, opened: OpenIndex) -> None:
+        """State the cost once: it may include turns of earlier runs."""
+        if not self._has_stated_cost:
+            self._has_stated_cost = True
+            await state_cost(opened, self._store, self._settings, self._clock)
+
+    @contextmanager
+    def _never_failing(self) -> Iterator[None]:
+        """Log an exception: the turns are in the graph, whatever happens to the index."""
+        try:
+            yield
+        except Retryable as error:
+            log.info("the search index was not updated", exc_info=error)
+        except Exception as error:
+            self._has_failed = True
+            log.warning("the search index was not updated: %s; the next search does it", error)
+            log.debug("the search index was not updated", exc_info=error)
