@@ -15,6 +15,7 @@ NAMES = (
     "entities",
     "decisions",
     "retrieval",
+    "index",
     "ingest",
     "filter",
     "journal",

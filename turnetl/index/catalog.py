@@ -140,7 +140,7 @@ class Catalog(CatalogState):
             key: IndexedTurn(
                 key,
                 _RECEIPTS.decode(receipt),
-                zlib.decompress(text).decode("utf-8", "surrogatepass"),
+                text,
                 previous,
             )
             for key, receipt, text, previous in self.query(sql.TURNS, json.dumps(list(keys)))

@@ -3,6 +3,7 @@
 A turn in the index has a key: an integer that is never used again. Scores are given by key.
 """
 
+import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -58,10 +59,15 @@ class IndexedTurn:
 
     key: int
     receipt: Receipt
-    text: str
-    """The episode text."""
+    packed_text: bytes
+    """The episode text as UTF-8, compressed by zlib."""
     previous: int | None
     """Key of the turn before it in its session."""
+
+    @property
+    def text(self) -> str:
+        """The episode text. It is decompressed at each use: few of many candidates need theirs."""
+        return zlib.decompress(self.packed_text).decode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ split into pairs of characters.
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Collection
 
 _WORD = re.compile(r"[^\W_]+(?:[._/\\-]+[^\W_]+)*")
 _SEPARATOR = re.compile(r"[._/\\-]+")
@@ -52,6 +53,17 @@ class Tokenizer:
             for term in self._terms_of(word):
                 counts[term] += times
         return counts
+
+    def shared(self, text: str, terms: Collection[str]) -> int:
+        """Return how many of these terms occur in the text."""
+        # A term of an ASCII word is the beginning of the word, but for its last character.
+        beginnings = tuple(term[:-1] for term in terms)
+        found: set[str] = set()
+        for word in set(_WORD.findall(text)):
+            lower = word.lower()
+            if not word.isascii() or any(beginning in lower for beginning in beginnings):
+                found.update(self._terms_of(word))
+        return sum(term in found for term in terms)
 
     def joined(self, text: str) -> str:
         """Return the terms of the text in their order, separated by spaces."""

@@ -46,8 +46,7 @@ class ExcerptRanking:
     def _scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
         if not texts:
             return np.zeros(0)
-        counts = [self._tokenizer.count(text) for text in texts]
-        shared = [sum(term in count for term in self._terms) for count in counts]
+        shared = [self._tokenizer.shared(text, self._terms) for text in texts]
         share = np.array(shared) / max(len(self._terms), 1)
         vectors = self._static_model.text_vectors(self._static_model.tokenize(texts))
         cosines = vectors.astype(np.float64) @ self._vector

@@ -87,7 +87,8 @@ def rank(
     """
     found = _candidates(query, index, keys, weights)
     turns = index.turns(found.tolist())
-    turns = {key: turn for key, turn in turns.items() if contains_phrases(query, turn.text)}
+    if query.phrases:
+        turns = {key: turn for key, turn in turns.items() if contains_phrases(query, turn.text)}
     candidates = np.array(sorted(turns), dtype=np.int64)
     evidence = _evidence(query, candidates, index, static_model, weights)
     if Evidence.PREVIOUS_TURN in weights:

@@ -1,0 +1,314 @@
+"""Size and speed of the search index: how it is built, and searched, at several sizes.
+
+    python -m benchmarks.index [--turns N ...] [--folder FOLDER] [ARCHIVES]
+
+The benchmark ingests the archives, and multiplies their turns: each copy has a part of its words
+exchanged for other words of the archives, and facts and entities of its own. An index of that many
+turns is built through `PersistentIndex.catch_up`, and searched by `turnetl search` as a process and
+by `search` in this process. Beside it, plain BM25 over all texts in memory.
+
+Default archives: those of tests/real_archives.py, else the samples. With `--folder`, the indexes
+stay there, and the next run measures them again without building. Exits with 1 if a limit is
+exceeded.
+"""
+
+import argparse
+import asyncio
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.plain_bm25 import PlainBm25
+from tests import real_archives
+from turnetl import ids, pipeline, wiring
+from turnetl.clock import now
+from turnetl.index.location import index_folder
+from turnetl.index.persistent import PersistentIndex
+from turnetl.ingestion import assumed_time
+from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.model import (
+    CommittedTurn,
+    Entity,
+    Fact,
+    GroupContents,
+    GroupId,
+    GroupVersion,
+    Receipt,
+    SessionId,
+    TurnId,
+)
+from turnetl.retrieval.search import search
+from turnetl.settings import Settings
+
+SIZES = (1_000, 10_000)
+QUERIES = (
+    "why did the checkout tests fail",
+    "parse session files incrementally",
+    "ModuleNotFoundError in the test runner",
+    "how are timestamps shown in the export",
+    "refactor the settings into one class",
+    "add a command line option for the output folder",
+)
+EXCHANGED = 0.15
+"""Share of the words of a copy that are other words."""
+CHARS = 2_000
+"""Of a text, so that a turn has about ten passages."""
+COLD_SECONDS = 0.6
+COLD_MB = 400
+WARM_SECONDS = 0.06
+CPU_PER_TURN = 0.015
+RUNS = 5
+LAUNCHER = """
+import resource, subprocess, sys, time
+started = time.perf_counter()
+assert subprocess.run(sys.argv[1:], check=True, capture_output=True).stdout
+seconds = time.perf_counter() - started
+print(seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+@dataclass(frozen=True)
+class SourceTurn:
+    """A turn of the archives with its facts."""
+
+    receipt: Receipt
+    text: str
+    facts: Sequence[Fact]
+    entities: Sequence[Entity]
+
+
+class MultipliedGraph:
+    """`FollowedGraph` of copies of turns, made when they are read."""
+
+    def __init__(self, turns: Sequence[SourceTurn], size: int) -> None:
+        self._turns = turns
+        self._size = size
+        self._words = sorted({word for turn in turns for word in turn.text.split()})
+        self._group = GroupId("multiplied")
+        self._last: dict[str, Entity | Fact] = {}
+
+    async def versions(self) -> Mapping[GroupId, GroupVersion]:
+        return {self._group: GroupVersion(self._size, self._size)}
+
+    async def commits(self, _group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
+        self._last.clear()
+        return [self.turn(number) for number in range(after, min(after + limit, self._size))]
+
+    async def turn_ids(self, _group: GroupId) -> frozenset[TurnId]:
+        raise AssertionError("no turn is ever gone")
+
+    async def entities(self, _group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
+        found = (self._last.get(uuid) for uuid in uuids)
+        return [one for one in found if isinstance(one, Entity)]
+
+    async def facts(self, _group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
+        found = (self._last.get(uuid) for uuid in uuids)
+        return [one for one in found if isinstance(one, Fact)]
+
+    def turn(self, number: int) -> CommittedTurn:
+        copy, position = divmod(number, len(self._turns))
+        source = self._turns[position]
+        turn_id = ids.turn_id(self._group, "multiplied", str(number))
+        entities = [
+            replace(entity, uuid=f"{entity.uuid}-{copy}", group_id=self._group)
+            for entity in source.entities
+        ]
+        facts = [
+            replace(
+                fact,
+                uuid=f"{fact.uuid}-{copy}",
+                group_id=self._group,
+                source=f"{fact.source}-{copy}",
+                target=f"{fact.target}-{copy}",
+                turns=(turn_id,),
+            )
+            for fact in source.facts
+        ]
+        self._last |= {entity.uuid: entity for entity in entities}
+        self._last |= {fact.uuid: fact for fact in facts}
+        receipt = replace(
+            source.receipt,
+            turn_id=turn_id,
+            group_id=self._group,
+            session_id=SessionId(f"{source.receipt.session_id}-{copy}"),
+        )
+        return CommittedTurn(
+            receipt,
+            number + 1,
+            self._varied(self._text(position), number),
+            tuple(sorted(entity.uuid for entity in entities)),
+            tuple(sorted(fact.uuid for fact in facts)),
+        )
+
+    def _text(self, position: int) -> str:
+        """Return the text of a turn and of those that follow it, up to ten passages."""
+        text = ""
+        while len(text) < CHARS:
+            text += self._turns[position % len(self._turns)].text + "\n\n"
+            position += 1
+        return text[:CHARS]
+
+    def _varied(self, text: str, seed: int) -> str:
+        chance = random.Random(seed)  # noqa: S311 - the same texts in every run
+
+        def exchange(word: re.Match[str]) -> str:
+            return chance.choice(self._words) if chance.random() < EXCHANGED else word[0]
+
+        return re.sub(r"\S+", exchange, text)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One index, and searches in it."""
+
+    turns: int
+    passages: int
+    megabytes: float
+    cpu_per_turn: float | None
+    """Seconds; None if the index was there already."""
+    cold_seconds: float
+    cold_megabytes: float
+    warm_seconds: float
+
+    @property
+    def exceeded(self) -> list[str]:
+        limits = (
+            ("CPU per turn", self.cpu_per_turn or 0, CPU_PER_TURN),
+            ("cold search, s", self.cold_seconds, COLD_SECONDS),
+            ("cold search, MB", self.cold_megabytes, COLD_MB),
+            ("search in an open process, s", self.warm_seconds, WARM_SECONDS),
+        )
+        return [
+            f"{self.turns:,} turns: {name} {value:.3f} > {limit}"
+            for name, value, limit in limits
+            if value > limit
+        ]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
+    arguments.add_argument("--turns", nargs="+", type=int, default=SIZES)
+    arguments.add_argument("--folder", type=Path)
+    given = arguments.parse_args()
+    archives = given.archives if given.archives.is_dir() else real_archives.SAMPLES
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (given.folder or Path(temporary)).absolute()
+        exceeded = asyncio.run(measure(archives, given.turns, folder))
+    print(*exceeded, sep="\n")
+    sys.exit(bool(exceeded))
+
+
+async def measure(archives: Path, sizes: Sequence[int], folder: Path) -> list[str]:
+    """Print a row for each size; return the limits that are exceeded."""
+    sources = await source_turns(archives, folder / "source")
+    print(f"{len(sources):,} turns of archives")
+    print("  turns   passages    index  build/turn  cold search      warm  BM25 in memory")
+    exceeded = []
+    for size in sizes:
+        graph = MultipliedGraph(sources, size)
+        one = await measure_size(graph, size, folder / f"turns-{size}")
+        plain = plain_seconds(graph, size)
+        build = f"{one.cpu_per_turn * 1e3:7.1f} ms" if one.cpu_per_turn else "         -"
+        print(
+            f"{size:7,} {one.passages:10,} {one.megabytes:5.0f} MB  {build}"
+            f"  {one.cold_seconds:.2f} s {one.cold_megabytes:3.0f} MB"
+            f" {one.warm_seconds * 1e3:6.0f} ms {plain * 1e3:10.0f} ms",
+            flush=True,
+        )
+        exceeded += one.exceeded
+    return exceeded
+
+
+async def source_turns(archives: Path, lake: Path) -> list[SourceTurn]:
+    """Ingest the archives without a model, and return their turns."""
+    settings = Settings(lake=lake)
+    options = pipeline.RunOptions(assumed_time=assumed_time.read("2024-01-01", now()))
+    await pipeline.backfill([str(archives)], settings, options, now)
+    async with wiring.store(settings, write=False) as store:
+        groups = [await store.load(group) for group in await store.groups()]
+    return [turn for group in groups for turn in _turns(group)]
+
+
+def _turns(group: GroupContents) -> Iterator[SourceTurn]:
+    entities = {entity.uuid: entity for entity in group.entities}
+    facts: dict[TurnId, list[Fact]] = {receipt.turn_id: [] for receipt in group.receipts}
+    for fact in group.facts:
+        facts.get(fact.turns[0], []).append(fact)
+    for receipt in group.receipts:
+        of_turn = facts[receipt.turn_id]
+        ends = sorted({end for fact in of_turn for end in (fact.source, fact.target)})
+        yield SourceTurn(
+            receipt, group.texts[receipt.turn_id], of_turn, [entities[end] for end in ends]
+        )
+
+
+async def measure_size(graph: MultipliedGraph, size: int, lake: Path) -> Measured:
+    settings, embedder = Settings(lake=lake), WordLlamaEmbedder()
+    folder = index_folder(settings.lake, settings.graph_url)
+    is_there = folder.exists()
+    if not is_there:
+        async with wiring.store(settings, write=True) as store:
+            await store.prepare()
+    with closing(PersistentIndex(folder, embedder.name, embedder.dimensions)) as index:
+        generating = _cpu_seconds()
+        for number in range(100):
+            graph.turn(number)
+        started = _cpu_seconds()
+        await index.catch_up(graph, embedder, now=now())
+        # The texts of the copies are not part of the work.
+        cpu = _cpu_seconds() - started - (started - generating) / 100 * size
+        index.mark(wiring.graph_state(settings))
+        status = index.status()
+        durations = []
+        for query in (*QUERIES, *QUERIES):
+            begun = time.perf_counter()
+            found = await search(index, query, embedder, now=now())
+            durations.append(time.perf_counter() - begun)
+            assert found.hits
+    cold = [search_process(query, lake) for query in QUERIES[:RUNS]]
+    return Measured(
+        turns=size,
+        passages=status.passages,
+        megabytes=status.bytes / 1e6,
+        cpu_per_turn=None if is_there else cpu / size,
+        cold_seconds=statistics.median(seconds for seconds, _ in cold),
+        cold_megabytes=max(megabytes for _, megabytes in cold),
+        warm_seconds=statistics.median(durations[len(QUERIES) :]),
+    )
+
+
+def search_process(query: str, lake: Path) -> tuple[float, float]:
+    """Return seconds and peak memory in MB of `turnetl search`."""
+    command = [str(Path(sys.executable).with_name("turnetl")), "search", query, "--lake", str(lake)]
+    # Started by a small process: the peak of a process is never less than that of its parent.
+    launcher = [sys.executable, "-c", LAUNCHER, *command]
+    printed = subprocess.run(launcher, check=True, capture_output=True, text=True, cwd=lake).stdout
+    seconds, kilobytes = printed.split()
+    return float(seconds), int(kilobytes) / 1024
+
+
+def plain_seconds(graph: MultipliedGraph, size: int) -> float:
+    """Return the seconds of a query of plain BM25; of 10,000 turns at most, and in proportion."""
+    used = min(size, 10_000)
+    plain = PlainBm25([graph.turn(number).text for number in range(used)])
+    started = time.perf_counter()
+    for query in QUERIES:
+        plain.scores(query)
+    return (time.perf_counter() - started) / len(QUERIES) * size / used
+
+
+def _cpu_seconds() -> float:
+    return time.process_time()
+
+
+if __name__ == "__main__":
+    main()
