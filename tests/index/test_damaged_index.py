@@ -17,7 +17,10 @@ from turnetl.index.persistent import PersistentIndex, delete_index
 
 FILES = (
     CATALOG,
-    *(f"vectors/{name}" for name in ("keys", "weights", "vectors", "scales", "starts", "tokens")),
+    *(
+        f"vectors/{name}"
+        for name in ("keys", "weights", "vectors", "heads", "scales", "starts", "tokens")
+    ),
     *(
         f"lexical/{kind}/{pattern}"
         for kind in ("turns", "passages")

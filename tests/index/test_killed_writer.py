@@ -13,6 +13,7 @@ STEPS = (
     "vectors/keys",
     "vectors/weights",
     "vectors/vectors",
+    "vectors/heads",
     "vectors/scales",
     "vectors/starts",
     "vectors/tokens",

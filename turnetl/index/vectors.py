@@ -26,6 +26,14 @@ Rows = NDArray[np.int64]
 _SCALE = 127
 _CHUNK_ROWS = 16_384
 """Rows that are compared at once, as float32 in the processor's cache."""
+_MAX_COMPARED = 200_000
+"""More rows than this are compared by their heads first, and the best of them by all dimensions."""
+_HEAD_SHARE = 3 / 8
+"""Share of the dimensions in a head."""
+_BEST_HEADS = 5_000
+"""Of 290,000 passages, these have 99 % of the 50 turns that all dimensions put first."""
+_SAMPLED = 64
+"""Every such number of cosines is looked at to find how high the best ones are."""
 _CHECKED_BYTES = 4096
 """At the beginning and at the end of each file: finds files that were truncated or replaced."""
 _NO_KEYS: Keys = np.zeros(0, dtype=np.int64)
@@ -59,6 +67,8 @@ class _Arrays:
     keys: Keys
     weights: Floats
     vectors: NDArray[np.int8]
+    heads: NDArray[np.int8]
+    """The first dimensions of each vector: fewer bytes to read."""
     scales: Floats
     starts: Rows
     tokens: NDArray[np.uint16]
@@ -70,6 +80,7 @@ class _Arrays:
             _mapped(folder / "keys", np.int64, (rows,)),
             _mapped(folder / "weights", np.float32, (rows,)),
             _mapped(folder / "vectors", np.int8, (rows, dimensions)),
+            _mapped(folder / "heads", np.int8, (rows, _head(dimensions))),
             _mapped(folder / "scales", np.float32, (rows,)),
             _mapped(folder / "starts", np.int64, (rows,)),
             _mapped(folder / "tokens", np.uint16, (valid.tokens,)),
@@ -79,7 +90,7 @@ class _Arrays:
         """Return the checksum of the first and the last bytes of each file."""
         checksum = 0
         for array in (
-            self.keys, self.weights, self.vectors, self.scales, self.starts, self.tokens
+            self.keys, self.weights, self.vectors, self.heads, self.scales, self.starts, self.tokens
         ):  # fmt: skip
             content = array.reshape(-1).view(np.uint8)
             for part in (content[:_CHECKED_BYTES], content[-_CHECKED_BYTES:]):
@@ -136,10 +147,12 @@ class PassageVectors:
         before = self.valid
         starts = before.tokens + np.cumsum(lengths) - lengths
         tokens = np.concatenate([*added.tokens, np.zeros(0, np.uint16)]).astype(np.uint16)
+        vectors = np.rint(added.vectors / divisors).astype(np.int8)
         for name, values in (
             ("keys", np.asarray(added.keys, dtype=np.int64)),
             ("weights", np.asarray(added.weights, dtype=np.float32)),
-            ("vectors", np.rint(added.vectors / divisors).astype(np.int8)),
+            ("vectors", vectors),
+            ("heads", vectors[:, : _head(self._dimensions)]),
             ("scales", scales.astype(np.float32)),
             ("starts", starts),
         ):
@@ -151,11 +164,11 @@ class PassageVectors:
 
     def best_per_turn(self, vector: Floats, keys: Keys | None, limit: int) -> dict[int, float]:
         """Return the turns with the highest weighted cosines, each with its best one."""
-        rows = None if keys is None else self._rows_of(keys)
-        cosines = self._cosines(vector, rows)
+        rows = self._best_by_head(vector, None if keys is None else self._rows_of(keys))
         of_rows = self._arrays.keys if rows is None else self._arrays.keys[rows]
         if not len(of_rows):
             return {}
+        cosines = self._cosines(self._arrays.vectors, vector, rows)
         if rows is None:
             cosines[self._rows_of(self._removed)] = -1
         firsts = np.flatnonzero(np.diff(of_rows, prepend=-1))
@@ -166,6 +179,21 @@ class PassageVectors:
         top = top[np.argsort(-best[top], kind="stable")]
         turns = of_rows[firsts[top]].tolist()
         return dict(zip(turns, best[top].tolist(), strict=True))
+
+    def _best_by_head(self, vector: Floats, rows: Rows | None) -> Rows | None:
+        """Return the rows that are likely to be the most similar, if there are very many rows.
+
+        Args:
+            vector: the query's.
+            rows: ascending; None for all.
+        """
+        if (len(self._arrays.keys) if rows is None else len(rows)) <= _MAX_COMPARED:
+            return rows
+        cosines = self._cosines(self._arrays.heads, vector[: _head(self._dimensions)], rows)
+        if rows is None:
+            cosines[self._rows_of(self._removed)] = -1
+        best = _highest(cosines, _BEST_HEADS)
+        return best if rows is None else rows[best]
 
     def tokens_of(self, keys: Keys) -> PassageTokens:
         rows = self._rows_of(keys)
@@ -187,7 +215,8 @@ class PassageVectors:
             starts,
         )
 
-    def _cosines(self, vector: Floats, rows: Rows | None) -> Floats:
+    def _cosines(self, vectors: NDArray[np.int8], vector: Floats, rows: Rows | None) -> Floats:
+        """Return the weighted cosines of rows of `vectors`; None for all."""
         count = len(self._arrays.keys) if rows is None else len(rows)
         cosines = np.empty(count, dtype=np.float32)
         for start in range(0, count, _CHUNK_ROWS):
@@ -195,7 +224,7 @@ class PassageVectors:
             target = cosines[start : start + _CHUNK_ROWS]
             if rows is not None:
                 chunk = rows[start : start + _CHUNK_ROWS]
-            np.matmul(self._arrays.vectors[chunk].astype(np.float32), vector, out=target)
+            np.matmul(vectors[chunk].astype(np.float32), vector, out=target)
             target *= self._arrays.scales[chunk] * self._arrays.weights[chunk]
         return cosines
 
@@ -226,3 +255,20 @@ def _mapped(path: Path, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
     if not path.exists() or path.stat().st_size < size:
         raise DamagedFile(f"`{path.parent.name}/{path.name}` is truncated")
     return np.memmap(path, dtype, "r", shape=shape).view(np.ndarray)
+
+
+def _head(dimensions: int) -> int:
+    """Return the dimensions of a head."""
+    return max(int(dimensions * _HEAD_SHARE), 1)
+
+
+def _highest(values: Floats, count: int) -> Rows:
+    """Return where the highest values are, at least `count` of them, in their order."""
+    sample = values[::_SAMPLED]
+    wanted = 2 * count // _SAMPLED
+    if wanted < len(sample):
+        limit = np.partition(sample, len(sample) - wanted)[len(sample) - wanted]
+        found = np.flatnonzero(values >= limit)
+        if len(found) >= count:
+            return found
+    return np.sort(np.argpartition(-values, min(count, len(values)) - 1)[:count])
