@@ -17,6 +17,7 @@ from turnetl.index.port import CatchUpReport
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.report import IndexReport
 from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.meter import Meter
 from turnetl.model import Usage
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
@@ -101,7 +102,11 @@ def check_graph(settings: Settings) -> None:
 
 @asynccontextmanager
 async def current_index(
-    settings: Settings, clock: Clock, progress: Progress = ignore_progress
+    settings: Settings,
+    clock: Clock,
+    progress: Progress = ignore_progress,
+    *,
+    meter: Meter | None = None,
 ) -> AsyncIterator[OpenIndex]:
     """Open the index, after reading from the graph what it lacks.
 
@@ -111,7 +116,7 @@ async def current_index(
         IndexUnusable: the index is of another version or embedder, or cannot be written.
         GraphUnusable: the graph cannot be opened.
     """
-    async with wiring.embedder(settings) as embedder:
+    async with wiring.embedder(settings, meter=meter) as embedder:
         with wiring.search_index(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
             state = wiring.graph_state(settings)

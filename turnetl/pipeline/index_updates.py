@@ -72,7 +72,7 @@ class IndexUpdates:
         """Record that the index holds everything in the graph, which was just closed."""
         if self._has_commits and not self._has_failed:
             with self._never_failing():
-                async with current_index(self._settings, self._clock):
+                async with current_index(self._settings, self._clock, meter=self._meter):
                     pass
 
     async def _run(self) -> None:

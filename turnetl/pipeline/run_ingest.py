@@ -90,9 +90,8 @@ async def _ingest(
                     progress=progress,
                     on_commits=index.committed,
                 )
-            report = _with_model_usage(report, stack)
-    await index.finish()
-    return report
+        await index.finish()
+        return _with_model_usage(report, stack)
 
 
 async def ingest_groups(
