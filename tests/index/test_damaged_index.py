@@ -45,6 +45,11 @@ def _remove(path: Path) -> None:
     path.unlink()
 
 
+async def _answers_of(folder: Path) -> None:
+    with closing(open_index(folder)) as index:
+        await answers(index)
+
+
 def _first(folder: Path, pattern: str) -> Path:
     return min(folder.glob(pattern))
 
@@ -80,7 +85,7 @@ async def test_a_damaged_file_is_an_error_that_says_so(
 ) -> None:
     damage(_first(folder, pattern))
     with pytest.raises(DamagedIndex, match=r"the search index `.*` is damaged"):
-        await answers(open_index(folder))
+        await _answers_of(folder)
 
 
 @pytest.mark.parametrize("damage", [_empty, _remove])

@@ -1,6 +1,7 @@
 """A writer may be killed before any of its writes: readers and the next writer see no trace."""
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +78,8 @@ async def expected(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> d
 
 
 async def killed_before(step: int, folder: Path) -> None:
-    """Stop a catch-up before a step. Nothing is closed."""
-    writer = open_index(folder, before_step=Steps(step))
-    with pytest.raises(Killed):
+    """Stop a catch-up before a step."""
+    with closing(open_index(folder, before_step=Steps(step))) as writer, pytest.raises(Killed):
         await writer.catch_up(after(), EMBEDDER, now=NOW)
 
 

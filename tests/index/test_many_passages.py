@@ -27,3 +27,4 @@ def test_the_most_similar_turns_are_found_among_very_many(tmp_path: Path) -> Non
     assert [*opened.best_per_turn(query, None, len(expected))] == expected
     most = np.unique(keys)[1:]
     assert [*opened.best_per_turn(query, most, len(expected) - 1)][1:] == expected[1:-1]
+    opened.close()

@@ -68,6 +68,7 @@ class IndexParts:
         return (keys <= self.catalog.last_key()) & ~np.isin(keys, self.catalog.removed_with_words())
 
     def close(self) -> None:
+        self.vectors.close()
         self.catalog.close()
 
 

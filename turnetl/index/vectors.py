@@ -9,6 +9,7 @@ are.
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -124,6 +125,7 @@ class PassageVectors:
         self._folder = folder
         self._dimensions = dimensions
         self._before_step = before_step
+        self._file: FileIO | None = None
         self.reload(valid, removed)
 
     def reload(self, valid: ValidRows, removed: Keys) -> None:
@@ -131,9 +133,18 @@ class PassageVectors:
         arrays = _Arrays.map(self._folder, self._dimensions, valid)
         if arrays.checksum() != valid.checksum:
             raise DamagedFile(f"a file in `{self._folder.name}` is not as it was written")
+        self.close()
+        if valid.rows:
+            self._file = (self._folder / "vectors").open("rb", buffering=0)
         self.valid = valid
         self._arrays = arrays
         self._removed = removed
+
+    def close(self) -> None:
+        """Close the open file. May be called more than once."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def append(self, added: PassageRows) -> ValidRows:
         """Write rows after the valid ones, durably; return what to record.
@@ -222,11 +233,28 @@ class PassageVectors:
         for start in range(0, count, _CHUNK_ROWS):
             chunk: slice | Rows = slice(start, start + _CHUNK_ROWS)
             target = cosines[start : start + _CHUNK_ROWS]
-            if rows is not None:
+            if rows is None:
+                compared = vectors[chunk]
+            else:
                 chunk = rows[start : start + _CHUNK_ROWS]
-            np.matmul(vectors[chunk].astype(np.float32), vector, out=target)
+                compared = self._read(chunk) if vectors is self._arrays.vectors else vectors[chunk]
+            np.matmul(compared.astype(np.float32), vector, out=target)
             target *= self._arrays.scales[chunk] * self._arrays.weights[chunk]
         return cosines
+
+    def _read(self, rows: Rows) -> NDArray[np.int8]:
+        """Return rows of the vectors, which are all over the file.
+
+        Mapped, each would bring its neighbours into memory, 64 kB at a time.
+        """
+        vectors = np.empty((len(rows), self._dimensions), dtype=np.int8)
+        if self._file is None:
+            return vectors
+        starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+        for first, end in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
+            self._file.seek(int(rows[first]) * self._dimensions)
+            self._file.readinto(vectors[first:end].data.cast("B"))
+        return vectors
 
     def _rows_of(self, keys: Keys) -> Rows:
         """Return the rows of turns, ascending; keys without rows are left out."""
