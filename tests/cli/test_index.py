@@ -1,13 +1,23 @@
 """`turnetl index`, and what `turnetl status` says about the index."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.archives import conversation, write_archive
-from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.command import SAMPLES, clean_environment, run_in_process
 from tests.cli.provider_setup import SESSION_START
 from tests.servers.provider import KEY, FakeProvider
+
+FULL_DISK = """
+import resource
+from turnetl.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+main()
+"""
+"""Runs a command that cannot write more than 60 kB to a file."""
 
 
 @pytest.fixture
@@ -113,3 +123,18 @@ def test_a_damaged_index_is_made_anew_by_a_search_with_a_sentence(name: str, sho
     assert len(result.messages) == 1
     assert "is damaged (" in result.messages[0]
     assert result.messages[0].endswith("); it is made anew from the graph")
+
+
+def test_a_full_disk_is_a_sentence_and_the_next_run_makes_the_index(shop: Path) -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, "index", "--rebuild"],
+        cwd=shop,
+        env=clean_environment(shop),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 1
+    assert "cannot be used (" in process.stderr
+    assert "make sure that its disk has free space" in process.stderr
+    assert run_in_process("index", "--json", folder=shop).json["turns"] == 2

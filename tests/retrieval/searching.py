@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,10 +29,10 @@ async def search_groups(
 ) -> list[SearchHit]:
     """Return the hits of a search over these groups, even if none is close to the query."""
     with tempfile.TemporaryDirectory() as folder:
-        index = PersistentIndex(Path(folder), embedder.name, embedder.dimensions)
-        await index.catch_up(LoadedGraph(*groups), embedder, now=NOW)
-        found = await search(
-            index, query, embedder, selection=selection, limit=limit, nearest=True, model=model
-        )
-        index.close()
+        opened = PersistentIndex(Path(folder), embedder.name, embedder.dimensions)
+        with closing(opened) as index:
+            await index.catch_up(LoadedGraph(*groups), embedder, now=NOW)
+            found = await search(
+                index, query, embedder, selection=selection, limit=limit, nearest=True, model=model
+            )
     return list(found.hits)

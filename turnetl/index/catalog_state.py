@@ -71,7 +71,9 @@ class CatalogState:
             yield
             self.connection.execute("COMMIT")
         except BaseException:
-            self.connection.execute("ROLLBACK")
+            # SQLite may have rolled back by itself, for example with a full disk.
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
             raise
 
     def setting(self, name: str) -> Any:
