@@ -64,7 +64,7 @@ def test_without_a_graph_a_message_says_where_it_would_be(
     assert f"there is no graph at `{expected}`" in result.messages[0]
 
 
-def test_an_index_of_another_embedder_is_refused_until_it_is_made_anew(
+def test_an_index_of_another_embedder_is_refused_until_it_is_rebuilt(
     shop: Path, provider: FakeProvider
 ) -> None:
     run_in_process("index", folder=shop)
@@ -111,7 +111,7 @@ def _http_embedder(provider: FakeProvider) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["catalog.sqlite", "vectors/keys", "lexical/turns/meta.json"])
-def test_a_damaged_index_is_made_anew_by_a_search_with_a_sentence(name: str, shop: Path) -> None:
+def test_a_damaged_index_is_rebuilt_by_a_search_with_a_sentence(name: str, shop: Path) -> None:
     whole = run_in_process("search", "cart", "--json", folder=shop).json["hits"]
     (path,) = (shop / "data" / "lake" / "index").glob(f"*/{name}")
     path.write_bytes(b"garbage" * 1000)
@@ -122,7 +122,7 @@ def test_a_damaged_index_is_made_anew_by_a_search_with_a_sentence(name: str, sho
     assert result.json["hits"] == whole != []
     assert len(result.messages) == 1
     assert "is damaged (" in result.messages[0]
-    assert result.messages[0].endswith("); it is made anew from the graph")
+    assert result.messages[0].endswith("); it is rebuilt from the graph")
 
 
 def test_a_full_disk_is_a_sentence_and_the_next_run_makes_the_index(shop: Path) -> None:

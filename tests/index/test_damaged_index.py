@@ -103,7 +103,7 @@ async def test_without_a_catalog_everything_is_read_again(
     index.close()
 
 
-def test_a_newer_version_is_refused_with_the_command_that_makes_it_anew(folder: Path) -> None:
+def test_a_newer_version_is_refused_with_the_command_that_rebuilds_it(folder: Path) -> None:
     with closing(sqlite3.connect(folder / CATALOG)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     with pytest.raises(
@@ -129,7 +129,7 @@ async def test_a_second_writer_is_told_that_another_one_writes(folder: Path) -> 
     index.close()
 
 
-async def test_a_writer_notices_that_another_process_made_the_index_anew(folder: Path) -> None:
+async def test_a_writer_notices_that_another_process_rebuilt_the_index(folder: Path) -> None:
     index = open_index(folder)
     expected = await answers(index)
     delete_index(folder)

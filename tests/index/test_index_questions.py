@@ -142,18 +142,18 @@ async def test_questions_leave_with_their_turn(index: PersistentIndex) -> None:
     assert index.status().turns_with_questions == 2
 
 
-async def test_an_index_that_is_made_anew_takes_over_the_questions(
+async def test_a_rebuilt_index_takes_over_the_questions(
     index: PersistentIndex, tmp_path: Path
 ) -> None:
     await follow(index, *TEXTS)
     await add(index, ABOUT_TAX)
-    anew = PersistentIndex(tmp_path / "anew", EMBEDDER.name, EMBEDDER.dimensions)
-    anew.keep_questions(index.stored_questions())
-    assert anew.status().turns_with_questions == 0
-    await anew.catch_up(graph(*TEXTS), EMBEDDER, now=NOW)
-    assert found(anew, "oslo") == {turn("tax")}
-    assert anew.turns_without_questions().tolist() == []
-    anew.close()
+    rebuilt = PersistentIndex(tmp_path / "rebuilt", EMBEDDER.name, EMBEDDER.dimensions)
+    rebuilt.keep_questions(index.stored_questions())
+    assert rebuilt.status().turns_with_questions == 0
+    await rebuilt.catch_up(graph(*TEXTS), EMBEDDER, now=NOW)
+    assert found(rebuilt, "oslo") == {turn("tax")}
+    assert rebuilt.turns_without_questions().tolist() == []
+    rebuilt.close()
 
 
 async def test_an_unknown_turn_is_ignored(index: PersistentIndex) -> None:

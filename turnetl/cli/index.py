@@ -22,7 +22,7 @@ def index_(
     """Bring the search index up to date with the graph; a search does so too.
 
     Args:
-        rebuild: Delete the index first, and make it anew.
+        rebuild: Delete the index first, and rebuild it.
         questions: Let the model write two or three questions that each turn answers, once.
         dry_run: Send no request and write nothing; print what --questions would use.
         budget: Stop the questions when this much is used: 5usd, '200k tokens', or one of each.

@@ -56,5 +56,5 @@ def folder_size(folder: Path) -> int:
 def _unusable(folder: Path, reason: str) -> IndexUnusable:
     return IndexUnusable(
         f"the search index `{folder}` cannot be used ({reason}): make sure that its disk has free "
-        "space and that you may write to it; `turnetl index --rebuild` makes it anew"
+        "space and that you may write to it; `turnetl index --rebuild` rebuilds it"
     )

@@ -41,7 +41,7 @@ class IndexParts:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether another process made the index anew since these files were opened."""
+        """Whether another process rebuilt the index since these files were opened."""
         return _identity(self._path) != self._file
 
     def reload(self) -> None:

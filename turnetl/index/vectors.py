@@ -2,7 +2,7 @@
 
 Rows are only appended. How many of them are valid is recorded in the catalog, in whose transaction
 they become so: rows after that number are what a killed writer left, and the next one overwrites
-them. The rows of a removed turn stay until the index is made anew; the catalog knows which these
+them. The rows of a removed turn stay until the index is rebuilt; the catalog knows which these
 are.
 """
 

@@ -1,4 +1,4 @@
-"""The search index of a graph: bring it up to date, or make it anew."""
+"""The search index of a graph: bring it up to date, or rebuild it."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -78,12 +78,12 @@ async def _update(
 
 
 async def repaired(settings: Settings, work: Callable[[], Awaitable[T]]) -> T:
-    """Return the result of work with the index; if it is damaged, make it anew and work again."""
+    """Return the result of work with the index; if it is damaged, rebuild it and work again."""
     try:
         return await work()
     except DamagedIndex as error:
         async with wiring.embedder(settings) as embedder:
-            wiring.remake_index(settings, embedder, error).close()
+            wiring.rebuild_index(settings, embedder, error).close()
         return await work()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         graph_state,
         index_snapshot,
         missing_graph,
-        remake_index,
+        rebuild_index,
         search_index,
     )
     from turnetl.wiring.ingestion import check, ingest_resources
@@ -54,9 +54,9 @@ __all__ = [
     "noise_rule",
     "noise_rules",
     "prices",
+    "rebuild_index",
     "recipe",
     "redactor",
-    "remake_index",
     "search_index",
     "store",
     "templates",
@@ -80,7 +80,7 @@ __getattr__ = lazy_exports(
             "graph_state",
             "index_snapshot",
             "missing_graph",
-            "remake_index",
+            "rebuild_index",
             "search_index",
         ),
         "turnetl.wiring.ingestion": ("check", "ingest_resources"),

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 def search_index(settings: Settings, embedder: Embedder) -> Iterator[PersistentIndex]:
     """Open the index, or create an empty one, and close it afterwards.
 
-    A damaged one is deleted first, as by `remake_index`.
+    A damaged one is deleted first, as by `rebuild_index`.
 
     Raises:
         IndexUnusable: it is of another version or another embedder, or cannot be written.
@@ -30,7 +30,7 @@ def search_index(settings: Settings, embedder: Embedder) -> Iterator[PersistentI
     try:
         index = PersistentIndex(folder, embedder.name, embedder.dimensions)
     except DamagedIndex as error:
-        index = remake_index(settings, embedder, error)
+        index = rebuild_index(settings, embedder, error)
     try:
         yield index
     finally:
@@ -60,13 +60,13 @@ def delete_search_index(settings: Settings) -> Sequence[StoredQuestions]:
     return kept
 
 
-def remake_index(settings: Settings, embedder: Embedder, error: DamagedIndex) -> PersistentIndex:
+def rebuild_index(settings: Settings, embedder: Embedder, error: DamagedIndex) -> PersistentIndex:
     """Delete a damaged index, log why, and open an empty one.
 
     It holds nothing that the graph does not hold, but for the questions of turns, which are kept
     as far as they can be read.
     """
-    log.warning("%s; it is made anew from the graph", error.damage)
+    log.warning("%s; it is rebuilt from the graph", error.damage)
     folder = index_folder(settings.lake, settings.graph_url)
     kept = delete_search_index(settings)
     index = PersistentIndex(folder, embedder.name, embedder.dimensions)
