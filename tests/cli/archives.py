@@ -37,6 +37,12 @@ def tool_result(native: str, call: str, text: str, at: datetime | None = None) -
     return row("user", [result], native, at)
 
 
+def two_turns(folder: Path, at: datetime) -> Path:
+    """Write an archive of two turns of the project `shop`; return its path."""
+    rows = conversation("Add a cart to the shop", "Write its tests", at=at)
+    return write_archive(folder / "a.jsonl", rows)
+
+
 def write_archive(path: Path, rows: list[str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{text}\n" for text in rows))

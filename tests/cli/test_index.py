@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import conversation, write_archive
+from tests.cli.archives import two_turns
 from tests.cli.command import SAMPLES, clean_environment, run_in_process
 from tests.cli.provider_setup import SESSION_START
 from tests.servers.provider import KEY, FakeProvider
@@ -22,9 +22,8 @@ main()
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """Return a folder with a graph of two turns and no index."""
-    rows = conversation("Add a cart to the shop", "Write its tests", at=SESSION_START)
-    archive = write_archive(tmp_path / "a.jsonl", rows)
+    """Return a folder with a graph of two turns and its index."""
+    archive = two_turns(tmp_path, SESSION_START)
     assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
     return tmp_path
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import conversation, write_archive
+from tests.cli.archives import two_turns
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment
 from tests.servers.canned_responses import RESPONDERS, Json
@@ -16,9 +16,8 @@ QUESTION = "How do we handle walruses in Oslo?"
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """Return a folder with a graph of two turns and no index."""
-    rows = conversation("Add a cart to the shop", "Write its tests", at=SESSION_START)
-    archive = write_archive(tmp_path / "a.jsonl", rows)
+    """Return a folder with a graph of two turns and its index."""
+    archive = two_turns(tmp_path, SESSION_START)
     assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
     return tmp_path
 

@@ -185,10 +185,9 @@ def split_line(place: str) -> tuple[Path, int | None]:
 
 def print_age(found: "AsIndexed[Any]") -> None:
     """Print how old the index is, if the graph could not be read."""
-    from turnetl.report.index import unread_message
+    from turnetl.report.index import unread_messages
 
-    if found.unread is not None:
-        console.print_messages([unread_message(found.unread, found.caught_up_at)])
+    console.print_messages(unread_messages(found.unread, found.caught_up_at))
 
 
 def _print_entity(

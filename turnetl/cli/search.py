@@ -159,7 +159,7 @@ def _search_turns(
     from turnetl import pipeline
     from turnetl.json_output.search import search_output
     from turnetl.report import search_hits as view
-    from turnetl.report.index import unread_message
+    from turnetl.report.index import unread_messages
     from turnetl.retrieval.search import Order
 
     with console.show_progress(as_json=common.json) as progress:
@@ -176,8 +176,7 @@ def _search_turns(
                 progress=progress,
             )
         )
-    if result.unread is not None:
-        console.print_messages([unread_message(result.unread, result.caught_up_at)])
+    console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
     table = view.table(result.hits, result.distant, Path.cwd(), selection.as_of)
     output = search_output(

@@ -55,8 +55,12 @@ class Catalog(CatalogState):
         )
         return {TurnId(turn): key for turn, key in rows}
 
-    def turn_count(self, group: GroupId) -> int:
-        ((count,),) = self.query("SELECT count(*) FROM turns WHERE group_id = ?", group)
+    def turn_count(self, group: GroupId | None = None) -> int:
+        """Return the number of turns of the group, or of all groups."""
+        if group is None:
+            ((count,),) = self.query("SELECT count(*) FROM turns")
+        else:
+            ((count,),) = self.query("SELECT count(*) FROM turns WHERE group_id = ?", group)
         return int(count)
 
     def turn_ids(self, group: GroupId) -> set[TurnId]:

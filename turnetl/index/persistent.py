@@ -180,8 +180,7 @@ class PersistentIndex:
     def token_frequencies(self, tokens: Sequence[int]) -> tuple[NDArray[np.int64], int]:
         with self._reading() as parts:
             counts = parts.catalog.token_counts()
-            turns = sum(group.turns for group in parts.catalog.groups())
-            return counts[np.asarray(tokens, dtype=np.int64)], turns
+            return counts[np.asarray(tokens, dtype=np.int64)], parts.catalog.turn_count()
 
     def turns(self, keys: Collection[int]) -> Mapping[int, IndexedTurn]:
         with self._reading() as parts:

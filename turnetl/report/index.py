@@ -47,12 +47,19 @@ def status_line(status: IndexStatus | None) -> str:
     return f"search index: {plural(status.turns, 'turn')}{_behind(status)}; {_caught_up(status)}"
 
 
-def unread_message(reason: str, caught_up_at: datetime | None) -> str:
-    """Return why a command used the index without reading the graph, and how old it is."""
+def unread_messages(reason: str | None, caught_up_at: datetime | None) -> list[str]:
+    """Return why a command used the index without reading the graph, and how old it is.
+
+    Args:
+        reason: None if the graph was read: there is nothing to say.
+        caught_up_at: when the index last held the whole graph; None if it never did.
+    """
+    if reason is None:
+        return []
     age = "which is not complete yet"
     if caught_up_at is not None:
         age = f"which was brought up to date {minute(caught_up_at)}"
-    return f"the graph was not read: {reason}; this is what the search index holds, {age}"
+    return [f"the graph was not read: {reason}; this is what the search index holds, {age}"]
 
 
 def minute(time: datetime) -> str:

@@ -41,10 +41,8 @@ def table(report: IngestReport) -> RenderableType:
 def messages(report: IngestReport) -> list[str]:
     """Return sentences about the graph, quarantined turns, turns without a time, and errors."""
     groups = [message for group in report.groups for message in group_messages(group)]
-    unread = []
-    if report.unread is not None:
-        caught_up_at = report.index.caught_up_at if report.index else None
-        unread = [index.unread_message(report.unread, caught_up_at)]
+    caught_up_at = report.index.caught_up_at if report.index else None
+    unread = index.unread_messages(report.unread, caught_up_at)
     return unread + groups + error_messages(report.groups)
 
 

@@ -6,7 +6,7 @@ candidates in place. Every other query reaches the driver, which raises and reco
 Graphiti's reads suppress every exception.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from graphiti_core.driver.driver import GraphDriver, GraphDriverSession, GraphProvider
@@ -21,10 +21,9 @@ from typing_extensions import override
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import GroupView
+from turnetl.graph.mirror.query_limits import is_too_long, require_filters
 from turnetl.model import Entity, Fact, Vector
 
-_MAX_QUERY_WORDS = 128
-"""Graphiti sends Lucene no query with this many words or more, and returns nothing."""
 _PAIR = 2
 
 CandidateCallback = Callable[[str, Vector], None]
@@ -118,7 +117,7 @@ class MirrorSearch(SearchInterface):
         """Take the best facts of the group, *then* filter by pair, as the full-text index does."""
         _require_group(self._candidates.group, group_ids)
         pair = _pair(search_filter)
-        if len(query.split(" ")) + len(group_ids or ()) >= _MAX_QUERY_WORDS:
+        if is_too_long(query, group_ids):
             return []
         facts = self._candidates.facts_matching(query, limit)
         return self._edges(f for f in facts if pair is None or {f.source, f.target} <= pair)
@@ -157,7 +156,7 @@ class MirrorSearch(SearchInterface):
         min_score: float = 0.7,
     ) -> list[EntityNode]:
         _require_group(self._candidates.group, group_ids)
-        _require_filters(search_filter, ())
+        require_filters(search_filter, ())
         return self._nodes(self._candidates.entities_near(search_vector, limit, min_score))
 
     def _edges(self, facts: Iterable[Fact]) -> list[EntityEdge]:
@@ -217,19 +216,10 @@ def _require_group(group: GroupView, group_ids: Sequence[str] | None) -> None:
 
 def _pair(search_filter: SearchFilters) -> frozenset[str] | None:
     """Return the endpoints in the filter, or None. Graphiti lists both as source and target."""
-    filters = _require_filters(search_filter, ("edge_source_node_uuids", "edge_target_node_uuids"))
+    filters = require_filters(search_filter, ("edge_source_node_uuids", "edge_target_node_uuids"))
     if not filters:
         return None
     pair = frozenset(filters.get("edge_source_node_uuids", ()))
     if pair != frozenset(filters.get("edge_target_node_uuids", ())) or not 1 <= len(pair) <= _PAIR:
         raise NotImplementedError("a search for facts by anything but a pair of endpoints")
     return pair
-
-
-def _require_filters(search_filter: SearchFilters, supported: Sequence[str]) -> Mapping[str, Any]:
-    """Return the filters that are set, and reject those that are not supported."""
-    filters = {name: value for name, value in search_filter if value is not None}
-    unsupported = sorted(set(filters) - set(supported))
-    if unsupported:
-        raise NotImplementedError(f"a search filtered by {', '.join(unsupported)}")
-    return filters

@@ -15,11 +15,12 @@ from graphiti_core.driver.search_interface.search_interface import SearchInterfa
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import CommunityNode, EntityNode, EpisodicNode
 from graphiti_core.search.search_filters import SearchFilters
-from graphiti_core.search.search_utils import MAX_QUERY_LENGTH, rrf
+from graphiti_core.search.search_utils import rrf
 from pydantic import ConfigDict, PrivateAttr
 from typing_extensions import override
 
 from turnetl.graph.mirror import convert
+from turnetl.graph.mirror.query_limits import is_too_long, require_filters
 from turnetl.graph.search.index import (
     TextSearch,
     VectorSearch,
@@ -66,8 +67,8 @@ class GroupSearch(SearchInterface):
         group_ids: list[str] | None = None,
         limit: int = 100,
     ) -> list[EntityEdge]:
-        _require_no_filter(search_filter)
-        if _is_too_long(query, group_ids):
+        require_filters(search_filter, ())
+        if is_too_long(query, group_ids):
             return []
         return [convert.to_edge(fact) for fact in self._indexes.facts.matching(query, limit)]
 
@@ -83,7 +84,7 @@ class GroupSearch(SearchInterface):
         limit: int = 100,
         min_score: float = 0.7,
     ) -> list[EntityEdge]:
-        _require_no_filter(search_filter)
+        require_filters(search_filter, ())
         if source_node_uuid is not None or target_node_uuid is not None:
             raise NotImplementedError("a search for facts by an endpoint")
         nearest = self._indexes.fact_vectors.nearest(search_vector, limit, min_score)
@@ -98,8 +99,8 @@ class GroupSearch(SearchInterface):
         group_ids: list[str] | None = None,
         limit: int = 100,
     ) -> list[EntityNode]:
-        _require_no_filter(search_filter)
-        if _is_too_long(query, group_ids):
+        require_filters(search_filter, ())
+        if is_too_long(query, group_ids):
             return []
         return [convert.to_node(entity) for entity in self._indexes.entities.matching(query, limit)]
 
@@ -113,7 +114,7 @@ class GroupSearch(SearchInterface):
         limit: int = 100,
         min_score: float = 0.7,
     ) -> list[EntityNode]:
-        _require_no_filter(search_filter)
+        require_filters(search_filter, ())
         nearest = self._indexes.entity_vectors.nearest(search_vector, limit, min_score)
         return [convert.to_node(entity) for entity in nearest]
 
@@ -126,8 +127,8 @@ class GroupSearch(SearchInterface):
         group_ids: list[str] | None = None,
         limit: int = 100,
     ) -> list[EpisodicNode]:
-        _require_no_filter(search_filter)
-        if _is_too_long(query, group_ids):
+        require_filters(search_filter, ())
+        if is_too_long(query, group_ids):
             return []
         return [
             convert.to_searched_episode(node)
@@ -144,7 +145,7 @@ class GroupSearch(SearchInterface):
         group_ids: list[str] | None = None,
         limit: int = 100,
     ) -> list[EntityEdge]:
-        _require_no_filter(search_filter)
+        require_filters(search_filter, ())
         origins = bfs_origin_node_uuids or ()
         facts = self._indexes.neighbourhood.facts_within(bfs_max_depth, origins)
         return [convert.to_edge(fact) for fact in facts[:limit]]
@@ -159,7 +160,7 @@ class GroupSearch(SearchInterface):
         group_ids: list[str] | None = None,
         limit: int = 100,
     ) -> list[EntityNode]:
-        _require_no_filter(search_filter)
+        require_filters(search_filter, ())
         origins = bfs_origin_node_uuids or ()
         uuids = self._indexes.neighbourhood.entities_within(bfs_max_depth, origins)
         entities = self._indexes.entities.by_uuid
@@ -170,7 +171,7 @@ class GroupSearch(SearchInterface):
     async def community_fulltext_search(
         self, driver: Any, query: str, group_ids: list[str] | None = None, limit: int = 100
     ) -> list[CommunityNode]:
-        if _is_too_long(query, group_ids):
+        if is_too_long(query, group_ids):
             return []
         matching = self._indexes.communities.matching(query, limit)
         return [convert.to_community(community) for community in matching]
@@ -241,14 +242,3 @@ def _best_first(
     """Return the uuids and the scores from `min_score` on, best first; equal ones as given."""
     kept = sorted((pair for pair in scored if pair[1] >= min_score), key=lambda pair: -pair[1])
     return [uuid for uuid, _ in kept], [score for _, score in kept]
-
-
-def _is_too_long(query: str, group_ids: Sequence[str] | None) -> bool:
-    """Return whether Graphiti would send Lucene no query, and return nothing."""
-    return len(query.split(" ")) + len(group_ids or ()) >= MAX_QUERY_LENGTH
-
-
-def _require_no_filter(search_filter: SearchFilters) -> None:
-    filters = sorted(name for name, value in search_filter if value is not None)
-    if filters:
-        raise NotImplementedError(f"a search filtered by {', '.join(filters)}")
