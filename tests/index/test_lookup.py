@@ -62,10 +62,10 @@ async def test_the_turns_of_a_session_are_in_their_order(index: LookupIndex) -> 
     assert lookup.session("s") == []
 
 
-async def test_the_newest_turns_are_the_last_ones_oldest_first(index: LookupIndex) -> None:
-    lookup = index.lookup()
-    assert lookup.newest(None, 2) == lookup.session("s1")[1:]
-    assert lookup.newest(index.select(Selection())[:2], 9) == lookup.session("s1")[:2]
+async def test_turns_are_put_in_the_order_of_time(index: LookupIndex) -> None:
+    ordered = index.lookup().session("s1")
+    assert index.lookup().by_time([*ordered[::-1], 99]) == ordered
+    assert index.newest(Selection(), limit=2) == ordered[:0:-1]
 
 
 async def test_an_entity_is_found_by_its_name_in_any_case(index: LookupIndex) -> None:

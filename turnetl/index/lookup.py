@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from turnetl.index import lookup_sql as sql
-from turnetl.index.port import IndexedFact, Keys, SearchIndex
+from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.model import Entity, Fact, GroupId
 
 _ENTITIES = msgspec.json.Decoder(Entity)
@@ -74,13 +74,9 @@ class Lookup:
         """Return the keys of the session's turns, oldest first."""
         return [key for (key,) in self._query(sql.SESSION, session_id)]
 
-    def newest(self, keys: Keys | None, limit: int) -> list[int]:
-        """Return the newest of these turns, or of all turns if None, oldest first."""
-        if keys is None:
-            rows = self._query(sql.NEWEST, limit)
-        else:
-            rows = self._query(sql.NEWEST_OF, json.dumps(keys.tolist()), limit)
-        return [key for (key,) in reversed(rows)]
+    def by_time(self, keys: Collection[int]) -> list[int]:
+        """Return these turns, oldest first; an unknown key is left out."""
+        return [key for (key,) in self._query(sql.BY_TIME, json.dumps(list(keys)))]
 
     def entity(self, uuid: str) -> Entity | None:
         """Return the entity without its embedding; None if the index does not hold it."""

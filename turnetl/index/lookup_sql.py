@@ -19,11 +19,8 @@ SESSION = """
 SELECT key FROM turns
 WHERE group_id IN (SELECT group_id FROM groups) AND session_id = ? ORDER BY started_at, turn_id"""
 
-NEWEST = "SELECT key FROM turns ORDER BY started_at DESC, turn_id DESC LIMIT ?"
-
-NEWEST_OF = """
-SELECT key FROM turns WHERE key IN (SELECT value FROM json_each(?))
-ORDER BY started_at DESC, turn_id DESC LIMIT ?"""
+BY_TIME = """
+SELECT key FROM turns WHERE key IN (SELECT value FROM json_each(?)) ORDER BY started_at, turn_id"""
 
 TOUCHED = "SELECT key, touched FROM turns WHERE key IN (SELECT value FROM json_each(?))"
 

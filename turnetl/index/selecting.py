@@ -52,7 +52,8 @@ class Selector:
         """See `SearchIndex.newest`."""
         where, parameters = _turn_conditions(selection)
         rows = self._query(
-            f"SELECT key FROM turns WHERE {where} ORDER BY started_at DESC, turn_id LIMIT :limit",
+            f"SELECT key FROM turns WHERE {where} "
+            "ORDER BY started_at DESC, turn_id DESC LIMIT :limit",
             {**parameters, "limit": limit},
         )
         return [key for (key,) in rows]

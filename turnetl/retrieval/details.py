@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import numpy as np
-
 from turnetl.errors import BadUsage
 from turnetl.index.lookup import IndexedItem, ItemKind, LookupIndex, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
@@ -87,7 +85,7 @@ def entity_details(index: LookupIndex, entity: Entity, *, limit: int) -> EntityD
     """Return an entity with the last turns that state something about it."""
     stated = index.lookup().facts_about(entity.uuid)
     facts = _facts_by_turn(stated)
-    last = index.lookup().newest(np.array(list(facts), dtype=np.int64), limit)
+    last = index.lookup().by_time(facts)[-limit:]
     turns = zip(last, summarize(index, last), strict=True)
     return EntityDetails(
         entity=entity,

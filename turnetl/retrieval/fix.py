@@ -162,12 +162,10 @@ def _resolving_turn(
         since=fact.invalid_at - _LONGEST,
         until=fact.invalid_at + timedelta(microseconds=1),
     )
-    lookup = index.lookup()
-    later = lookup.newest(index.select(around), _CANDIDATES)
-    changed = lookup.changed_facts(later)
-    keys = [key for key in later if key not in stated.turns and fact.uuid in changed[key]]
-    found = index.turns(keys[-1:])
-    return found.get(keys[-1]) if keys else None
+    newest = index.newest(around, limit=_CANDIDATES)
+    changed = index.lookup().changed_facts(newest)
+    keys = [key for key in newest if key not in stated.turns and fact.uuid in changed[key]]
+    return index.turns(keys[:1]).get(keys[0]) if keys else None
 
 
 def _evidence(

@@ -23,9 +23,6 @@ def timeline(index: LookupIndex, selection: Selection, *, limit: int) -> Timelin
         selection: the conditions, with ids of groups.
         limit: at most this many turns.
     """
-    if selection.is_empty:
-        keys, count = None, sum(group.turns for group in index.status().groups)
-    else:
-        keys = index.select(selection)
-        count = len(keys)
-    return Timeline(tuple(summarize(index, index.lookup().newest(keys, limit))), count)
+    count = index.status().turns if selection.is_empty else len(index.select(selection))
+    last = index.newest(selection, limit=limit)[::-1]
+    return Timeline(tuple(summarize(index, last)), count)
