@@ -48,6 +48,7 @@ def test_results_of_every_kind_have_a_score_and_lead_to_file_and_line(folder: Pa
     assert printed.startswith(f"Facts\n 1. {first['fact'][:40]}")
     assert f"score {first['score']:.4f}  bookshop" in printed
     assert "2026-03-24-payments.jsonl:3-24" in printed
+    assert f"  {first['turns'][-1]['turn_id'][:8]}  " in printed
     assert "\nEntities\n" in printed
     assert "\nEpisodes\n" in printed
     assert "Communities" not in printed
@@ -95,6 +96,14 @@ def test_a_deeper_breadth_first_search_finds_more(folder: Path) -> None:
             "turnetl: NODE_HYBRID_SEARCH_CROSS_ENCODER orders results with a model, and none is",
         ),
         (("--recipe", "node-hybrid-search-rrf", "--bfs", "0"), "turnetl: `--bfs` must be at least"),
+        (
+            ("--recipe", "node-hybrid-search-rrf", "--nearest"),
+            "turnetl: a recipe always prints its nearest results: omit `--nearest`",
+        ),
+        (
+            ("--recipe", "node-hybrid-search-rrf", "--rerank"),
+            "turnetl: a recipe orders its results itself: omit `--rerank`",
+        ),
         (("--bfs", "2"), "turnetl: `--bfs` is an option of a recipe: name one with `--recipe`"),
         (("--center", FILE), "turnetl: `--center` is an option of a recipe: name one"),
     ],
@@ -110,12 +119,25 @@ def test_options_that_do_not_fit_are_reported_in_one_sentence(
     assert (as_json.exit_code, as_json.json["exit_code"]) == (2, 2)
 
 
-def test_an_empty_graph_has_no_results_and_a_message(tmp_path: Path) -> None:
+def test_results_are_ordered_by_time_on_request(folder: Path) -> None:
+    arguments = ("--recipe", "combined-hybrid-search-rrf", QUERY, "--json")
+    by_score = search(folder, *arguments).json
+    by_time = search(folder, *arguments, "--sort", "time").json
+    for kind in ("facts", "entities"):
+        times = [found["turns"][-1]["started_at"] for found in by_time[kind]]
+        assert times == sorted(times, reverse=True)
+        assert sorted(map(str, by_time[kind])) == sorted(map(str, by_score[kind]))
+    times = [found["turn"]["started_at"] for found in by_time["episodes"]]
+    assert times == sorted(times, reverse=True)
+    assert by_time["facts"] != by_score["facts"]
+
+
+def test_without_a_graph_the_message_says_where_it_was_looked_for(tmp_path: Path) -> None:
     result = search(
         tmp_path, "--recipe", "node-hybrid-search-node-distance", "--center", FILE, "x", "--json"
     )
-    assert (result.exit_code, result.json["entities"]) == (0, [])
-    assert "the graph is empty: run `turnetl backfill`" in result.stderr
+    assert result.exit_code == 1
+    assert "turnetl backfill" in result.json["error"]
 
 
 def test_a_graph_without_communities_says_who_makes_them(folder: Path) -> None:

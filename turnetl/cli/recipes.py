@@ -39,12 +39,16 @@ class RecipeArguments:
             if value is not None:
                 raise BadUsage(f"`{option}` is an option of a recipe: name one with `--recipe`")
 
-    def check_order(self, *, rerank: bool) -> None:
-        """Check that the results of a recipe are not to be ordered twice."""
+    def check_ranking(self, *, rerank: bool, nearest: bool) -> None:
+        """Check that no option is given that a recipe cannot follow."""
         if rerank:
             raise BadUsage(
                 "a recipe orders its results itself: omit `--rerank`, or use a recipe whose name "
                 "ends in CROSS_ENCODER"
+            )
+        if nearest:
+            raise BadUsage(
+                "a recipe always prints its nearest results: omit `--nearest`, or `--recipe`"
             )
 
 
@@ -60,6 +64,7 @@ def search_with_recipe(
     groups: tuple[str, ...],
     since: datetime | None,
     until: datetime | None,
+    by_time: bool,
     limit: int | None,
 ) -> int:
     """Run the recipe with this name and print its results."""
@@ -81,6 +86,7 @@ def search_with_recipe(
             groups=groups,
             since=since,
             until=until,
+            by_time=by_time,
             limit=limit,
         )
     )

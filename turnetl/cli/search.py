@@ -139,7 +139,7 @@ def search(
     if recipe.recipe is None:
         recipe.check_unused()
         return _search_turns(text, selection, ranking, common)
-    recipe.check_order(rerank=ranking.rerank)
+    recipe.check_ranking(rerank=ranking.rerank, nearest=ranking.nearest)
     filters.check_recipe()
     return search_with_recipe(
         text,
@@ -149,6 +149,7 @@ def search(
         groups=filters.groups,
         since=filters.since,
         until=filters.until,
+        by_time=ranking.sort == "time",
         limit=ranking.limit,
     )
 

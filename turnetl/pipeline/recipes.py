@@ -13,8 +13,9 @@ from turnetl.group_names import select_groups
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
+from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.requested_model import requested_model
-from turnetl.retrieval.recipe_search import RecipeResults, search_with_recipe
+from turnetl.retrieval.recipe_search import RecipeResults, newest_first, search_with_recipe
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
 from turnetl.settings import Settings
 
@@ -30,6 +31,7 @@ async def search_recipe(
     groups: Sequence[str] = (),
     since: datetime | None = None,
     until: datetime | None = None,
+    by_time: bool = False,
     limit: int | None = None,
 ) -> RecipeResults:
     """Return the results of a recipe, each with its lineage. Writes nothing to the graph.
@@ -42,13 +44,15 @@ async def search_recipe(
         groups: group ids or project names; all groups if empty.
         since: only what turns that started then or later state or mention.
         until: only what turns that started before state or mention.
+        by_time: order the results by their last turns, newest first.
         limit: at most this number of results of each kind; None: the recipe's own.
 
     Raises:
         BadUsage: no model for a cross-encoder; an unknown group; an unknown or ambiguous center.
-        GraphUnusable: the graph cannot be opened.
+        GraphUnusable: there is no graph, or it cannot be opened.
         TurnetlError: as the model.
     """
+    check_graph(settings)
     # Checked before the graph is loaded, which takes a while.
     async with _model(options.recipe, settings, clock) as (model, meter):
         loaded = await _load(settings, groups)
@@ -71,7 +75,8 @@ async def search_recipe(
                 since=since,
                 until=until,
             )
-        return replace(results, usage=meter.total)
+        ordered = newest_first(results) if by_time else results
+        return replace(ordered, usage=meter.total)
 
 
 async def _load(settings: Settings, groups: Sequence[str]) -> list[SearchedGroup]:

@@ -17,11 +17,10 @@ from turnetl.retrieval.recipe_search import (
     FactResult,
     RecipeResults,
 )
+from turnetl.retrieval.turn_summary import ID_CHARS
 
 _TEXT_CHARS = 200
 """Characters of an episode or a summary."""
-_UUID_CHARS = 8
-"""Enough to name an entity with `--center`, in most graphs."""
 
 
 def table(results: RecipeResults, directory: Path) -> Group:
@@ -60,7 +59,7 @@ def _fact(result: FactResult, directory: Path) -> list[RenderableType]:
 def _entity(result: EntityResult, directory: Path) -> list[RenderableType]:
     entity = result.entity
     name = Text.assemble(
-        entity.name, (f"  {', '.join(entity.labels)}  {entity.uuid[:_UUID_CHARS]}", "dim")
+        entity.name, (f"  {', '.join(entity.labels)}  {entity.uuid[:ID_CHARS]}", "dim")
     )
     summary = [_indented(entity.summary)] if entity.summary else []
     return [name, *summary, _lineage(result.score, entity.group_id, result.turns, directory)]
@@ -81,10 +80,11 @@ def _community(result: CommunityResult) -> list[RenderableType]:
 
 
 def _lineage(score: float, group: str, turns: Sequence[Receipt], directory: Path) -> Text:
-    """Return score, group, and time, file and lines of the last of the turns."""
+    """Return score, group, and id, time, file and lines of the last of the turns."""
     line = unwrapped("    ", (f"score {score:.4f}", "cyan"), f"  {group}")
     if turns:
         last = turns[-1]
+        line.append(f"  {last.turn_id[:ID_CHARS]}", "dim")
         path = relative_path(Path(last.archive), directory)
         line.append(f"  {last.started_at:%Y-%m-%d %H:%M}", "cyan")
         line.append(f"  {path}:{last.first_line}-{last.last_line}", "dim")

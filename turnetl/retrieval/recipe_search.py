@@ -6,6 +6,7 @@ It works on loaded groups, so every graph store returns the same results. It wri
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from math import inf
 
 from turnetl.graph.search import recipes as graphiti_recipes
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
@@ -106,6 +107,26 @@ async def search_with_recipe(
         center=center.uuid if center is not None else None,
     )
     return _results(found, graph, Lineage(selected), recipe=options.recipe, center=center)
+
+
+def newest_first(results: RecipeResults) -> RecipeResults:
+    """Return the results of each kind by their last turns, newest first.
+
+    What comes from no turn is last. Communities belong to no turn and stay in their order.
+    """
+    return replace(
+        results,
+        facts=tuple(sorted(results.facts, key=lambda result: _age(result.turns[-1:]))),
+        entities=tuple(sorted(results.entities, key=lambda result: _age(result.turns[-1:]))),
+        episodes=tuple(
+            sorted(results.episodes, key=lambda result: _age([result.turn] if result.turn else []))
+        ),
+    )
+
+
+def _age(last: Sequence[Receipt]) -> float:
+    """Return what is less for a later turn, and most without one."""
+    return -last[0].started_at.timestamp() if last else inf
 
 
 def _results(
