@@ -43,6 +43,9 @@ def test_variants_of_a_command_share_a_name(shell: str, name: str) -> None:
         "cat a.py",
         "sed -n 1,5p a.py; echo done; pwd",
         "for f in *.py; do wc -l $f; done",
+        "while true; do test -f a && break; sleep 1; continue; done",
+        "until grep -q ok log; do shift; done; select f in *; do local n=1; done",
+        "pushd web; ulimit -n 9; umask 22; popd; wait; jobs; readonly A=1",
         "x=$(git rev-parse HEAD)",
         "/var/tmp/build/run-tests",  # noqa: S108 - no file is written
         "",
@@ -51,6 +54,11 @@ def test_variants_of_a_command_share_a_name(shell: str, name: str) -> None:
 )
 def test_shell_utilities_are_not_commands(shell: str) -> None:
     assert commands(shell) == []
+
+
+def test_a_command_in_a_loop_is_found_without_the_words_of_the_loop() -> None:
+    shell = "for i in 1 2 3; do pytest -q tests/test_webhooks.py || break; done"
+    assert [command.name for command in commands(shell)] == ["pytest"]
 
 
 async def test_the_agents_own_tools_are_not_entities(shop: ShopGroup) -> None:

@@ -11,19 +11,21 @@ def _phrases(text: str) -> frozenset[str]:
 
 SHELL_UTILITIES = _words(
     """
-    alias and awk base64 basename bash bat case cat cd chmod chown clear cmp column comm command
-    cp cut date declare df diff dig dirname do done du echo egrep elif else env esac eval exa
-    exec exit expect export eza false fd fi file find fold for free function gawk grep gunzip
-    gzip head hexdump history hostname id if in jq kill killall less let ln local ls ls-files
-    lsd lsof man md5 md5sum mkdir mktemp more mv nc nl node nohup not od open paste pbcopy
-    pbpaste perl pgrep ping pkill printenv printf ps pwd python python3 read readlink realpath
-    return rev rg rm rmdir rsync ruby scp script sed seq set sh sha256sum shasum sleep sort
-    source sqlite3 ssh stat strings tac tail tar tee telnet test the then time top touch tr trap
-    tree true type uname uniq unset unzip wait watch wc which while whoami xargs xxd yes yq zip
-    zsh
+    alias and awk base64 basename bash bat bg bind break caller case cat cd chmod chown clear
+    cmp column comm command compgen complete compopt continue coproc cp cut date declare df diff
+    dig dirname dirs disown do done du echo egrep elif else enable env esac eval exa exec exit
+    expect export eza false fc fd fg fi file find fold for free function gawk getopts grep
+    gunzip gzip hash head help hexdump history hostname id if in jobs jq kill killall less let
+    ln local logout ls ls-files lsd lsof man mapfile md5 md5sum mkdir mktemp more mv nc nl node
+    nohup not od open paste pbcopy pbpaste perl pgrep ping pkill popd printenv printf ps pushd
+    pwd python python3 read readarray readlink readonly realpath return rev rg rm rmdir rsync
+    ruby scp script sed select seq set setopt sh sha256sum shasum shift shopt sleep sort source
+    sqlite3 ssh stat strings suspend tac tail tar tee telnet test the then time times top touch
+    tr trap tree true type typeset ulimit umask unalias uname uniq unset unsetopt until unzip
+    wait watch wc which while whoami xargs xxd yes yq zip zsh
     """
 )
-"""Programs that say nothing about a project."""
+"""Programs, builtins and keywords of the shell that say nothing about a project."""
 NO_SUBCOMMAND = _words(
     """
     black cmake curl eslint flake8 gofmt jest mypy prettier pytest ruff tsc wget
