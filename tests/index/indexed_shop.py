@@ -33,6 +33,18 @@ def turn(name: str) -> TurnId:
     return ids.turn_id(GROUP, "claude_code", name)
 
 
+def receipt(name: str, minute: int) -> Receipt:
+    """Return the receipt of a turn that started so many minutes after the first one."""
+    return builders.receipt(
+        builders.episode(
+            name,
+            session_id=SessionId("s1"),
+            ordinal=minute,
+            started_at=START + timedelta(minutes=minute),
+        )
+    )
+
+
 def before() -> LoadedGraph:
     """Return the graph with the turns `cart` and `tax`, and a fact of both."""
     return _graph({"cart": 1, "tax": 2}, _fact("cart", "tax"))
@@ -88,18 +100,6 @@ async def answers(index: SearchIndex) -> dict[str, Any]:
     }
 
 
-def _receipt(name: str) -> Receipt:
-    minute = list(TEXTS).index(name)
-    return builders.receipt(
-        builders.episode(
-            name,
-            session_id=SessionId("s1"),
-            ordinal=minute,
-            started_at=START + timedelta(minutes=minute),
-        )
-    )
-
-
 def _fact(*turns: str) -> Fact:
     return Fact(
         uuid=ids.digest("edited"),
@@ -120,7 +120,7 @@ def _graph(sequences: Mapping[str, int], fact: Fact) -> LoadedGraph:
         profile=None,
         entities=(_CART, _TAX),
         facts=(fact,),
-        receipts=tuple(_receipt(name) for name in sequences),
+        receipts=tuple(receipt(name, list(TEXTS).index(name)) for name in sequences),
         texts={turn(name): TEXTS[name] for name in sequences},
     )
     return LoadedGraph(

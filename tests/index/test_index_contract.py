@@ -2,76 +2,27 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
-from turnetl import ids
+from tests.index.checkout_graph import (
+    EDITED,
+    FILE,
+    SESSION,
+    TEXTS,
+    follow,
+    graph,
+    with_term,
+)
+from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import CatchUpReport, Condition, Field, SearchIndex
 from turnetl.index.selection import Selection
-from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import unpack
-from turnetl.model import Entity, Fact, GroupContents, Receipt, SessionId, TurnId
-
-EMBEDDER = WordLlamaEmbedder()
-NOW = datetime(2026, 6, 1, tzinfo=UTC)
-FILE = Entity("e1", GROUP, "src/tax_rates.py", ("File",), "", START)
-SESSION = Entity("e2", GROUP, "checkout", ("Concept",), "", START)
-TEXTS = {
-    "cart": "user: Why does the checkout test fail?\n\nassistant: The cart was empty.",
-    "tax": "user: Add tax for Norway\n\nassistant: compute_tax knows it.",
-    "docs": "user: Write the README\n\nassistant: Installation is described.",
-}
-
-
-def turn(name: str) -> TurnId:
-    return ids.turn_id(GROUP, "claude_code", name)
-
-
-def receipt(name: str, minute: int) -> Receipt:
-    return builders.receipt(
-        builders.episode(
-            name,
-            session_id=SessionId("s1"),
-            ordinal=minute,
-            started_at=START + timedelta(minutes=minute),
-        )
-    )
-
-
-def fact(text: str, *turns: str) -> Fact:
-    return Fact(
-        uuid=ids.digest(text),
-        group_id=GROUP,
-        source=FILE.uuid,
-        target=SESSION.uuid,
-        relation="MODIFIED",
-        text=text,
-        turns=tuple(turn(name) for name in turns),
-        created_at=START,
-        valid_at=START,
-    )
-
-
-EDITED = fact("`tax_rates.py` was edited", "tax")
-
-
-def graph(*names: str, facts: tuple[Fact, ...] = (EDITED,)) -> LoadedGraph:
-    """Return a graph whose group has these turns of `TEXTS`, a minute apart in one session."""
-    contents = GroupContents(
-        group_id=GROUP,
-        profile=None,
-        entities=(FILE, SESSION),
-        facts=facts,
-        receipts=tuple(receipt(name, list(TEXTS).index(name)) for name in names),
-        texts={turn(name): TEXTS[name] for name in names},
-    )
-    return LoadedGraph(contents)
 
 
 @pytest.fixture
@@ -79,15 +30,6 @@ def index(tmp_path: Path) -> Iterator[SearchIndex]:
     opened = PersistentIndex(tmp_path / "index", EMBEDDER.name, EMBEDDER.dimensions)
     yield opened
     opened.close()
-
-
-async def follow(index: SearchIndex, *names: str) -> CatchUpReport:
-    return await index.catch_up(graph(*names), EMBEDDER, now=NOW)
-
-
-def with_term(index: SearchIndex, term: str, field: Field = Field.TEXT) -> set[TurnId]:
-    found = index.term_shares(field, {term: 1.0}, None, limit=10)
-    return {held.receipt.turn_id for held in index.turns(found).values()}
 
 
 async def test_a_turn_is_found_by_a_term_of_its_text(index: SearchIndex) -> None:

@@ -10,17 +10,8 @@ import pytest
 from tests.builders import GROUP
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.fakes.models import FakeModel
-from tests.index.test_index_contract import (
-    EMBEDDER,
-    NOW,
-    SESSION,
-    TEXTS,
-    follow,
-    graph,
-    receipt,
-    turn,
-    with_term,
-)
+from tests.index.checkout_graph import SESSION, TEXTS, follow, graph, with_term
+from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.errors import BadTurn, ModelBusy
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Field

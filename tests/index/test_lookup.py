@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.test_index_contract import EDITED, EMBEDDER, FILE, NOW, SESSION, TEXTS, graph, turn
+from tests.index.checkout_graph import EDITED, FILE, SESSION, TEXTS, graph
+from tests.index.indexed_shop import EMBEDDER, NOW, turn
 from turnetl.index.lookup import ItemKind, LookupIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection

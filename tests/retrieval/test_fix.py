@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
-from tests.index.test_index_contract import EMBEDDER, NOW
+from tests.index.indexed_shop import EMBEDDER, NOW
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.model import CommittedTurn, Entity, Fact, GroupContents, GroupId, Receipt, SessionId

@@ -9,7 +9,7 @@ import pytest
 from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
-from tests.index.test_index_contract import EMBEDDER, NOW
+from tests.index.indexed_shop import EMBEDDER, NOW
 from turnetl.errors import BadUsage
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.persistent import PersistentIndex
