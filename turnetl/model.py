@@ -262,6 +262,8 @@ class GroupVersion:
 
     sequence: int
     turns: int
+    creation_id: str = ""
+    """Tells the group from an earlier one of that name; empty if it was created without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,17 @@ from turnetl.model import (
 class LoadedGraph:
     """`FollowedGraph` over groups in memory."""
 
-    def __init__(self, *groups: GroupContents, sequences: Mapping[TurnId, int] = {}) -> None:
+    def __init__(
+        self, *groups: GroupContents, sequences: Mapping[TurnId, int] = {}, creation_id: str = ""
+    ) -> None:
         """Hold groups.
 
         Args:
             groups: their turns were committed in the order of the receipts.
             sequences: number of the commit of each turn; without it, its position.
+            creation_id: of all groups.
         """
+        self._creation_id = creation_id
         self._groups = {group.group_id: group for group in groups}
         self._sequences = {
             receipt.turn_id: sequences.get(receipt.turn_id, number)
@@ -36,6 +40,7 @@ class LoadedGraph:
             name: GroupVersion(
                 max((self._sequences[receipt.turn_id] for receipt in group.receipts), default=0),
                 len(group.receipts),
+                self._creation_id,
             )
             for name, group in self._groups.items()
         }

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,10 +21,11 @@ from tests.graph.sample_changes import (
     receipt,
     turn_id,
 )
+from tests.graph.statements import DELETE_ALL, run_statement
 from turnetl.errors import GraphUnusable
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, CommittedTurn, GroupId, GroupVersion, Lease, SessionId
+from turnetl.model import Change, CommittedTurn, GroupId, Lease, SessionId
 
 OTHER = GroupId("shop_b")
 ALL = 1000
@@ -61,8 +63,17 @@ async def numbers(store: GraphStore) -> list[tuple[str, int]]:
     return [(turn.receipt.turn_id, turn.sequence) for turn in commits]
 
 
+async def versions(store: GraphStore) -> dict[GroupId, tuple[int, int]]:
+    """Return the number of the latest commit and of the turns of each group."""
+    return {group: (one.sequence, one.turns) for group, one in (await store.versions()).items()}
+
+
+async def creation_id(store: GraphStore, group: GroupId = GROUP) -> str:
+    return (await store.versions())[group].creation_id
+
+
 async def test_an_empty_graph_has_no_versions(store: GraphStore) -> None:
-    assert dict(await store.versions()) == {}
+    assert await versions(store) == {}
     assert list(await store.commits(GROUP, 0, ALL)) == []
     assert await store.turn_ids(GROUP) == frozenset()
     assert list(await store.entities(GROUP, ["none"])) == []
@@ -72,7 +83,7 @@ async def test_an_empty_graph_has_no_versions(store: GraphStore) -> None:
 
 async def test_a_group_without_turns_has_a_version_and_a_profile(store: GraphStore) -> None:
     await acquire(store)
-    assert dict(await store.versions()) == {GROUP: GroupVersion(0, 0)}
+    assert await versions(store) == {GROUP: (0, 0)}
     assert await store.profile(GROUP) == PROFILE
 
 
@@ -82,7 +93,62 @@ async def test_every_commit_has_the_next_number_of_its_group(store: GraphStore) 
     await commit(store, await acquire(store, group=OTHER), *other)
     assert await numbers(store) == numbered([*history(), late()])
     assert [turn.sequence for turn in await store.commits(OTHER, 0, ALL)] == [1, 2]
-    assert dict(await store.versions()) == {GROUP: GroupVersion(4, 4), OTHER: GroupVersion(2, 2)}
+    assert await versions(store) == {GROUP: (4, 4), OTHER: (2, 2)}
+
+
+async def test_a_group_has_a_creation_id_of_its_own_that_stays(store: GraphStore) -> None:
+    first, second, _ = history()
+    lease = await acquire(store)
+    created = await creation_id(store)
+    await commit(store, lease, first)
+    await store.renew(lease, now=NOW, ttl=TTL)
+    await store.release(lease)
+    await commit(store, await acquire(store, "host:2"), second)
+    await acquire(store, group=OTHER)
+    assert await creation_id(store) == created != ""
+    assert await creation_id(store, OTHER) not in (created, "")
+
+
+async def test_a_group_that_was_deleted_and_filled_again_has_another_creation_id(
+    graph_url: str,
+) -> None:
+    created = []
+    for _ in range(2):
+        store = await open_graph(graph_url, user="", password="")
+        await store.prepare()
+        await commit(store, await acquire(store), *history())
+        assert await versions(store) == {GROUP: (3, 3)}
+        created.append(await creation_id(store))
+        await store.close()
+        await run_statement(graph_url, DELETE_ALL)
+    assert len(set(created)) == 2
+
+
+REMOVE_CREATION_ID = {
+    "ladybug": "ALTER TABLE TurnGroup DROP creation_id",
+    "bolt": "MATCH (g:TurnGroup) REMOVE g.creation_id",
+}
+
+
+async def test_a_group_that_was_created_without_a_creation_id_keeps_the_empty_one(
+    graph_url: str,
+) -> None:
+    first, second, _ = history()
+    store = await open_graph(graph_url, user="", password="")
+    await store.prepare()
+    await commit(store, await acquire(store), first)
+    await store.close()
+    await run_statement(graph_url, REMOVE_CREATION_ID[urlsplit(graph_url).scheme])
+    reader = await open_graph(graph_url, user="", password="", write=False)
+    assert await creation_id(reader) == ""
+    await reader.close()
+    writer = await open_graph(graph_url, user="", password="")
+    await writer.prepare()
+    await commit(writer, await acquire(writer), second)
+    await acquire(writer, group=OTHER)
+    assert await creation_id(writer) == ""
+    assert await creation_id(writer, OTHER) != ""
+    await writer.close()
 
 
 async def test_the_numbers_continue_under_another_lease(store: GraphStore) -> None:
@@ -104,7 +170,7 @@ async def test_concurrent_commits_under_one_lease_have_different_numbers(
     turns = [change(f"p{number}", session_id=SessionId(f"s{number}")) for number in range(8)]
     await asyncio.gather(*(commit(store, lease, turn) for turn in turns))
     assert [number for _, number in await numbers(store)] == [*range(1, 9)]
-    assert dict(await store.versions()) == {GROUP: GroupVersion(8, 8)}
+    assert await versions(store) == {GROUP: (8, 8)}
 
 
 async def test_a_commit_that_writes_nothing_uses_no_number(store: GraphStore) -> None:
@@ -117,7 +183,7 @@ async def test_a_commit_that_writes_nothing_uses_no_number(store: GraphStore) ->
     with pytest.raises(GraphUnusable, match="does not hold"):
         await commit(store, new, replace(second, mentions=("missing",)))
     assert not await store.commit(new, first, receipt(first), now=NOW, ttl=TTL)
-    assert dict(await store.versions()) == {GROUP: GroupVersion(1, 1)}
+    assert await versions(store) == {GROUP: (1, 1)}
     await commit(store, new, second, third)
     assert await numbers(store) == numbered(history())
 
@@ -221,6 +287,6 @@ async def test_a_graph_that_is_opened_again_has_the_same_versions(graph_url: str
     await store.close()
     again = await open_graph(graph_url, user="", password="", write=False)
     await again.prepare()
-    assert dict(await again.versions()) == {GROUP: GroupVersion(3, 3)}
+    assert await versions(again) == {GROUP: (3, 3)}
     assert list(await again.commits(GROUP, 0, ALL)) == list(written)
     await again.close()

@@ -5,14 +5,13 @@ import socket
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import ladybug
 import pytest
-from neo4j import AsyncGraphDatabase
 
 from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
+from tests.graph.statements import run_statement
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.graph import schema_version
@@ -243,17 +242,4 @@ async def _without_columns(path: Path, table: str, columns: Iterable[str]) -> No
 
 
 async def _set_version(url: str, version: int) -> None:
-    parts = urlsplit(url)
-    if parts.scheme == "ladybug":
-        database = ladybug.Database(parts.path)
-        ladybug.Connection(database).execute(
-            f"MATCH (g:TurnGroup) SET g.schema_version = {version}"
-        )
-        database.close()
-        return
-    auth = (parts.username or "", parts.password or "")
-    address = f"{parts.scheme}://{parts.hostname}:{parts.port}"
-    async with AsyncGraphDatabase.driver(address, auth=auth, telemetry_disabled=True) as driver:
-        await driver.execute_query(
-            "MATCH (g:TurnGroup) SET g.schema_version = $version", version=version
-        )
+    await run_statement(url, f"MATCH (g:TurnGroup) SET g.schema_version = {version}")

@@ -35,7 +35,12 @@ EDITED = fact("`tax_rates.py` was edited", "tax")
 
 def graph(*names: str, facts: tuple[Fact, ...] = (EDITED,)) -> LoadedGraph:
     """Return a graph whose group has these turns of `TEXTS`, a minute apart in one session."""
-    contents = GroupContents(
+    return LoadedGraph(contents(*names, facts=facts))
+
+
+def contents(*names: str, facts: tuple[Fact, ...] = (EDITED,)) -> GroupContents:
+    """Return what the group of `graph` has."""
+    return GroupContents(
         group_id=GROUP,
         profile=None,
         entities=(FILE, SESSION),
@@ -43,7 +48,6 @@ def graph(*names: str, facts: tuple[Fact, ...] = (EDITED,)) -> LoadedGraph:
         receipts=tuple(receipt(name, list(TEXTS).index(name)) for name in names),
         texts={turn(name): TEXTS[name] for name in names},
     )
-    return LoadedGraph(contents)
 
 
 async def follow(index: SearchIndex, *names: str) -> CatchUpReport:

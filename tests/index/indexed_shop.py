@@ -29,6 +29,10 @@ _CART = Entity("e1", GROUP, "src/cart.py", ("File",), "holds the lines of an ord
 _TAX = Entity("e2", GROUP, "src/tax.py", ("File",), "", START)
 
 
+class Killed(BaseException):
+    """The end of the process."""
+
+
 def turn(name: str) -> TurnId:
     return ids.turn_id(GROUP, "claude_code", name)
 

@@ -14,6 +14,7 @@ from tests.index.checkout_graph import (
     FILE,
     SESSION,
     TEXTS,
+    contents,
     follow,
     graph,
     with_term,
@@ -50,7 +51,8 @@ async def test_a_catch_up_adds_what_was_committed_since(index: SearchIndex) -> N
 
 async def test_a_turn_that_left_the_graph_leaves_the_index(index: SearchIndex) -> None:
     await follow(index, *TEXTS)
-    assert await follow(index, "cart", "docs") == CatchUpReport(removed=1)
+    without = LoadedGraph(contents("cart", "docs"), sequences={turn("cart"): 1, turn("docs"): 3})
+    assert await index.catch_up(without, EMBEDDER, now=NOW) == CatchUpReport(removed=1)
     assert with_term(index, "norway") == set()
     assert len(index.select(Selection())) == 2
 

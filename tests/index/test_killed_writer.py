@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.index.indexed_shop import EMBEDDER, NOW, after, answers, before, open_index, turn
+from tests.index.indexed_shop import EMBEDDER, NOW, Killed, after, answers, before, open_index, turn
 from turnetl.index.port import Field
 
 STEPS = (
@@ -34,10 +34,6 @@ STEPS = (
 
 BETWEEN = (["cart", "tax"], ["cart", "docs", "refund", "tax"], ["docs", "refund", "tax"])
 """The turns before, between and after the two transactions."""
-
-
-class Killed(BaseException):
-    """The end of the process."""
 
 
 class Steps:

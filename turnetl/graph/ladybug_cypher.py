@@ -100,12 +100,15 @@ SCHEMA = (
     group_id STRING PRIMARY KEY, schema_version INT64, embedder STRING, dimensions INT64,
     recipe STRING, lease_owner STRING, lease_until TIMESTAMP, fence INT64,
     sequence INT64)""",
+    # The table may have been created without it.
+    "ALTER TABLE TurnGroup ADD IF NOT EXISTS creation_id STRING",
     turn_commit_table(schema.RECEIPTS.columns),
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
 RECEIPTS = read_receipts(schema.RECEIPTS.columns)
-GROUP_SEQUENCES = "MATCH (g:TurnGroup) RETURN g.group_id, g.sequence ORDER BY g.group_id"
+# All properties: a file that is open for reading may lack a column.
+TURN_GROUPS = "MATCH (g:TurnGroup) RETURN g ORDER BY g.group_id"
 TURN_COUNTS = "MATCH (c:TurnCommit) RETURN c.group_id, count(*)"
 TURN_IDS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.turn_id"
 COMMITS_AFTER = """
@@ -190,7 +193,7 @@ TURN_GROUP_COLUMNS = "CALL table_info('TurnGroup') RETURN name"
 
 GRANT = """
 MERGE (g:TurnGroup {group_id: $group_id})
-ON CREATE SET g.sequence = 0
+ON CREATE SET g.sequence = 0, g.creation_id = $creation_id
 SET g.schema_version = CAST($schema_version AS INT64),
     g.embedder = $embedder, g.dimensions = CAST($dimensions AS INT64), g.recipe = $recipe,
     g.lease_owner = $owner, g.lease_until = $until, g.fence = CAST($fence AS INT64)

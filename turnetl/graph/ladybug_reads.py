@@ -82,9 +82,12 @@ def profile(client: LadybugClient, group: GroupId) -> GroupProfile | None:
 
 def versions(client: LadybugClient) -> dict[GroupId, GroupVersion]:
     turns = dict(client.query(cypher.TURN_COUNTS))
+    groups = [group for (group,) in client.query(cypher.TURN_GROUPS)]
     return {
-        GroupId(group): GroupVersion(sequence, turns.get(group, 0))
-        for group, sequence in client.query(cypher.GROUP_SEQUENCES)
+        GroupId(group["group_id"]): GroupVersion(
+            group["sequence"], turns.get(group["group_id"], 0), group.get("creation_id") or ""
+        )
+        for group in groups
     }
 
 

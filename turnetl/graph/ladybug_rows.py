@@ -12,7 +12,7 @@ import numpy as np
 from turnetl import schema
 from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
-from turnetl.graph.lease import LeaseState
+from turnetl.graph.lease import LeaseState, new_creation_id
 from turnetl.llm.vectors import pack
 from turnetl.model import (
     Change,
@@ -71,6 +71,7 @@ def group_parameters(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
         "owner": lease.owner,
         "until": without_zone(lease.until),
         "fence": str(lease.fence),
+        "creation_id": new_creation_id(),
     }
 
 

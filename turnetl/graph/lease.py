@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import uuid4
 
 from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.model import GroupId, GroupProfile, Lease
@@ -45,6 +46,14 @@ def grant(
             "wait until it finishes, or run again after that time"
         )
     return Lease(group, owner, now + ttl, state.fence + 1)
+
+
+def new_creation_id() -> str:
+    """Return a random id for a group that is created.
+
+    The numbers of its commits start at 1 again if a group of that name was deleted.
+    """
+    return uuid4().hex
 
 
 def lost_lease(lease: Lease, fence: int | None, owner: str | None) -> GraphUnusable | None:

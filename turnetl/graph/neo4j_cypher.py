@@ -41,9 +41,9 @@ RETURN c {.*, before_images: null} AS commit
 # Counts only what the number includes: another commit may end while the query runs.
 VERSIONS: LiteralString = """
 MATCH (g:TurnGroup)
-WITH g.group_id AS group_id, g.sequence AS sequence
+WITH g.group_id AS group_id, g.sequence AS sequence, coalesce(g.creation_id, '') AS creation_id
 ORDER BY group_id
-RETURN group_id, sequence,
+RETURN group_id, sequence, creation_id,
        COUNT { MATCH (c:TurnCommit {group_id: group_id}) WHERE c.sequence <= sequence } AS turns
 """
 # The order names both properties of the index, so that nothing is sorted.
@@ -133,6 +133,7 @@ LIMIT 1
 # Writing a property locks the node until the transaction ends; a read after that is current.
 LOCK_OR_CREATE: LiteralString = """
 MERGE (g:TurnGroup {group_id: $group})
+ON CREATE SET g.creation_id = $creation_id
 SET g.locked_by = $owner
 WITH g
 RETURN properties(g) AS properties, EXISTS { (:TurnCommit {group_id: $group}) } AS used

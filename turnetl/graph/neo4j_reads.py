@@ -68,7 +68,7 @@ async def profile(client: Neo4jClient, group: GroupId) -> GroupProfile | None:
 
 async def versions(client: Neo4jClient) -> dict[GroupId, GroupVersion]:
     return {
-        GroupId(row["group_id"]): GroupVersion(row["sequence"], row["turns"])
+        GroupId(row["group_id"]): GroupVersion(row["sequence"], row["turns"], row["creation_id"])
         for row in await client.read(cypher.VERSIONS)
     }
 

@@ -13,7 +13,7 @@ from turnetl.errors import GraphBusy
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import neo4j_reads as reads
 from turnetl.graph import neo4j_rows, schema_version, to_rows
-from turnetl.graph.lease import grant, lost_lease
+from turnetl.graph.lease import grant, lost_lease, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient
 from turnetl.graph.neo4j_errors import AlreadyExists, translate_errors
 from turnetl.model import (
@@ -137,7 +137,9 @@ class Neo4jStore:
         is_dead: Callable[[str], bool],
     ) -> Lease:
         async with self._client.transaction() as transaction:
-            result = await transaction.run(cypher.LOCK_OR_CREATE, group=group, owner=owner)
+            result = await transaction.run(
+                cypher.LOCK_OR_CREATE, group=group, owner=owner, creation_id=new_creation_id()
+            )
             state = neo4j_rows.lease_state((await result.single(strict=True)).data())
             lease = grant(group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead)
             properties = neo4j_rows.group_properties(lease, profile)

@@ -93,7 +93,7 @@ class GraphStore(ReceiptStore, Protocol):
         """Take the lease of the group, with a fence one higher than any before.
 
         Args:
-            group: created if it does not exist.
+            group: created if it does not exist, with a random creation id.
             profile: embedder and recipe of the run; its recipe replaces the recorded one.
             owner: who takes the lease.
             now: the current time.

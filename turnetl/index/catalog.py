@@ -36,12 +36,21 @@ class Catalog(CatalogState):
     def groups(self) -> Sequence[IndexedGroup]:
         """Return all groups, sorted."""
         return [
-            IndexedGroup(GroupId(group), turns, sequence)
-            for group, sequence, turns in self.query(sql.GROUPS)
+            IndexedGroup(GroupId(group), turns, sequence, creation_id)
+            for group, turns, sequence, creation_id in self.query(sql.GROUPS)
         ]
 
+    def add_group(self, group: GroupId, creation_id: str) -> None:
+        """Record a group of which nothing was read yet, unless it is recorded."""
+        self.connection.execute(
+            "INSERT OR IGNORE INTO groups VALUES (?, ?, 0)", (group, creation_id)
+        )
+
     def set_sequence(self, group: GroupId, sequence: int) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO groups VALUES (?, ?)", (group, sequence))
+        """Record how much of a group was read."""
+        self.connection.execute(
+            "UPDATE groups SET sequence = ? WHERE group_id = ?", (sequence, group)
+        )
 
     def remove_group(self, group: GroupId) -> None:
         """Remove the record of a group whose turns are removed."""

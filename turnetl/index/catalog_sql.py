@@ -1,13 +1,13 @@
 """The catalog's tables and statements."""
 
-VERSION = 5
+VERSION = 6
 APPLICATION_ID = 0x7475726F
 """SQLite's `application_id` of an index."""
 
 TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE groups (
-    group_id TEXT PRIMARY KEY, sequence INTEGER NOT NULL
+    group_id TEXT PRIMARY KEY, creation_id TEXT NOT NULL, sequence INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE turns (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -64,7 +64,9 @@ CREATE TABLE questions (
 """
 
 GROUPS = """
-SELECT g.group_id, g.sequence, (SELECT count(*) FROM turns t WHERE t.group_id = g.group_id)
+SELECT
+    g.group_id, (SELECT count(*) FROM turns t WHERE t.group_id = g.group_id), g.sequence,
+    g.creation_id
 FROM groups g ORDER BY g.group_id"""
 
 ADD_TURN = """
@@ -125,6 +127,9 @@ ORDER BY key"""
 
 QUESTIONED_TURNS = """
 SELECT count(*) FROM turns t JOIN questions q ON q.turn_id = t.turn_id"""
+
+QUESTIONS_WITHOUT_TURN = """
+DELETE FROM questions AS q WHERE NOT EXISTS (SELECT 1 FROM turns t WHERE t.turn_id = q.turn_id)"""
 
 REMOVE_QUESTIONS = """
 DELETE FROM questions WHERE turn_id IN (

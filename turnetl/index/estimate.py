@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from turnetl.index.passages import split_passages
-from turnetl.index.port import FollowedGraph, IndexedGroup
+from turnetl.index.port import FollowedGraph, IndexedGroup, unread_commits
 from turnetl.llm.meter import estimate_tokens
 
 _SAMPLE = 20
@@ -29,13 +29,12 @@ async def estimate_embedding(
         graph: that the index follows.
         groups: what the index holds.
     """
-    known = {group.group_id: group.sequence for group in groups}
+    versions = await graph.versions()
     turns, tokens = 0, 0.0
-    for group, version in sorted((await graph.versions()).items()):
-        after = known.get(group, 0)
-        sample = await graph.commits(group, after, _SAMPLE) if version.sequence > after else ()
+    for group, unread in sorted(unread_commits(groups, versions).items()):
+        sample = await graph.commits(group, unread.start - 1, _SAMPLE) if unread else ()
         if sample:
-            pending = min(version.sequence - after, version.turns)
+            pending = min(len(unread), versions[group].turns)
             turns += pending
             tokens += pending * sum(_tokens(commit.text) for commit in sample) / len(sample)
     return EmbeddingEstimate(turns, round(tokens))

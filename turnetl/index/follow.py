@@ -7,12 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from turnetl.index.batch_writer import BatchWriter, TurnBatch, forget_turns
 from turnetl.index.parts import IndexParts
-from turnetl.index.port import CatchUpReport, FollowedGraph, ProgressCallback
+from turnetl.index.port import CatchUpReport, FollowedGraph, ProgressCallback, unread_commits
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import CommittedTurn, GroupId, GroupVersion, TurnId
 
 _BATCH = 100
 """Turns that are written together: a kill loses at most their embeddings."""
+_REMOVED_TOGETHER = 1000
+"""Turns that are removed in one transaction."""
 
 
 class Follower:
@@ -29,19 +31,17 @@ class Follower:
         """Read what changed in all groups."""
         catalog = self._parts.catalog
         versions = await self._graph.versions()
-        known = {group.group_id: group for group in catalog.groups()}
-        for group in known.keys() - versions.keys():
-            await self._remove(group, catalog.turn_ids(group))
-            with catalog.transaction():
-                catalog.remove_group(group)
-        sequences = {group: known[group].sequence if group in known else 0 for group in versions}
-        total = sum(
-            max(version.sequence - sequences[group], 0) for group, version in versions.items()
-        )
+        for known in catalog.groups():
+            version = versions.get(known.group_id)
+            if version is None or not known.is_of(version):
+                await self._remove_group(known.group_id, keep_questions=version is not None)
+        unread = unread_commits(catalog.groups(), versions)
+        total = sum(map(len, unread.values()))
         for group, version in sorted(versions.items()):
-            await self._follow(
-                group, sequences[group], version, lambda: on_progress(self._added, total)
-            )
+            after = unread[group].start - 1
+            await self._follow(group, after, version, lambda: on_progress(self._added, total))
+        with catalog.transaction():
+            catalog.questions.prune()
         return CatchUpReport(self._added, self._removed)
 
     async def _follow(
@@ -53,6 +53,8 @@ class Follower:
     ) -> None:
         """Index the commits of a group after a sequence number; drop the turns that are gone."""
         catalog = self._parts.catalog
+        with catalog.transaction():
+            catalog.add_group(group, version.creation_id)
         while sequence < version.sequence:
             commits = await self._graph.commits(group, sequence, _BATCH)
             if not commits:
@@ -77,12 +79,33 @@ class Follower:
         questions = self._parts.catalog.questions.of_turns(turns)
         return TurnBatch(group, commits, entities, facts, questions)
 
-    async def _remove(self, group: GroupId, turns: Collection[TurnId]) -> None:
-        """Remove turns, and read again what they had created or changed."""
-        if not turns:
-            return
+    async def _remove_group(self, group: GroupId, *, keep_questions: bool) -> None:
+        catalog = self._parts.catalog
+        await self._remove(group, catalog.turn_ids(group), keep_questions=keep_questions)
+        with catalog.transaction():
+            catalog.remove_group(group)
+
+    async def _remove(
+        self, group: GroupId, turns: Collection[TurnId], *, keep_questions: bool = False
+    ) -> None:
+        """Remove turns, and read again what they had created or changed.
+
+        Args:
+            group: of the turns.
+            turns: which.
+            keep_questions: for the case that the turns are read again.
+        """
+        ordered = sorted(turns)
+        for start in range(0, len(ordered), _REMOVED_TOGETHER):
+            together = ordered[start : start + _REMOVED_TOGETHER]
+            await self._remove_batch(group, together, keep_questions=keep_questions)
+
+    async def _remove_batch(
+        self, group: GroupId, turns: Sequence[TurnId], *, keep_questions: bool
+    ) -> None:
         catalog = self._parts.catalog
         keys = [*catalog.turn_keys(turns).values()]
+        questions = catalog.questions.of_turns(turns) if keep_questions else {}
         touched_entities, touched_facts = catalog.touched(keys)
         entities = await self._graph.entities(group, sorted(touched_entities))
         facts = await self._graph.facts(group, sorted(touched_facts))
@@ -91,6 +114,7 @@ class Follower:
             forget_turns(self._parts, keys)
             catalog.put(entities, facts, {})
             catalog.prune(touched_entities, touched_facts)
+            catalog.questions.put(questions.values())
             catalog.next_generation()
         self._parts.reload()
         self._parts.remove_words()

@@ -4,7 +4,7 @@ A turn in the index has a key: an integer that is never used again. Scores are g
 """
 
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -111,6 +111,15 @@ class IndexedGroup:
     turns: int
     sequence: int
     """The group's sequence number in the graph up to which the index holds its turns."""
+    creation_id: str = ""
+    """Of the group in the graph; see `GroupVersion`."""
+
+    def is_of(self, version: GroupVersion) -> bool:
+        """Return whether this was read of the group that is in the graph.
+
+        It was not if the group was deleted and filled again, or the graph replaced by an older one.
+        """
+        return self.creation_id == version.creation_id and self.sequence <= version.sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +142,20 @@ class IndexStatus:
     @property
     def turns(self) -> int:
         return sum(group.turns for group in self.groups)
+
+
+def unread_commits(
+    groups: Iterable[IndexedGroup], versions: Mapping[GroupId, GroupVersion]
+) -> Mapping[GroupId, range]:
+    """Return the numbers of the commits of each group of a graph that an index has not read."""
+    known = {group.group_id: group for group in groups}
+    return {
+        group: range(
+            known[group].sequence + 1 if group in known and known[group].is_of(version) else 1,
+            version.sequence + 1,
+        )
+        for group, version in versions.items()
+    }
 
 
 ProgressCallback = Callable[[int, int], None]

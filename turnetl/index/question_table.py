@@ -64,6 +64,10 @@ class QuestionTable:
         """Remove the questions of turns with these keys, which the catalog still holds."""
         self._connection.execute(sql.REMOVE_QUESTIONS, (json.dumps(list(keys)),))
 
+    def prune(self) -> None:
+        """Remove the questions of turns that the catalog does not hold."""
+        self._connection.execute(sql.QUESTIONS_WITHOUT_TURN)
+
     def missing(self) -> Keys:
         """Return the turns without an entry, ascending."""
         rows = self._connection.execute(sql.WITHOUT_QUESTIONS).fetchall()

@@ -11,7 +11,7 @@ from pathlib import Path
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, folder_size, translated_errors
-from turnetl.index.port import IndexStatus
+from turnetl.index.port import IndexStatus, unread_commits
 from turnetl.index.question_table import StoredQuestions
 from turnetl.model import GroupId, GroupVersion, Receipt
 
@@ -82,5 +82,4 @@ def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
 
 def turns_behind(status: IndexStatus, versions: Mapping[GroupId, GroupVersion]) -> int:
     """Return how many commits of a graph an index has not read."""
-    read = {group.group_id: group.sequence for group in status.groups}
-    return sum(max(version.sequence - read.get(group, 0), 0) for group, version in versions.items())
+    return sum(map(len, unread_commits(status.groups, versions).values()))
