@@ -113,6 +113,9 @@ class MultipliedGraph:
         found = (self._last.get(uuid) for uuid in uuids)
         return [one for one in found if isinstance(one, Fact)]
 
+    async def pause(self) -> None:
+        pass
+
     def turn(self, number: int) -> CommittedTurn:
         copy, position = divmod(number, len(self._turns))
         source = self._turns[position]

@@ -66,6 +66,9 @@ class LoadedGraph:
         held = self._groups[group].facts if group in self._groups else ()
         return [fact for fact in held if fact.uuid in uuids]
 
+    async def pause(self) -> None:
+        pass
+
     def _commit(self, group: GroupId, receipt: Receipt, number: int) -> CommittedTurn:
         contents = self._groups[group]
         facts = [fact for fact in contents.facts if receipt.turn_id in fact.turns]

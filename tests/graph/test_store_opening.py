@@ -4,6 +4,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import ladybug
@@ -118,6 +119,57 @@ async def test_the_same_process_cannot_open_a_file_twice_either(tmp_path: Path) 
     with pytest.raises(GraphBusy, match="another turnetl process"):
         await open_graph(url, user="", password="")
     await store.close()
+
+
+def test_a_reader_waits_for_a_process_that_is_about_to_finish(tmp_path: Path) -> None:
+    path = tmp_path / "graph.lbug"
+    writer = LadybugFile.open(path, write=True)
+    LadybugFile.open(path, write=False, sleep=lambda _seconds: writer.close()).close()
+
+
+def test_a_reader_that_must_not_wait_is_rejected_immediately(tmp_path: Path) -> None:
+    path = tmp_path / "graph.lbug"
+    waits: list[float] = []
+    with closing(LadybugFile.open(path, write=True)), pytest.raises(GraphBusy, match="has graph"):
+        LadybugFile.open(path, write=False, timeout=0, sleep=waits.append)
+    assert waits == []
+
+
+async def test_while_a_reader_pauses_another_process_can_write(graph_url: str) -> None:
+    first, second, _ = history()
+    writer = await open_graph(graph_url, user="", password="")
+    await writer.prepare()
+    lease = await writer.acquire(
+        GROUP, PROFILE, owner="o", now=NOW, ttl=TTL, is_dead=lambda _: False
+    )
+    await writer.commit(lease, first, receipt(first), now=NOW, ttl=TTL)
+    await writer.close()
+    reader = await open_graph(graph_url, user="", password="", write=False)
+    assert len(await reader.receipts(GROUP)) == 1
+    await reader.pause()
+    writer = await open_graph(graph_url, user="", password="")
+    await writer.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
+    await writer.close()
+    assert len(await reader.receipts(GROUP)) == 2
+    await reader.pause()
+    await reader.close()
+
+
+async def test_a_reader_whose_pause_another_process_used_is_rejected_until_that_ends(
+    tmp_path: Path,
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    created = await open_graph(url, user="", password="")
+    await created.prepare()
+    await created.close()
+    reader = await open_graph(url, user="", password="", write=False, wait=False)
+    await reader.pause()
+    writer = await open_graph(url, user="", password="")
+    with pytest.raises(GraphBusy, match="has graph"):
+        await reader.groups()
+    await writer.close()
+    assert await reader.groups() == []
+    await reader.close()
 
 
 async def test_several_readers_share_a_file(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tests.graph.sample_changes import NOW, PROFILE, TTL, change, history, recei
 from tests.graph.statements import DELETE_ALL, run_statement
 from tests.index.checkout_graph import TEXTS, contents, with_term
 from tests.index.indexed_shop import EMBEDDER, Killed, open_index, turn
+from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.index.estimate import estimate_embedding
@@ -75,6 +76,24 @@ async def test_an_index_of_a_graph_that_was_filled_again_holds_only_what_the_gra
     assert await index.catch_up(store, EMBEDDER, now=NOW) == CatchUpReport()
     assert turns_behind(index.status(), await store.versions()) == 0
     await store.close()
+
+
+async def test_another_process_can_write_an_embedded_graph_while_a_batch_is_written(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "graph.lbug"
+    await (await filled(f"ladybug://{path}", history())).close()
+    steps = []
+
+    def write_graph(step: str) -> None:
+        LadybugFile.open(path, write=True, timeout=0).close()
+        steps.append(step)
+
+    reader = await open_graph(f"ladybug://{path}", user="", password="", write=False)
+    with closing(open_index(tmp_path / "index", before_step=write_graph)) as index:
+        assert await index.catch_up(reader, EMBEDDER, now=NOW) == CatchUpReport(added=3)
+    await reader.close()
+    assert steps[-1] == "catalog"
 
 
 async def test_a_group_without_turns_that_was_created_again_is_read_once(

@@ -21,25 +21,61 @@ class LadybugConnection(Protocol):
     def execute(self, query: str, parameters: dict[str, Any] | None = None) -> Any: ...
 
 
+OpenConnection = tuple[LadybugConnection, Callable[[], None]]
+"""An open connection, and what closes it."""
+
+
 class LadybugClient:
     """Runs operations in its thread; `query`, `table` and `transaction` are called only there."""
 
-    def __init__(self, connection: LadybugConnection, close: Callable[[], None]) -> None:
-        """Use an open connection; `close` is called once, in the client's thread."""
+    def __init__(
+        self,
+        connection: LadybugConnection,
+        close: Callable[[], None],
+        reopen: Callable[[], OpenConnection] | None = None,
+    ) -> None:
+        """Use an open connection.
+
+        Args:
+            connection: open.
+            close: closes it; called once, in the client's thread.
+            reopen: opens the file again after a pause, in the client's thread; None: never closed.
+        """
         self._connection = connection
         self._close = close
+        self._reopen = reopen
+        self._is_paused = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ladybug")
         self._is_open = True
 
     async def run(self, operation: Callable[["LadybugClient"], T]) -> T:
-        """Run the operation in the thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, operation, self)
+        """Run the operation in the thread; raises as `reopen`, after a pause."""
+        return await self._in_thread(lambda: self._run(operation))
+
+    async def pause(self) -> None:
+        """Close the file until the next operation, if it can be opened again."""
+        if self._is_open and self._reopen is not None:
+            await self._in_thread(self._pause)
 
     async def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+            await self._in_thread(self._pause)
             self._thread.shutdown(wait=False)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _run(self, operation: Callable[["LadybugClient"], T]) -> T:
+        if self._is_paused and self._reopen is not None:
+            self._connection, self._close = self._reopen()
+            self._is_paused = False
+        return operation(self)
+
+    def _pause(self) -> None:
+        if not self._is_paused:
+            self._is_paused = True
+            self._close()
 
     @contextmanager
     def transaction(self) -> Generator[None]:

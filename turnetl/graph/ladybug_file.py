@@ -7,8 +7,10 @@ writer in the same process. A lock on a file beside the graph excludes all three
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,8 +24,10 @@ from turnetl.graph import schema_version
 if sys.platform != "win32":
     import fcntl
 
-_LOCK_TIMEOUT = 2.0
-"""Seconds to wait for a reader that is about to finish."""
+LOCK_TIMEOUT = 2.0
+"""Seconds to wait for a process that is about to finish."""
+_LOCK_INTERVAL = 0.05
+"""Seconds between two attempts."""
 
 _NEEDS_RECOVERY = "recovery is pending"
 """In Ladybug's message about a file whose writer ended while it merged its log into the file."""
@@ -42,10 +46,23 @@ class LadybugFile:
     lock: IO[str] | None
 
     @classmethod
-    def open(cls, path: Path, *, write: bool) -> "LadybugFile":
+    def open(
+        cls,
+        path: Path,
+        *,
+        write: bool,
+        timeout: float = LOCK_TIMEOUT,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> "LadybugFile":
         """Open the file; read-only, a missing or unprepared file is an empty graph.
 
         A file whose writer died, or had no disk space left, is recovered first.
+
+        Args:
+            path: of the file.
+            write: for writing too; only one process can.
+            timeout: seconds to wait for another process that has it open.
+            sleep: waits for a number of seconds.
 
         Raises:
             GraphBusy: another process has it open.
@@ -53,11 +70,12 @@ class LadybugFile:
         """
         if not write and not path.exists():
             return cls._empty()
+        lock = partial(_lock, path, timeout=timeout, sleep=sleep)
         try:
-            return cls._opened(path, write=write)
+            return cls._opened(path, lock(write=write), write=write)
         except _Unrecovered:
-            cls._opened(path, write=True).close()
-            return cls._opened(path, write=write)
+            cls._opened(path, lock(write=True), write=True).close()
+            return cls._opened(path, lock(write=write), write=write)
 
     def close(self) -> None:
         self.connection.close()
@@ -66,9 +84,8 @@ class LadybugFile:
             self.lock.close()
 
     @classmethod
-    def _opened(cls, path: Path, *, write: bool) -> "LadybugFile":
+    def _opened(cls, path: Path, lock: IO[str] | None, *, write: bool) -> "LadybugFile":
         with ExitStack() as opened:
-            lock = _lock(path, write=write)
             if lock:
                 opened.callback(lock.close)
             if write and path.exists():
@@ -91,7 +108,9 @@ class LadybugFile:
         return cls(connection, database, None)
 
 
-def _lock(path: Path, *, write: bool) -> IO[str] | None:
+def _lock(
+    path: Path, *, write: bool, timeout: float, sleep: Callable[[float], None]
+) -> IO[str] | None:
     """Lock the file beside the graph: exclusively for writing, shared for reading."""
     if sys.platform == "win32":  # only Ladybug's own exclusion there
         return None
@@ -102,12 +121,12 @@ def _lock(path: Path, *, write: bool) -> IO[str] | None:
         raise GraphUnusable(
             f"cannot open graph `{path}`: {error.strerror}; name another file with --graph"
         ) from error
-    deadline = time.monotonic() + _LOCK_TIMEOUT
+    deadline = time.monotonic() + timeout
     while not _try_lock(lock, write=write):
-        if time.monotonic() > deadline:
+        if time.monotonic() >= deadline:
             lock.seek(0)
             raise _busy(path, lock.read().strip(), lock)
-        time.sleep(0.05)
+        sleep(_LOCK_INTERVAL)
     if write:
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")

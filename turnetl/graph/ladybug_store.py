@@ -9,8 +9,8 @@ from typing import Any
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_reads as reads
 from turnetl.graph import ladybug_rows, to_rows
-from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection
-from turnetl.graph.ladybug_file import LadybugFile
+from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection
+from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug_rows import LadybugStatement
 from turnetl.graph.lease import LeaseState, grant, lost_lease
 from turnetl.model import (
@@ -33,22 +33,33 @@ class LadybugStore:
     """`GraphStore` over a Ladybug file."""
 
     def __init__(
-        self, connection: LadybugConnection, close: Callable[[], None], *, write: bool
+        self,
+        connection: LadybugConnection,
+        close: Callable[[], None],
+        *,
+        write: bool,
+        reopen: Callable[[], OpenConnection] | None = None,
     ) -> None:
-        """Use an open connection; `close` is called once, in the store's thread."""
-        self._client = LadybugClient(connection, close)
+        """Use an open connection; arguments as of `LadybugClient`."""
+        self._client = LadybugClient(connection, close, reopen)
         self._write = write
 
     @classmethod
-    async def open(cls, path: Path, *, write: bool) -> "LadybugStore":
-        """Open the file, or create it.
+    async def open(cls, path: Path, *, write: bool, wait: bool = True) -> "LadybugStore":
+        """Open the file, or create it; arguments as of `open_graph`.
 
         Raises:
             GraphBusy: another process has it open.
             GraphUnusable: it is not a graph, is of another version, or cannot be written.
         """
-        file = await asyncio.to_thread(LadybugFile.open, path, write=write)
-        return cls(file.connection, file.close, write=write)
+
+        def reopen() -> OpenConnection:
+            file = LadybugFile.open(path, write=write, timeout=LOCK_TIMEOUT if wait else 0)
+            return file.connection, file.close
+
+        connection, close = await asyncio.to_thread(reopen)
+        # A writer keeps the file: another one could change what this one knows of its groups.
+        return cls(connection, close, write=write, reopen=None if write else reopen)
 
     async def prepare(self) -> None:
         if self._write:
@@ -133,6 +144,9 @@ class LadybugStore:
             return True
 
         return await self._client.run(commit)
+
+    async def pause(self) -> None:
+        await self._client.pause()
 
     async def close(self) -> None:
         await self._client.close()

@@ -175,6 +175,9 @@ class Neo4jStore:
             await transaction.commit()
         return True
 
+    async def pause(self) -> None:
+        """Do nothing: a reader of a server excludes nobody."""
+
     async def close(self) -> None:
         await self._client.close()
 

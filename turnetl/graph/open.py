@@ -10,7 +10,9 @@ _NEO4J = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _LADYBUG = "ladybug://"
 
 
-async def open_graph(url: str, *, user: str, password: str, write: bool = True) -> GraphStore:
+async def open_graph(
+    url: str, *, user: str, password: str, write: bool = True, wait: bool = True
+) -> GraphStore:
     """Open the graph at `url` and check that it answers.
 
     Args:
@@ -20,6 +22,7 @@ async def open_graph(url: str, *, user: str, password: str, write: bool = True) 
         password: for Neo4j.
         write: False opens an embedded graph read-only, beside other readers; a file that does not
             exist then counts as an empty graph and is not created.
+        wait: for a moment, for another process that has an embedded graph open.
 
     Raises:
         BadUsage: the URL is neither.
@@ -30,7 +33,7 @@ async def open_graph(url: str, *, user: str, password: str, write: bool = True) 
     if url.startswith(_LADYBUG):
         from turnetl.graph.ladybug_store import LadybugStore  # noqa: PLC0415 - only the one in use
 
-        return await LadybugStore.open(_path(url), write=write)
+        return await LadybugStore.open(_path(url), write=write, wait=wait)
     from turnetl.graph.neo4j_store import Neo4jStore  # noqa: PLC0415 - only the one in use
 
     parts = urlsplit(url)

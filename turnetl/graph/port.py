@@ -128,5 +128,11 @@ class GraphStore(ReceiptStore, Protocol):
             GraphBusy: the graph did not respond; `receipts` shows whether the turn was committed.
         """
 
+    async def pause(self) -> None:
+        """Let other processes write until the next read, if it is open for reading only.
+
+        The next read then opens an embedded graph again, and raises as `open_graph`.
+        """
+
     async def close(self) -> None:
         """Close connections and files. Idempotent."""

@@ -59,7 +59,10 @@ class Follower:
             commits = await self._graph.commits(group, sequence, _BATCH)
             if not commits:
                 break
-            await self._writer.write(await self._read(group, commits))
+            batch = await self._read(group, commits)
+            # Embedding takes most of the time; an ingest can start meanwhile.
+            await self._graph.pause()
+            await self._writer.write(batch)
             sequence = commits[-1].sequence
             self._added += len(commits)
             on_batch()

@@ -175,6 +175,8 @@ class FollowedGraph(Protocol):
 
     async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]: ...
 
+    async def pause(self) -> None: ...
+
 
 class SearchIndex(Protocol):
     """An index of the turns of one graph."""

@@ -66,15 +66,16 @@ async def _status(
     clock: Clock,
 ) -> IngestReport:
     """Report on the groups of the graph, or if it is busy on those of its index."""
+    has_turns = index is not None and bool(await index.groups())
     try:
-        async with wiring.store(settings, write=False) as store:
+        async with wiring.store(settings, write=False, wait=not has_turns) as store:
             report = (await plan_groups_in(store, files, settings, options, clock)).report
             if index is None:
                 return report
             behind = turns_behind(index.status(), await store.versions())
             return replace(report, index=replace(index.status(), turns_behind=behind))
     except Retryable as error:
-        if index is None or not await index.groups():
+        if index is None or not has_turns:
             raise
         report = (await plan_groups_in(index, files, settings, options, clock)).report
         return replace(report, index=index.status(), unread=str(error))

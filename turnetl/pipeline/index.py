@@ -122,7 +122,8 @@ async def current_index(
             state = wiring.graph_state(settings)
             if state is None or state != index.graph_state:
                 try:
-                    async with wiring.store(settings, write=False) as store:
+                    has_turns = any(group.turns for group in index.groups())
+                    async with wiring.store(settings, write=False, wait=not has_turns) as store:
                         await state_cost(opened, store, settings, clock)
                         await _catch_up(opened, store, settings, clock, progress)
                 except Retryable as error:

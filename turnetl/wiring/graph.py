@@ -9,14 +9,15 @@ from turnetl.settings import Settings
 
 
 @asynccontextmanager
-async def store(settings: Settings, *, write: bool) -> AsyncIterator[GraphStore]:
-    """Open the graph, and close it afterwards."""
+async def store(settings: Settings, *, write: bool, wait: bool = True) -> AsyncIterator[GraphStore]:
+    """Open the graph, and close it afterwards; arguments as of `open_graph`."""
     password = settings.graph_password
     graph = await graphs.open_graph(
         settings.graph_url,
         user=settings.graph_user,
         password=password.get_secret_value() if password else "",
         write=write,
+        wait=wait,
     )
     try:
         yield graph
