@@ -114,13 +114,9 @@ def _lock(
     """Lock the file beside the graph: exclusively for writing, shared for reading."""
     if sys.platform == "win32":  # only Ladybug's own exclusion there
         return None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = path.with_name(f"{path.name}.lock").open("a+")
-    except OSError as error:
-        raise GraphUnusable(
-            f"cannot open graph `{path}`: {error.strerror}; name another file with --graph"
-        ) from error
+    lock = _lock_file(path, write=write)
+    if lock is None:
+        return None
     deadline = time.monotonic() + timeout
     while not _try_lock(lock, write=write):
         if time.monotonic() >= deadline:
@@ -132,6 +128,20 @@ def _lock(
         lock.write(f"{os.getpid()}\n")
         lock.flush()
     return lock
+
+
+def _lock_file(path: Path, *, write: bool) -> IO[str] | None:
+    """Open the file beside the graph; None if there is none and a reader cannot create it."""
+    lock = path.with_name(f"{path.name}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return lock.open("a+")
+    except OSError as error:
+        if not write and path.exists():
+            return lock.open() if lock.exists() else None
+        raise GraphUnusable(
+            f"cannot open graph `{path}`: {error.strerror}; name another file with --graph"
+        ) from error
 
 
 def _try_lock(lock: IO[str], *, write: bool) -> bool:

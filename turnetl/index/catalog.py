@@ -1,7 +1,8 @@
 """The catalog of the index: an SQLite database of its turns, entities and facts.
 
 It decides what the index holds: words and vectors of a turn that is not in the catalog are left
-over from a killed writer and ignored. Readers see the last commit and never wait for a writer.
+over from a killed writer and ignored. Readers see the last commit, and wait at most while one is
+written.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The catalog's tables and statements."""
 
-VERSION = 6
+VERSION = 7
 APPLICATION_ID = 0x7475726F
 """SQLite's `application_id` of an index."""
 

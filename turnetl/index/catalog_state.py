@@ -36,9 +36,10 @@ class CatalogState:
         )
         catalog = cls(connection)
         if not catalog.version:
-            connection.execute("PRAGMA journal_mode = WAL")
             with catalog.transaction():
                 catalog._create()
+        # Readers wait only while a commit is written, not while its transaction grows.
+        connection.execute("PRAGMA cache_spill = OFF")
         # Words and vectors of a commit that was lost with the power may be gone already.
         connection.execute("PRAGMA synchronous = FULL")
         return catalog
@@ -47,12 +48,14 @@ class CatalogState:
     def open_for_reading(cls, path: Path) -> Self:
         """Open the file, which exists; nothing can be written."""
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro",
+            f"{path.absolute().as_uri()}?mode=rw",
             uri=True,
             timeout=_BUSY_TIMEOUT,
             isolation_level=None,
             check_same_thread=False,
         )
+        # Not `mode=ro`: that could not undo what a killed writer left.
+        connection.execute("PRAGMA query_only = ON")
         return cls(connection)
 
     @property

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS
 from turnetl.index.lexical import LexicalIndex
+from turnetl.index.linked_words import LinkedWords
 from turnetl.index.port import Keys
 from turnetl.index.vectors import PassageVectors
 
@@ -17,7 +18,13 @@ class IndexParts:
     """Catalog, words and vectors of a folder. Their exceptions pass through."""
 
     def __init__(
-        self, folder: Path, catalog: Catalog, dimensions: int, before_step: Callable[[str], None]
+        self,
+        folder: Path,
+        catalog: Catalog,
+        dimensions: int,
+        before_step: Callable[[str], None],
+        *,
+        read_only: bool = False,
     ) -> None:
         """Open the words and vectors that belong to a catalog.
 
@@ -26,13 +33,17 @@ class IndexParts:
             catalog: open.
             dimensions: of the vectors.
             before_step: called before each step of a writer; a test stops it there.
+            read_only: the folder may not be written.
         """
         self.before_step = before_step
         self.catalog = catalog
         self._file = _identity(folder / CATALOG)
         self._path = folder / CATALOG
+        self._links = LinkedWords(folder / LEXICAL) if read_only else None
         self.lexical = LexicalIndex(
-            folder / LEXICAL, create=not catalog.last_key(), before_step=before_step
+            self._links.folder if self._links else folder / LEXICAL,
+            create=not catalog.last_key(),
+            before_step=before_step,
         )
         self._generation = catalog.generation()
         self.vectors = PassageVectors(
@@ -49,6 +60,8 @@ class IndexParts:
         generation = self.catalog.generation()
         if generation != self._generation:
             self.vectors.reload(self.catalog.valid_rows(), self.catalog.removed_turns())
+            if self._links:
+                self._links.refresh()
             self.lexical.reload()
             self._generation = generation
 
@@ -70,6 +83,8 @@ class IndexParts:
     def close(self) -> None:
         self.vectors.close()
         self.catalog.close()
+        if self._links:
+            self._links.close()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

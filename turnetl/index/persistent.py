@@ -1,5 +1,6 @@
 """The index on disk: a folder that one process writes and others read."""
 
+import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,6 +68,11 @@ class PersistentIndex:
         self._before_step = before_step
         with translated_errors(folder):
             self._parts = self._open()
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the folder may not be written: nothing can be read from the graph then."""
+        return not os.access(self._folder, os.W_OK)
 
     @property
     def graph_state(self) -> str | None:
@@ -204,10 +210,13 @@ class PersistentIndex:
 
     def _open(self) -> IndexParts:
         self._folder.mkdir(parents=True, exist_ok=True)
-        catalog = Catalog.open(self._folder / CATALOG)
+        path, read_only = self._folder / CATALOG, self.is_read_only
+        catalog = Catalog.open_for_reading(path) if read_only else Catalog.open(path)
         try:
             self._check(catalog)
-            return IndexParts(self._folder, catalog, self._dimensions, self._before_step)
+            return IndexParts(
+                self._folder, catalog, self._dimensions, self._before_step, read_only=read_only
+            )
         except BaseException:
             catalog.close()
             raise

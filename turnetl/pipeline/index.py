@@ -16,6 +16,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import CatchUpReport
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.report import IndexReport
+from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import Meter
 from turnetl.model import Usage
@@ -124,12 +125,23 @@ async def current_index(
                 try:
                     has_turns = any(group.turns for group in index.groups())
                     async with wiring.store(settings, write=False, wait=not has_turns) as store:
-                        await state_cost(opened, store, settings, clock)
-                        await _catch_up(opened, store, settings, clock, progress)
+                        if index.is_read_only:
+                            opened = await _as_it_is(opened, store)
+                        else:
+                            await state_cost(opened, store, settings, clock)
+                            await _catch_up(opened, store, settings, clock, progress)
                 except Retryable as error:
                     log.info("the index was not brought up to date", exc_info=error)
                     opened = replace(opened, unread=str(error))
             yield opened
+
+
+async def _as_it_is(opened: OpenIndex, store: GraphStore) -> OpenIndex:
+    """Return an index that cannot be written, with the reason if it lacks commits."""
+    status = opened.index.status()
+    behind = turns_behind(status, await store.versions())
+    reason = f"the folder of the search index, `{status.path}`, may not be written"
+    return replace(opened, unread=reason) if behind else opened
 
 
 async def _catch_up(

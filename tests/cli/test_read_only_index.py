@@ -1,0 +1,97 @@
+"""Readers of an index leave no files behind, and need not be allowed to write its folder."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.archives import conversation, two_turns, write_archive
+from tests.cli.command import clean_environment, run_in_process
+from tests.cli.provider_setup import SESSION_START
+
+WITHOUT_PRIVILEGES = """
+import ctypes, os, sys
+if os.geteuid() == 0:
+    assert ctypes.CDLL(None).prctl(24, 1, 0, 0, 0) == 0
+run = "from turnetl.cli import main; main()"
+os.execv(sys.executable, [sys.executable, "-c", run, *sys.argv[1:]])
+"""
+"""Runs a command as a user whose permissions count: Linux's PR_CAPBSET_DROP of CAP_DAC_OVERRIDE."""
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="root may write everything elsewhere")
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Return a folder with a graph of two turns and its index."""
+    archive = two_turns(tmp_path, SESSION_START)
+    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
+    return tmp_path
+
+
+@pytest.fixture
+def read_only(shop: Path) -> Iterator[Path]:
+    """Return the folder; nothing in its lake may be written."""
+    paths = [shop / "data" / "lake", *(shop / "data" / "lake").rglob("*")]
+    modes = {path: path.stat().st_mode for path in paths}
+    for path, mode in modes.items():
+        path.chmod(mode & ~0o222)
+    yield shop
+    for path, mode in modes.items():
+        path.chmod(mode)
+
+
+def run_unprivileged(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT_PRIVILEGES, *arguments],
+        cwd=folder,
+        env=clean_environment(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "command", [("search", "cart"), ("status",), ("backfill", "--dry-run", "a.jsonl")]
+)
+def test_a_reader_leaves_no_file_behind(shop: Path, command: tuple[str, ...]) -> None:
+    (archive,) = shop.glob("*.jsonl")
+    archive.rename(shop / "a.jsonl")
+    before = files(shop / "data" / "lake" / "index")
+    assert run_in_process(*command, folder=shop).exit_code == 0
+    assert files(shop / "data" / "lake" / "index") == before
+    assert not [name for name in before if name.endswith(("-wal", "-shm", "-journal"))]
+
+
+@linux
+def test_a_folder_that_may_not_be_written_is_searched(read_only: Path) -> None:
+    for arguments in (("search", "cart"), ("timeline",), ("status",)):
+        result = run_unprivileged(read_only, *arguments)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert "2 turns" in result.stdout or "cart" in result.stdout
+
+
+@linux
+def test_a_search_says_that_the_index_lacks_turns_and_may_not_be_written(shop: Path) -> None:
+    (index,) = (shop / "data" / "lake" / "index").iterdir()
+    aside = shop / "aside"
+    index.rename(aside)
+    rows = conversation("Refund the order", session="s2", at=SESSION_START)
+    archive = write_archive(shop / "b.jsonl", rows)
+    assert run_in_process("backfill", archive, folder=shop).exit_code == 0
+    for path in sorted(index.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    index.rmdir()
+    aside.rename(index)
+    index.chmod(0o555)
+    result = run_unprivileged(shop, "search", "cart")
+    index.chmod(0o755)
+    assert result.returncode == 0
+    assert "may not be written; this is what the search index holds" in result.stderr
