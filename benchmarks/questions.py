@@ -5,7 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-FILES = ("retrieval_questions.tsv", "retrieval_questions_blind.tsv")
+FILES = (
+    "retrieval_questions.tsv",
+    "retrieval_questions_other.tsv",
+    "retrieval_questions_blind.tsv",
+)
 ABSENT = "absent"
 """The kind of a question about a subject that never came up."""
 _NO_PROMPT = "-"
@@ -15,7 +19,8 @@ _TURN = "turn:"
 @dataclass(frozen=True)
 class BenchmarkQuestion:
     part: str
-    """`tune` and `held`: seen while the search was made. `blind`: written before, not looked at."""
+    """`tune` and `held`: seen while the search was made. `other`: written later, from turns without
+    a look at the ranking. `blind`: written before, not looked at."""
     kind: str
     text: str
     turns: frozenset[str]

@@ -1,14 +1,16 @@
 """Recall of the search, stage by stage, compared with plain text search.
 
-    python -m benchmarks.retrieval [--graph URL] [--misses] [--blind] [ARCHIVES]
+    python -m benchmarks.retrieval [--graph URL] [--embedder NAME] [--misses] [--other | --blind]
+                                   [ARCHIVES]
 
 The benchmark ingests the archives with the structural extractor and searches all of their turns for
 questions that are worded as a user would a year later. It prints recall@1, @5 and @10 of the right
 turn: by plain BM25 over the episode texts and over prompts and responses, and by the stages of
-`turnetl search`, each with those before it. Weights and cut-off were chosen with these questions.
-Those of `--blind` were written before, about archives that the others are not about, and are to be
-looked at rarely. It also prints how many questions about subjects that never came up have no
-hits, and how many others lose theirs to the cut-off.
+`turnetl search`, each with those before it. Weights and cut-off were chosen with these questions
+and, by cross-validation, with those of `--other`. Those of `--blind` were written before and are to
+be looked at rarely: no turn that answers one of them answers a question of another set. It also
+prints how many questions about subjects that never came up have no hits, and how many others lose
+theirs to the cut-off.
 
 Default archives: those of tests/real_archives.py. Without them nothing is measured. Turns of
 archives without times are dated 2024. Exits with 1 if the search is not better than both BM25
@@ -36,6 +38,7 @@ from turnetl.pipeline.index import OpenIndex, current_index
 from turnetl.retrieval.ranking import WEIGHTS, Evidence
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings
+from turnetl.settings.sections import EmbedderSettings
 
 DEPTHS = (1, 5, 10)
 NOT_FOUND = 10**6
@@ -78,7 +81,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
     arguments.add_argument("--graph", help="URL; default: a Ladybug file for this run")
-    arguments.add_argument("--blind", action="store_true", help="the questions kept apart")
+    arguments.add_argument("--embedder", default="local", help="`local` or `fastembed:NAME`")
+    sets = arguments.add_mutually_exclusive_group()
+    sets.add_argument("--other", action="store_true", help="the second set of questions")
+    sets.add_argument("--blind", action="store_true", help="the questions kept apart")
     arguments.add_argument(
         "--misses", action="store_true", help="print the questions whose turn is not first"
     )
@@ -86,12 +92,12 @@ def main() -> None:
     if not given.archives.is_dir():
         print("Nothing to measure: the archives that the questions are about are missing.")
         return
-    questions = [
-        question for question in read_questions() if given.blind == (question.part == "blind")
-    ]
+    parts = ("blind",) if given.blind else ("other",) if given.other else ("tune", "held")
+    questions = [question for question in read_questions() if question.part in parts]
     projects = [str(path) for path in sorted(given.archives.iterdir()) if path.is_dir()]
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(lake=Path(folder), graph=given.graph)
+        embedder = EmbedderSettings.model_validate({"provider": given.embedder})
+        settings = Settings(lake=Path(folder), graph=given.graph, embedder=embedder)
         better = asyncio.run(measure(settings, projects, questions, misses=given.misses))
     if not better and not given.blind:
         sys.exit("the search is not better than plain BM25 at every depth")
