@@ -14,6 +14,18 @@ from turnetl.llm.vectors import stack
 
 _MAX_CHARS = 2_000
 """Characters of a query that are used: the beginning of a pasted log."""
+_UNRELATED = (
+    "Which train leaves for the coast on Sunday morning?",
+    "user: Please fix the failing test of the parser.",
+    "The recipe needs two cups of flour and one egg.",
+    "SELECT name FROM customers WHERE city = 'Oslo'",
+    "A quiet river runs through the old town.",
+    "Traceback: connection refused by the server",
+    "The committee decided to postpone the vote.",
+    "Plants turn sunlight into sugar.",
+)
+"""Texts about different subjects. What their vectors share says nothing about a subject."""
+_MIN_REST = 1e-3
 _PHRASE = re.compile(r'"([^"\n]{2,})"')
 
 
@@ -27,6 +39,7 @@ class Query:
     tokens: NDArray[np.int64]
     """The distinct tokens of its words, without those of the most common words."""
     vector: NDArray[np.float32]
+    """Of unit length, without the direction that all texts of its embedder share."""
 
 
 async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Query:
@@ -34,14 +47,29 @@ async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Q
     used = used_part(text)
     plain = used.replace('"', " ")
     (tokens,) = static_model.tokenize([content_words(plain) or plain])
-    (vector,) = await embedder.embed([plain])
+    vector, *unrelated = stack(await embedder.embed([plain, *_UNRELATED]))
     return Query(
         text=text,
         terms=dict.fromkeys(Tokenizer().count(plain), 1.0),
         phrases=tuple(_normalize(phrase) for phrase in _PHRASE.findall(used)),
         tokens=np.array(list(dict.fromkeys(tokens)), dtype=np.int64),
-        vector=stack([vector])[0],
+        vector=_without_shared(vector, np.array(unrelated)),
     )
+
+
+def _without_shared(
+    vector: NDArray[np.float32], unrelated: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the vector without the mean direction of unrelated texts, with unit length.
+
+    Some models give any two texts a cosine of 0.5. Without that share, unrelated texts have a
+    cosine near 0 with every embedder, and cosines can be added to shares of terms.
+    """
+    shared = unrelated.mean(axis=0)
+    shared /= max(float(np.linalg.norm(shared)), _MIN_REST)
+    rest: NDArray[np.float32] = vector - (vector @ shared) * shared
+    length = float(np.linalg.norm(rest))
+    return rest / np.float32(length) if length > _MIN_REST else vector
 
 
 def used_part(text: str) -> str:

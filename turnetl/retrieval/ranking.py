@@ -37,7 +37,7 @@ WEIGHTS: Mapping[Evidence, float] = {
     Evidence.PROMPT_TERMS: 0.2,
     Evidence.FACT_TERMS: 0.25,
     Evidence.PASSAGE_TERMS: 0.3,
-    Evidence.SIMILARITY: 0.75,
+    Evidence.SIMILARITY: 1.25,
     Evidence.LATE_INTERACTION: 0.6,
     Evidence.PREVIOUS_TURN: 0.05,
 }
@@ -55,6 +55,8 @@ _CANDIDATES = 200
 """Turns that each of the first stages proposes."""
 _PHRASE_CANDIDATES = 2_000
 """As above, if a hit must contain a phrase: turns with all its words may not have the phrase."""
+_SCORE_DIGITS = 6
+"""Equal passages have cosines that differ in later ones, as they are computed in float32."""
 RERANKED = 30
 """Turns that a model rates again, if one is asked for."""
 
@@ -169,4 +171,4 @@ def _matches(ranked: RankedTurn) -> bool:
 def sort_key(ranked: RankedTurn) -> tuple[float, float, str]:
     """Order turns by score, best first, and equal ones newest first."""
     receipt = ranked.turn.receipt
-    return -round(ranked.score, 9), -receipt.started_at.timestamp(), receipt.turn_id
+    return -round(ranked.score, _SCORE_DIGITS), -receipt.started_at.timestamp(), receipt.turn_id

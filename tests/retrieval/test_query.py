@@ -1,0 +1,44 @@
+"""The vector of a query, with embedders whose texts are all alike."""
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+
+from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.llm.vectors import Matrix, pack
+from turnetl.model import Vector
+from turnetl.retrieval.query import analyze
+
+
+class SubjectEmbedder:
+    """The first number is the same for all texts, the second is for the word `cart`."""
+
+    name = "subjects"
+    dimensions = 2
+
+    def __init__(self, shared: float) -> None:
+        self._shared = shared
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        rows = np.array([[self._shared, float("cart" in text)] for text in texts])
+        return [pack(row / max(float(np.linalg.norm(row)), 1e-9)) for row in rows]
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def query_vector(text: str, shared: float) -> Matrix:
+    return asyncio.run(analyze(text, SubjectEmbedder(shared), StaticModel.open())).vector
+
+
+def test_what_all_texts_of_an_embedder_share_makes_no_query_similar_to_them() -> None:
+    assert np.allclose(query_vector("the cart is empty", shared=3), [0, 1], atol=1e-6)
+
+
+def test_a_vector_of_an_embedder_without_a_shared_direction_stays() -> None:
+    assert np.allclose(query_vector("the cart is empty", shared=0), [0, 1], atol=1e-6)
+
+
+def test_a_query_that_only_has_what_all_texts_share_keeps_its_vector() -> None:
+    assert np.allclose(query_vector("anything", shared=3), [1, 0], atol=1e-6)
