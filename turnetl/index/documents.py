@@ -67,6 +67,11 @@ def turn_document(
     )
 
 
+def embedded_passages(text: str) -> Sequence[Passage]:
+    """Return the passages of an episode text that get a vector, in the order of their rows."""
+    return _evenly_spaced(split_passages(text))
+
+
 def _evenly_spaced(passages: Sequence[Passage]) -> Sequence[Passage]:
     """Return at most `_MAX_EMBEDDED` passages, the first and the last among them."""
     if len(passages) <= _MAX_EMBEDDED:

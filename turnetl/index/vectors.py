@@ -19,22 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index.files import DamagedFile, no_step
+from turnetl.index.nearest import (
+    Floats,
+    Int8s,
+    Rows,
+    exact_products,
+    highest,
+    quantized,
+    rough_products,
+)
 from turnetl.index.port import Keys, PassageTokens
 
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
-
-_SCALE = 127
-_CHUNK_ROWS = 16_384
-"""Rows that are compared at once, as float32 in the processor's cache."""
+_MAX_EXACT = 50_000
+"""More rows than this are compared roughly first, and the best of them exactly."""
 _MAX_COMPARED = 200_000
-"""More rows than this are compared by their heads first, and the best of them by all dimensions."""
+"""More rows than this are compared by their heads only."""
 _HEAD_SHARE = 3 / 8
 """Share of the dimensions in a head."""
-_BEST_HEADS = 5_000
+_BEST = 5_000
 """Of 290,000 passages, these have 99 % of the 50 turns that all dimensions put first."""
-_SAMPLED = 64
-"""Every such number of cosines is looked at to find how high the best ones are."""
 _CHECKED_BYTES = 4096
 """At the beginning and at the end of each file: finds files that were truncated or replaced."""
 _NO_KEYS: Keys = np.zeros(0, dtype=np.int64)
@@ -67,8 +70,8 @@ class _Arrays:
 
     keys: Keys
     weights: Floats
-    vectors: NDArray[np.int8]
-    heads: NDArray[np.int8]
+    vectors: Int8s
+    heads: Int8s
     """The first dimensions of each vector: fewer bytes to read."""
     scales: Floats
     starts: Rows
@@ -152,19 +155,17 @@ class PassageVectors:
         They are not read before the next `reload`.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        scales = np.abs(added.vectors).max(axis=1, initial=0) / _SCALE
-        divisors = np.where(scales > 0, scales, 1)[:, None]
         lengths = np.array([len(tokens) for tokens in added.tokens], dtype=np.int64)
         before = self.valid
         starts = before.tokens + np.cumsum(lengths) - lengths
         tokens = np.concatenate([*added.tokens, np.zeros(0, np.uint16)]).astype(np.uint16)
-        vectors = np.rint(added.vectors / divisors).astype(np.int8)
+        vectors, scales = quantized(added.vectors)
         for name, values in (
             ("keys", np.asarray(added.keys, dtype=np.int64)),
             ("weights", np.asarray(added.weights, dtype=np.float32)),
             ("vectors", vectors),
             ("heads", vectors[:, : _head(self._dimensions)]),
-            ("scales", scales.astype(np.float32)),
+            ("scales", scales),
             ("starts", starts),
         ):
             self._write(name, values, before.rows)
@@ -175,13 +176,11 @@ class PassageVectors:
 
     def best_per_turn(self, vector: Floats, keys: Keys | None, limit: int) -> dict[int, float]:
         """Return the turns with the highest weighted cosines, each with its best one."""
-        rows = self._best_by_head(vector, None if keys is None else self._rows_of(keys))
-        of_rows = self._arrays.keys if rows is None else self._arrays.keys[rows]
-        if not len(of_rows):
+        rows = self._likely_rows(vector, None if keys is None else self._rows_of(keys))
+        if not len(rows):
             return {}
-        cosines = self._cosines(self._arrays.vectors, vector, rows)
-        if rows is None:
-            cosines[self._rows_of(self._removed)] = -1
+        of_rows = self._arrays.keys[rows]
+        cosines = exact_products(self._read(rows), vector) * self._factors(rows)
         firsts = np.flatnonzero(np.diff(of_rows, prepend=-1))
         best = np.maximum.reduceat(cosines, firsts)
         top = np.flatnonzero(best > 0)
@@ -191,20 +190,30 @@ class PassageVectors:
         turns = of_rows[firsts[top]].tolist()
         return dict(zip(turns, best[top].tolist(), strict=True))
 
-    def _best_by_head(self, vector: Floats, rows: Rows | None) -> Rows | None:
-        """Return the rows that are likely to be the most similar, if there are very many rows.
+    def _likely_rows(self, vector: Floats, rows: Rows | None) -> Rows:
+        """Return the rows that are likely to be the most similar; all of them if they are few.
 
         Args:
             vector: the query's.
             rows: ascending; None for all.
         """
-        if (len(self._arrays.keys) if rows is None else len(rows)) <= _MAX_COMPARED:
+        if rows is not None and len(rows) <= _MAX_EXACT:
             return rows
-        cosines = self._cosines(self._arrays.heads, vector[: _head(self._dimensions)], rows)
-        if rows is None:
-            cosines[self._rows_of(self._removed)] = -1
-        best = _highest(cosines, _BEST_HEADS)
-        return best if rows is None else rows[best]
+        arrays, selected = self._arrays, slice(None) if rows is None else rows
+        if len(arrays.keys[selected]) > _MAX_COMPARED:
+            products = rough_products(arrays.heads[selected], vector[: arrays.heads.shape[1]])
+        else:
+            products = rough_products(arrays.vectors[selected], vector)
+        products *= self._factors(selected)
+        if rows is not None:
+            return rows[highest(products, _BEST)]
+        products[self._rows_of(self._removed)] = -1
+        best = highest(products, _BEST)
+        return best[products[best] > 0]
+
+    def _factors(self, rows: Rows | slice) -> Floats:
+        """Return by what the products of rows are to be multiplied."""
+        return self._arrays.scales[rows] * self._arrays.weights[rows]
 
     def tokens_of(self, keys: Keys) -> PassageTokens:
         rows = self._rows_of(keys)
@@ -226,30 +235,12 @@ class PassageVectors:
             starts,
         )
 
-    def _cosines(self, vectors: NDArray[np.int8], vector: Floats, rows: Rows | None) -> Floats:
-        """Return the weighted cosines of rows of `vectors`; None for all."""
-        count = len(self._arrays.keys) if rows is None else len(rows)
-        cosines = np.empty(count, dtype=np.float32)
-        for start in range(0, count, _CHUNK_ROWS):
-            chunk: slice | Rows = slice(start, start + _CHUNK_ROWS)
-            target = cosines[start : start + _CHUNK_ROWS]
-            if rows is None:
-                compared = vectors[chunk]
-            else:
-                chunk = rows[start : start + _CHUNK_ROWS]
-                compared = self._read(chunk) if vectors is self._arrays.vectors else vectors[chunk]
-            np.matmul(compared.astype(np.float32), vector, out=target)
-            target *= self._arrays.scales[chunk] * self._arrays.weights[chunk]
-        return cosines
-
-    def _read(self, rows: Rows) -> NDArray[np.int8]:
-        """Return rows of the vectors, which are all over the file.
-
-        Mapped, each would bring its neighbours into memory, 64 kB at a time.
-        """
+    def _read(self, rows: Rows) -> Int8s:
+        """Return rows of the vectors, which are all over the file."""
+        if self._file is None or len(self._arrays.keys) <= _MAX_COMPARED:
+            return self._arrays.vectors[rows]
+        # Mapped, each would bring its neighbours into memory, 64 kB at a time.
         vectors = np.empty((len(rows), self._dimensions), dtype=np.int8)
-        if self._file is None:
-            return vectors
         starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
         for first, end in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
             self._file.seek(int(rows[first]) * self._dimensions)
@@ -288,15 +279,3 @@ def _mapped(path: Path, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
 def _head(dimensions: int) -> int:
     """Return the dimensions of a head."""
     return max(int(dimensions * _HEAD_SHARE), 1)
-
-
-def _highest(values: Floats, count: int) -> Rows:
-    """Return where the highest values are, at least `count` of them, in their order."""
-    sample = values[::_SAMPLED]
-    wanted = 2 * count // _SAMPLED
-    if wanted < len(sample):
-        limit = np.partition(sample, len(sample) - wanted)[len(sample) - wanted]
-        found = np.flatnonzero(values >= limit)
-        if len(found) >= count:
-            return found
-    return np.sort(np.argpartition(-values, min(count, len(values)) - 1)[:count])

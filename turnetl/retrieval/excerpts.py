@@ -5,53 +5,64 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.index.documents import fact_text
+from turnetl.index.documents import embedded_passages, fact_text
 from turnetl.index.passages import split_passages, user_text
-from turnetl.index.port import IndexedFact
-from turnetl.index.terms import Tokenizer
+from turnetl.index.port import IndexedFact, IndexedTurn, PassageTokens
 from turnetl.llm.embedders.static_model import StaticModel
-from turnetl.retrieval.query import Query
-
-_TERM_WEIGHT = 1.0
-_SIMILARITY_WEIGHT = 1.0
+from turnetl.retrieval.late_interaction import token_matches
+from turnetl.retrieval.query import Query, contains_phrases
 
 
 class ExcerptRanking:
-    """Orders short texts of a hit by what they share with the query.
+    """Orders short texts of a hit by how many tokens of the query they contain, or similar ones.
 
-    It uses the offline vectors with every embedder: a hit must not cost a request.
+    It uses the offline vectors with every embedder: a hit must not cost a request. The order
+    depends on nothing but the query and the text.
     """
 
-    def __init__(self, query: Query, static_model: StaticModel) -> None:
-        self._terms = query.terms
+    def __init__(self, query: Query, static_model: StaticModel, passages: PassageTokens) -> None:
+        """Compare the passages of turns with the query.
+
+        Args:
+            query: the query.
+            static_model: the vectors of tokens.
+            passages: of the turns that are shown.
+        """
+        self._query = query
         self._static_model = static_model
-        self._tokenizer = Tokenizer()
-        self._vector = static_model.text_vectors([query.tokens.tolist() or [0]])[0]
+        self._keys = passages.keys
+        self._scores = self._matches(passages.tokens, passages.starts)
 
     def best_facts(self, facts: Sequence[IndexedFact]) -> list[IndexedFact]:
-        """Return the facts, best first."""
-        order = np.argsort(-self._scores([fact_text(fact) for fact in facts]), kind="stable")
-        return [facts[position] for position in order.tolist()]
+        """Return the facts, best first; equal ones in their order."""
+        if not facts:
+            return []
+        tokens = self._static_model.tokenize([fact_text(fact) for fact in facts])
+        starts = np.cumsum([0, *(len(of_text) for of_text in tokens[:-1])])
+        scores = self._matches(np.concatenate([np.array(of, np.uint16) for of in tokens]), starts)
+        return [facts[position] for position in np.argsort(-scores, kind="stable").tolist()]
 
-    def best_passage(self, text: str) -> str:
-        """Return the best passage of an episode text; empty if it has none."""
-        return next(iter(self.best_passages(text, 1)), "")
+    def best_passage(self, turn: IndexedTurn) -> str:
+        """Return the best passage of a turn; empty if it has none."""
+        return next(iter(self.best_passages(turn, 1)), "")
 
-    def best_passages(self, text: str, count: int) -> list[str]:
-        """Return at most this many passages of an episode text, best first."""
-        passages = [passage.text for passage in split_passages(text)]
-        order = np.argsort(-self._scores(passages), kind="stable")[:count]
-        return [passages[position] for position in order.tolist()]
+    def best_passages(self, turn: IndexedTurn, count: int) -> list[str]:
+        """Return at most this many passages of a turn, best first; those with the phrases lead."""
+        passages = [passage.text for passage in embedded_passages(turn.text)]
+        scores = self._scores[self._keys == turn.key][: len(passages)]
+        if self._query.phrases:
+            scores = scores + [contains_phrases(self._query, passage) for passage in passages]
+        return [passages[position] for position in np.argsort(-scores, kind="stable")[:count]]
 
-    def _scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        if not texts:
-            return np.zeros(0)
-        shared = [self._tokenizer.shared(text, self._terms) for text in texts]
-        share = np.array(shared) / max(len(self._terms), 1)
-        vectors = self._static_model.text_vectors(self._static_model.tokenize(texts))
-        cosines = vectors.astype(np.float64) @ self._vector
-        scores: NDArray[np.float64] = _TERM_WEIGHT * share + _SIMILARITY_WEIGHT * cosines
-        return scores
+    def _matches(
+        self, tokens: NDArray[np.uint16], starts: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Return the share of the query's tokens that each text contains, from 0 to 1."""
+        if not len(starts) or not len(self._query.tokens):
+            return np.zeros(len(starts), dtype=np.float32)
+        matched = token_matches(self._query.tokens, tokens, starts, self._static_model)
+        share: NDArray[np.float32] = matched.mean(axis=0)
+        return share
 
 
 def first_passage(text: str) -> str:

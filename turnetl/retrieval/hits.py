@@ -99,7 +99,7 @@ def build_hits(
         shown = [indexed for indexed in of_turn if not repeats(indexed.fact.text, title)]
         ordered = excerpts.best_facts(shown) if excerpts else shown
         ordered.sort(key=lambda indexed: indexed.fact.uuid not in selected)
-        passage = (excerpts.best_passage if excerpts else first_passage)(hit.turn.text)
+        passage = excerpts.best_passage(hit.turn) if excerpts else first_passage(hit.turn.text)
         best = [indexed.fact for indexed in ordered[: 1 + _MORE_FACTS]]
         hits.append(_hit(hit, title, best, one_line(passage), changed_files(of_turn)))
     return tuple(hits)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index.catalog_state import TOKENS
-from turnetl.index.port import Keys, PassageTokens, SearchIndex
+from turnetl.index.port import Keys, SearchIndex
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.query import Query
 
@@ -24,11 +24,31 @@ def late_interaction(
     passages = index.passage_tokens(keys)
     if not len(passages.keys) or not len(query.tokens):
         return {}
-    scores = _passage_scores(query, passages, _weights(query, index), static_model)
+    matched = token_matches(query.tokens, passages.tokens, passages.starts, static_model)
+    scores = (_weights(query, index) @ matched) * passages.weights
     best: dict[int, float] = {}
     for key, score in zip(passages.keys.tolist(), scores.tolist(), strict=True):
         best[key] = max(best.get(key, 0.0), score)
     return best
+
+
+def token_matches(
+    wanted: NDArray[np.int64],
+    tokens: NDArray[np.uint16],
+    starts: NDArray[np.int64],
+    static_model: StaticModel,
+) -> NDArray[np.float32]:
+    """Return how well each text contains each token, from 0 to 1: a row per token.
+
+    Args:
+        wanted: tokens, at least one.
+        tokens: of all texts, one text after another.
+        starts: where the tokens of each text start; no text is without tokens.
+        static_model: the vectors of tokens.
+    """
+    distinct, positions = _distinct(tokens)
+    cosines = np.maximum(static_model.token_cosines(wanted, distinct), 0) ** _POWER
+    return np.stack([np.maximum.reduceat(of_token[positions], starts) for of_token in cosines])
 
 
 def _weights(query: Query, index: SearchIndex) -> NDArray[np.float64]:
@@ -38,22 +58,6 @@ def _weights(query: Query, index: SearchIndex) -> NDArray[np.float64]:
     rarity = np.log(1 + (turns - matching + 0.5) / (matching + 0.5))
     weights: NDArray[np.float64] = rarity / rarity.sum()
     return weights
-
-
-def _passage_scores(
-    query: Query,
-    passages: PassageTokens,
-    weights: NDArray[np.float64],
-    static_model: StaticModel,
-) -> NDArray[np.float64]:
-    distinct, positions = _distinct(passages.tokens)
-    wanted = static_model.token_vectors(query.tokens)
-    cosines = np.maximum(wanted @ static_model.token_vectors(distinct).T, 0) ** _POWER
-    scores = np.zeros(len(passages.starts))
-    for weight, of_token in zip(weights, cosines, strict=True):
-        scores += weight * np.maximum.reduceat(of_token[positions], passages.starts)
-    weighted: NDArray[np.float64] = scores * passages.weights
-    return weighted
 
 
 def _distinct(tokens: NDArray[np.uint16]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

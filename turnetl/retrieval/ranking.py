@@ -5,7 +5,8 @@ of the query that a text contains, or a cosine. Such numbers can be summed; rank
 relative to the best one, would make a poor best match look like a good one.
 """
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -57,6 +58,8 @@ _PHRASE_CANDIDATES = 2_000
 """As above, if a hit must contain a phrase: turns with all its words may not have the phrase."""
 _SCORE_DIGITS = 6
 """Equal passages have cosines that differ in later ones, as they are computed in float32."""
+_COMPARED = 300
+"""Turns for which all evidence is computed: the best ones by that of the first stages."""
 RERANKED = 30
 """Turns that a model rates again, if one is asked for."""
 
@@ -87,11 +90,12 @@ def rank(
         keys: only these turns; None for all.
         weights: of the kinds of evidence to use.
     """
-    found = _candidates(query, index, keys, weights)
-    turns = index.turns(found.tolist())
+    proposed = _proposed(query, index, keys, weights)
+    found = _candidates(query, index, keys, weights, proposed)
     if query.phrases:
-        turns = {key: turn for key, turn in turns.items() if contains_phrases(query, turn.text)}
-    candidates = np.array(sorted(turns), dtype=np.int64)
+        found = _with_phrases(query, index, found)
+    candidates = np.array(sorted(_best(found, proposed, weights)), dtype=np.int64)
+    turns = index.turns(candidates.tolist())
     evidence = _evidence(query, candidates, index, static_model, weights)
     if Evidence.PREVIOUS_TURN in weights:
         scores = _scores(candidates.tolist(), evidence, weights)
@@ -107,23 +111,59 @@ def rank(
     return sorted(ranked if query.phrases else filter(_matches, ranked), key=sort_key)
 
 
-def _candidates(
+def _proposed(
     query: Query, index: SearchIndex, keys: Keys | None, weights: Mapping[Evidence, float]
-) -> Keys:
+) -> dict[Evidence, Mapping[int, float]]:
+    """Return the best turns of each of the first stages."""
     limit = _PHRASE_CANDIDATES if query.phrases else _CANDIDATES
-    found: set[int] = set()
-    for kind, field in _FIELDS.items():
-        if kind in weights:
-            found.update(index.term_shares(field, query.terms, keys, limit=limit))
+    proposed: dict[Evidence, Mapping[int, float]] = {
+        kind: index.term_shares(field, query.terms, keys, limit=limit)
+        for kind, field in _FIELDS.items()
+        if kind in weights
+    }
     if Evidence.SIMILARITY in weights:
         similar = index.similarities(query.vector, keys, limit=limit)
-        found.update(key for key, cosine in similar.items() if cosine >= MIN_SIMILARITY)
+        proposed[Evidence.SIMILARITY] = {
+            key: cosine for key, cosine in similar.items() if cosine >= MIN_SIMILARITY
+        }
+    return proposed
+
+
+def _candidates(
+    query: Query,
+    index: SearchIndex,
+    keys: Keys | None,
+    weights: Mapping[Evidence, float],
+    proposed: Mapping[Evidence, Mapping[int, float]],
+) -> set[int]:
+    found = {key for of_stage in proposed.values() for key in of_stage}
     if Evidence.PREVIOUS_TURN in weights:
         found.update(index.next_turns(found, keys))
     if query.phrases and not query.terms:  # "is it", "=": no index has these
+        limit = _PHRASE_CANDIDATES
         everything = index.newest(Selection(), limit=limit) if keys is None else keys[-limit:]
         found.update(map(int, everything))
-    return np.array(sorted(found), dtype=np.int64)
+    return found
+
+
+def _with_phrases(query: Query, index: SearchIndex, found: Collection[int]) -> set[int]:
+    turns = index.turns(found)
+    return {key for key, turn in turns.items() if contains_phrases(query, turn.text)}
+
+
+def _best(
+    found: Collection[int],
+    proposed: Mapping[Evidence, Mapping[int, float]],
+    weights: Mapping[Evidence, float],
+) -> Collection[int]:
+    """Return the turns that are best by what the first stages found; all of them if they are few.
+
+    A stage that did not propose a turn counts nothing for it, so the rest is compared in vain.
+    """
+    if len(found) <= _COMPARED:
+        return found
+    scores = _scores(list(found), proposed, weights)
+    return heapq.nsmallest(_COMPARED, scores, key=lambda key: (-scores[key], -key))
 
 
 def _evidence(

@@ -54,13 +54,12 @@ def _sort_key(ranked: RankedTurn) -> float:
 
 def _excerpt(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: ExcerptRanking) -> str:
     """Return date and prompt of a turn, its best passages and its best facts, below 2,000 chars."""
-    text = ranked.turn.text
-    title = prompt_title(text)[:_TITLE_CHARS]
+    title = prompt_title(ranked.turn.text)[:_TITLE_CHARS]
     others = [fact for fact in facts if not title or title not in fact.fact.text]
     return "\n".join(
         (
             f"{ranked.turn.receipt.started_at:%Y-%m-%d} {title}",
-            *excerpts.best_passages(text, _PASSAGES),
+            *excerpts.best_passages(ranked.turn, _PASSAGES),
             *(_fact(indexed.fact) for indexed in excerpts.best_facts(others)[:_FACTS]),
         )
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+import numpy as np
+
 from turnetl.index.documents import fact_text
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.index.selection import Selection
@@ -99,7 +101,8 @@ async def search(
     facts = held_facts(index, ranked, selection.as_of)
     if not nearest and not any(_is_close(hit, facts[hit.turn.key], analyzed) for hit in ranked):
         return Hits(distant=len(ranked[:limit]))
-    excerpts = ExcerptRanking(analyzed, static_model)
+    shown = np.array(sorted(hit.turn.key for hit in ranked), dtype=np.int64)
+    excerpts = ExcerptRanking(analyzed, static_model, index.passage_tokens(shown))
     if model is not None:
         from turnetl.retrieval.reranking import rerank  # noqa: PLC0415 - imports graphiti
 

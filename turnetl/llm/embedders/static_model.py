@@ -62,9 +62,12 @@ class StaticModel:
         rows = self._rows(np.concatenate([np.asarray(of_text) for of_text in tokens]))
         return _unit(np.add.reduceat(rows, starts, axis=0))
 
-    def token_vectors(self, tokens: NDArray[np.integer]) -> Matrix:
-        """Return the vectors of tokens, of unit length, one row per token."""
-        return _unit(self._rows(tokens))
+    def token_cosines(self, left: NDArray[np.integer], right: NDArray[np.integer]) -> Matrix:
+        """Return the cosines of tokens, a row per token of `left`, a column per one of `right`."""
+        rows = self._rows(right)
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        cosines: Matrix = _unit(self._rows(left)) @ rows.T
+        return cosines / np.maximum(lengths, np.finfo("<f4").tiny)
 
     def _rows(self, tokens: NDArray[np.integer]) -> Matrix:
         rows: Matrix = self._weights[tokens].astype("<f4")
