@@ -28,7 +28,8 @@ def rough_products(vectors: Int8s, vector: Floats) -> Floats:
         integers, scales = quantized(vector[None, :])
         simsimd.cdist(integers, vectors, metric="dot", out=products)
         products *= scales
-    return products[0]
+    of_rows: Floats = products[0]
+    return of_rows
 
 
 def exact_products(vectors: Int8s, vector: Floats) -> Floats:

@@ -66,8 +66,9 @@ class StaticModel:
         """Return the cosines of tokens, a row per token of `left`, a column per one of `right`."""
         rows = self._rows(right)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        cosines: Matrix = _unit(self._rows(left)) @ rows.T
-        return cosines / np.maximum(lengths, np.finfo("<f4").tiny)
+        products = _unit(self._rows(left)) @ rows.T
+        cosines: Matrix = products / np.maximum(lengths, np.finfo("<f4").tiny)
+        return cosines
 
     def _rows(self, tokens: NDArray[np.integer]) -> Matrix:
         rows: Matrix = self._weights[tokens].astype("<f4")
