@@ -34,7 +34,6 @@ class Settings(BaseSettings):
         env_nested_delimiter="__",
         case_sensitive=True,  # names are lower-cased once, where the environment is read
         enable_decoding=False,  # lists are separated by commas, not written as JSON
-        use_attribute_docstrings=True,
     )
 
     lake: Path = Path("data/lake")

@@ -19,7 +19,7 @@ Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
 EmbedderName = Literal["local", "fastembed", "openai-compatible"]
 
 _HOUR = 60 * 60
-_SECTION = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+_SECTION = ConfigDict(frozen=True, extra="forbid")
 
 
 def _check_url(value: str | None) -> str | None:
