@@ -78,15 +78,15 @@ def test_search_and_status_answer_during_a_backfill_and_say_how_old_the_data_are
     assert "Refund order" in after["hits"][0]["prompt"]
 
 
-def test_during_the_first_backfill_an_empty_index_says_that_it_is_not_complete(
+def test_during_the_first_backfill_there_is_nothing_to_search_and_a_message_says_why(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
     archive = write_session(tmp_path / "a.jsonl", TURNS)
     with writing(archive, provider, tmp_path):
         found = run_in_process("search", "part1.py", folder=tmp_path)
         status = run_in_process("status", folder=tmp_path)
-    assert found.exit_code == 0
-    assert "which is not complete yet" in found.messages[0]
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert "another turnetl process" in found.messages[0]
     assert status.exit_code != 0
     assert "another turnetl process" in status.messages[0]
 
@@ -115,4 +115,4 @@ def test_an_index_that_cannot_be_written_is_one_warning_and_the_run_succeeds(
     warnings = [message for message in result.messages if "index" in message]
     assert len(warnings) == 1
     assert warnings[0].startswith("turnetl: the search index was not updated: the search index")
-    assert warnings[0].endswith("; the next search does it")
+    assert warnings[0].endswith("; `turnetl index --rebuild` rebuilds it")

@@ -1,20 +1,19 @@
 """The search index of a graph: bring it up to date, or rebuild it."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import GraphUnusable, Retryable
+from turnetl.errors import GraphUnusable, IndexBusy, Retryable
 from turnetl.graph.port import GraphStore
 from turnetl.index.estimate import estimate_embedding
 from turnetl.index.files import DamagedIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import CatchUpReport
-from turnetl.index.question_table import StoredQuestions
 from turnetl.index.report import IndexReport
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
@@ -62,17 +61,25 @@ async def update_index(
         GraphUnusable: there is no graph, or it cannot be opened.
     """
     check_graph(settings)
-    kept = wiring.delete_search_index(settings) if rebuild else ()
-    return await repaired(settings, lambda: _update(settings, clock, progress, kept))
+    if rebuild:
+        await _rebuild(settings)
+    return await repaired(settings, lambda: _update(settings, clock, progress))
 
 
-async def _update(
-    settings: Settings, clock: Clock, progress: Progress, kept: Sequence[StoredQuestions]
-) -> IndexReport:
+async def _rebuild(settings: Settings) -> None:
+    """Replace the index by an empty one with its questions.
+
+    If the graph or the embedder cannot be opened, the index stays as it is.
+    """
+    async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False):
+        with advice_if_busy():
+            wiring.replace_index(settings, embedder).close()
+
+
+async def _update(settings: Settings, clock: Clock, progress: Progress) -> IndexReport:
     async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False) as store:
-        with wiring.search_index(settings, embedder) as index:
+        with advice_if_busy(), wiring.search_index(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
-            index.keep_questions(kept)
             await state_cost(opened, store, settings, clock)
             changes = await _catch_up(opened, store, settings, clock, progress)
             return IndexReport(changes, replace(index.status(), turns_behind=0))
@@ -101,6 +108,15 @@ def check_graph(settings: Settings) -> None:
         )
 
 
+@contextmanager
+def advice_if_busy() -> Iterator[None]:
+    """Add to the error about a busy index what the user can do."""
+    try:
+        yield
+    except IndexBusy as error:
+        raise IndexBusy(f"{error}: wait until it ends, then run the command again") from error
+
+
 @asynccontextmanager
 async def current_index(
     settings: Settings,
@@ -111,29 +127,42 @@ async def current_index(
 ) -> AsyncIterator[OpenIndex]:
     """Open the index, after reading from the graph what it lacks.
 
-    If another process writes graph or index at the moment, the index is used as it is.
+    If the graph does not respond, or another process writes graph or index at the moment, an index
+    with turns is used as it is.
 
     Raises:
+        GraphBusy: the graph cannot be read, and the index has no turns.
+        IndexBusy: another process writes the index, which has no turns yet.
         IndexUnusable: the index is of another version or embedder, or cannot be written.
         GraphUnusable: the graph cannot be opened.
     """
     async with wiring.embedder(settings, meter=meter) as embedder:
-        with wiring.search_index(settings, embedder) as index:
+        if not wiring.has_index(settings):
+            # If the graph cannot be opened, no empty index is left behind.
+            async with wiring.store(settings, write=False):
+                pass
+        with advice_if_busy(), wiring.search_index(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
             state = wiring.graph_state(settings)
             if state is None or state != index.graph_state:
                 try:
-                    has_turns = any(group.turns for group in index.groups())
-                    async with wiring.store(settings, write=False, wait=not has_turns) as store:
+                    wait = not _has_turns(index)
+                    async with wiring.store(settings, write=False, wait=wait) as store:
                         if index.is_read_only:
                             opened = await _as_it_is(opened, store)
                         else:
                             await state_cost(opened, store, settings, clock)
                             await _catch_up(opened, store, settings, clock, progress)
                 except Retryable as error:
+                    if not _has_turns(index):
+                        raise
                     log.info("the index was not brought up to date", exc_info=error)
                     opened = replace(opened, unread=str(error))
             yield opened
+
+
+def _has_turns(index: PersistentIndex) -> bool:
+    return any(group.turns for group in index.groups())
 
 
 async def _as_it_is(opened: OpenIndex, store: GraphStore) -> OpenIndex:

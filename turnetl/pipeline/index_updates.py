@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import Retryable
+from turnetl.errors import Fatal, Retryable
 from turnetl.graph.port import GraphStore
+from turnetl.index.files import DamagedIndex
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.index import OpenIndex, current_index, state_cost
 from turnetl.settings import Settings
@@ -22,7 +23,7 @@ _INTERVAL = 60.0
 class IndexUpdates:
     """Updates of the index during a run: after each group, and from time to time.
 
-    An index that cannot be updated never fails a run: the next search does it.
+    An index that cannot be updated never fails a run: a warning says why, and what to do.
     """
 
     def __init__(
@@ -107,5 +108,18 @@ class IndexUpdates:
             log.info("the search index was not updated", exc_info=error)
         except Exception as error:
             self._has_failed = True
-            log.warning("the search index was not updated: %s; the next search does it", error)
+            log.warning("the search index was not updated: %s", _reason(error))
             log.debug("the search index was not updated", exc_info=error)
+
+
+def _reason(error: Exception) -> str:
+    """Return why the index was not updated, and what the user can do, or what the next search does.
+
+    A search repairs a damaged index. It refuses what only the user can repair, and those errors
+    say how.
+    """
+    if isinstance(error, DamagedIndex):
+        return f"{error.damage}; the next search rebuilds it"
+    if isinstance(error, Fatal):
+        return str(error)
+    return f"{error}; the next search tries again"

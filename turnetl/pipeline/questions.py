@@ -15,7 +15,7 @@ from turnetl.index.report import IndexReport, QuestionEstimate, QuestionReport
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.routing import PromptRouter
-from turnetl.pipeline.index import check_graph, update_index
+from turnetl.pipeline.index import advice_if_busy, check_graph, update_index
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.costs import format_cost, token_count
@@ -24,7 +24,7 @@ from turnetl.settings import Settings
 log = logging.getLogger(__name__)
 
 _STAGE = "questions"
-_TOGETHER = 100
+_BATCH_TURNS = 100
 """Turns that are read together."""
 
 
@@ -83,7 +83,7 @@ async def _write_questions(
     settings: Settings, clock: Clock, model: ChatModel, meter: Meter, progress: Progress
 ) -> QuestionReport:
     async with wiring.embedder(settings, meter=meter) as embedder:
-        with wiring.search_index(settings, embedder) as index:
+        with advice_if_busy(), wiring.search_index(settings, embedder) as index:
             _state_cost(_estimate(_texts(index), model, clock))
             turns, failed = await add_questions(
                 index,
@@ -128,8 +128,8 @@ def _estimate(texts: Iterable[str], model: ChatModel, clock: Clock) -> QuestionE
 def _texts(index: PersistentIndex) -> Iterator[str]:
     """Yield the texts of the turns without questions."""
     missing = index.turns_without_questions().tolist()
-    for start in range(0, len(missing), _TOGETHER):
-        turns = index.turns(missing[start : start + _TOGETHER])
+    for start in range(0, len(missing), _BATCH_TURNS):
+        turns = index.turns(missing[start : start + _BATCH_TURNS])
         yield from (turn.text for turn in turns.values())
 
 
@@ -139,7 +139,7 @@ async def _texts_without(stored: Sequence[StoredQuestions], store: GraphStore) -
     texts = []
     for group in await store.groups():
         sequence = 0
-        while commits := await store.commits(group, sequence, _TOGETHER):
+        while commits := await store.commits(group, sequence, _BATCH_TURNS):
             sequence = commits[-1].sequence
             texts += [
                 used_text(turn.text)

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from turnetl.wiring.extraction import check_model, extractor, model_extractor, recipe, templates
     from turnetl.wiring.graph import store
     from turnetl.wiring.index import (
-        delete_search_index,
         graph_state,
+        has_index,
         index_snapshot,
         missing_graph,
         rebuild_index,
+        replace_index,
         search_index,
     )
     from turnetl.wiring.ingestion import check, ingest_resources
@@ -36,12 +37,12 @@ __all__ = [
     "archive_grouping",
     "check",
     "check_model",
-    "delete_search_index",
     "embedder",
     "extractor",
     "filters",
     "format_named",
     "graph_state",
+    "has_index",
     "index_snapshot",
     "ingest_resources",
     "is_remote",
@@ -57,6 +58,7 @@ __all__ = [
     "rebuild_index",
     "recipe",
     "redactor",
+    "replace_index",
     "search_index",
     "store",
     "templates",
@@ -76,11 +78,12 @@ __getattr__ = lazy_exports(
         ),
         "turnetl.wiring.graph": ("store",),
         "turnetl.wiring.index": (
-            "delete_search_index",
             "graph_state",
+            "has_index",
             "index_snapshot",
             "missing_graph",
             "rebuild_index",
+            "replace_index",
             "search_index",
         ),
         "turnetl.wiring.ingestion": ("check", "ingest_resources"),

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from turnetl.graph.open import embedded_file
-from turnetl.index.files import DamagedIndex
+from turnetl.index.files import CATALOG, DamagedIndex
 from turnetl.index.location import index_folder
 from turnetl.index.persistent import PersistentIndex, delete_index
 from turnetl.index.question_table import StoredQuestions
@@ -46,7 +46,12 @@ def index_snapshot(settings: Settings) -> AbstractContextManager[IndexSnapshot |
     return open_snapshot(index_folder(settings.lake, settings.graph_url))
 
 
-def delete_search_index(settings: Settings) -> Sequence[StoredQuestions]:
+def has_index(settings: Settings) -> bool:
+    """Return whether there is an index, in whatever state."""
+    return (index_folder(settings.lake, settings.graph_url) / CATALOG).exists()
+
+
+def _delete_index(settings: Settings) -> Sequence[StoredQuestions]:
     """Delete the index, whatever its state; return the questions that it held.
 
     Raises:
@@ -61,15 +66,25 @@ def delete_search_index(settings: Settings) -> Sequence[StoredQuestions]:
 
 
 def rebuild_index(settings: Settings, embedder: Embedder, error: DamagedIndex) -> PersistentIndex:
-    """Delete a damaged index, log why, and open an empty one.
-
-    It holds nothing that the graph does not hold, but for the questions of turns, which are kept
-    as far as they can be read.
-    """
+    """Log why an index is damaged, and replace it; see `replace_index`."""
     log.warning("%s; it is rebuilt from the graph", error.damage)
+    return replace_index(settings, embedder)
+
+
+def replace_index(settings: Settings, embedder: Embedder) -> PersistentIndex:
+    """Delete the index, whatever its state, and open an empty one.
+
+    It held nothing that the graph does not hold, but for the questions of turns, which are kept as
+    far as they can be read.
+
+    Raises:
+        IndexBusy: another process writes it.
+        IndexUnusable: a file cannot be deleted.
+    """
+    name, dimensions = embedder.name, embedder.dimensions
+    kept = _delete_index(settings)
     folder = index_folder(settings.lake, settings.graph_url)
-    kept = delete_search_index(settings)
-    index = PersistentIndex(folder, embedder.name, embedder.dimensions)
+    index = PersistentIndex(folder, name, dimensions)
     index.keep_questions(kept)
     return index
 

@@ -1,0 +1,95 @@
+"""An index that is busy, of another version or embedder, damaged, or of a graph that is down."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.archives import conversation, two_turns, write_archive
+from tests.cli.command import run_in_process
+from tests.cli.provider_setup import SESSION_START
+from turnetl.index.lock import write_lock
+
+DOWN = ("--graph", "bolt://neo4j:x@127.0.0.1:9")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Return a folder with a graph of two turns and its index."""
+    archive = two_turns(tmp_path, SESSION_START)
+    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
+    return tmp_path
+
+
+def index_of(shop: Path) -> Path:
+    (folder,) = (shop / "data" / "lake" / "index").iterdir()
+    return folder
+
+
+def execute(shop: Path, statement: str) -> None:
+    """Change the catalog of the index."""
+    with closing(sqlite3.connect(index_of(shop) / "catalog.sqlite")) as catalog, catalog:
+        catalog.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "cart"),
+        ("timeline",),
+        ("fix", "KeyError"),
+        ("show", "abc"),
+        ("entity", "cart"),
+        ("index",),
+    ],
+)
+def test_a_server_that_is_down_is_an_error_and_leaves_no_index(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    result = run_in_process(*command, *DOWN, folder=tmp_path)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert len(result.messages) == 1
+    assert "does not respond; check that it is running" in result.messages[0]
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_rebuild_of_a_graph_that_cannot_be_opened_keeps_the_index(shop: Path) -> None:
+    (shop / "data" / "lake" / "graph.lbug").write_bytes(b"no graph" * 1000)
+    before = (index_of(shop) / "catalog.sqlite").read_bytes()
+    assert run_in_process("index", "--rebuild", folder=shop).exit_code == 1
+    assert (index_of(shop) / "catalog.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [("index",), ("index", "--rebuild")])
+def test_the_error_about_a_busy_index_says_what_to_do(command: tuple[str, ...], shop: Path) -> None:
+    with write_lock(index_of(shop)):
+        result = run_in_process(*command, folder=shop)
+    assert result.exit_code == 1
+    assert len(result.messages) == 1
+    assert "another process updates the search index" in result.messages[0]
+    assert result.messages[0].endswith(": wait until it ends, then run the command again")
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("PRAGMA user_version = 99", "has version 99"),
+        (
+            "UPDATE settings SET value = 'other' WHERE name = 'embedder'",
+            "made with the embedder",
+        ),
+    ],
+)
+def test_a_run_says_of_an_index_that_a_search_refuses_how_to_repair_it(
+    statement: str, reason: str, shop: Path
+) -> None:
+    execute(shop, statement)
+    rows = conversation("Refund the order", session="s2", at=SESSION_START)
+    result = run_in_process("backfill", write_archive(shop / "b.jsonl", rows), folder=shop)
+    assert result.exit_code == 0
+    (warning,) = [message for message in result.messages if "search index" in message]
+    assert "the search index was not updated: " in warning
+    assert reason in warning
+    assert "run `turnetl index --rebuild`" in warning
+    assert "next search" not in warning
