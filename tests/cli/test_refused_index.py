@@ -11,6 +11,7 @@ from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START
 from turnetl.index.lock import write_lock
 
+OTHER_EMBEDDER = "UPDATE settings SET value = 'other' WHERE name = 'embedder'"
 DOWN = ("--graph", "bolt://neo4j:x@127.0.0.1:9")
 
 
@@ -75,10 +76,7 @@ def test_the_error_about_a_busy_index_says_what_to_do(command: tuple[str, ...], 
     ("statement", "reason"),
     [
         ("PRAGMA user_version = 99", "has version 99"),
-        (
-            "UPDATE settings SET value = 'other' WHERE name = 'embedder'",
-            "made with the embedder",
-        ),
+        (OTHER_EMBEDDER, "made with the embedder"),
     ],
 )
 def test_a_run_says_of_an_index_that_a_search_refuses_how_to_repair_it(
@@ -93,3 +91,39 @@ def test_a_run_says_of_an_index_that_a_search_refuses_how_to_repair_it(
     assert reason in warning
     assert "run `turnetl index --rebuild`" in warning
     assert "next search" not in warning
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("PRAGMA user_version = 99", "has version 99, and this turnetl supports version"),
+        (OTHER_EMBEDDER, "was made with the embedder `other`"),
+    ],
+)
+def test_status_says_that_an_index_is_refused_and_how_to_repair_it(
+    statement: str, reason: str, shop: Path
+) -> None:
+    execute(shop, statement)
+    refusal = run_in_process("search", "cart", folder=shop).messages
+    status = run_in_process("status", folder=shop)
+    assert (status.exit_code, status.messages) == (0, [])
+    assert "search index: " not in status.stdout
+    problem = run_in_process("status", "--json", folder=shop).json["index_problem"]
+    assert reason in problem
+    assert "run `turnetl index --rebuild`" in problem
+    assert [f"turnetl: {problem}"] == refusal
+    assert " ".join(problem.split()) in " ".join(status.stdout.split())
+
+
+@pytest.mark.parametrize("name", ["catalog.sqlite", "vectors/keys", "lexical/turns/meta.json"])
+def test_status_says_that_an_index_is_damaged_and_that_a_search_rebuilds_it(
+    name: str, shop: Path
+) -> None:
+    (index_of(shop) / name).write_bytes(b"garbage" * 1000)
+    for _ in range(2):
+        status = run_in_process("status", "--json", folder=shop)
+        assert (status.exit_code, status.messages) == (0, [])
+        assert "is damaged (" in status.json["index_problem"]
+        assert status.json["index_problem"].endswith("); the next search rebuilds it")
+    run_in_process("search", "cart", folder=shop)
+    assert run_in_process("status", "--json", folder=shop).json["index_problem"] is None

@@ -27,6 +27,11 @@ class IndexSnapshot:
         with translated_errors(self._folder):
             return index_status(self._folder, self._catalog)
 
+    def dimensions(self) -> int:
+        """Return the dimensions of the vectors; 0 if nothing was written yet."""
+        with translated_errors(self._folder):
+            return self._catalog.setting("dimensions") or 0
+
     def questions(self) -> Sequence[StoredQuestions]:
         """Return all questions of turns."""
         with translated_errors(self._folder):

@@ -117,7 +117,9 @@ class IngestReport:
     requests: tuple[RequestPreview, ...] | None = None
     """The requests that would extract the next turns; None if this was no dry run."""
     index: IndexStatus | None = None
-    """The search index; None if there is none, or in the report of an ingest."""
+    """The search index; None if there is none to read, or in the report of an ingest."""
+    index_problem: str | None = None
+    """Why a search would not use the index as it is, and what to do; None if it would."""
     unread: str | None = None
     """Why the graph could not be read, so that the report is that of the index; None if it was."""
 

@@ -76,7 +76,13 @@ class StatusOutput(JsonOutput):
     usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
     groups: Annotated[list[StatusGroupOutput], described("The groups, sorted by name.")]
     index: Annotated[
-        IndexStatusOutput | None, described("The search index; null if there is none.")
+        IndexStatusOutput | None, described("The search index; null if there is none to read.")
+    ]
+    index_problem: Annotated[
+        str | None,
+        described(
+            "Why a search would not use the index as it is, and what to do; null if it would."
+        ),
     ]
     unread: Annotated[
         str | None,
@@ -95,6 +101,7 @@ def status_output(report: IngestReport) -> StatusOutput:
         usage=usage_output(usage),
         groups=groups,
         index=index_status_output(report.index) if report.index else None,
+        index_problem=report.index_problem,
         unread=report.unread,
     )
 

@@ -1,15 +1,15 @@
 """The state of every group: what the graph holds, what is pending, and why."""
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from turnetl import episodes, wiring
 from turnetl.clock import Clock
-from turnetl.errors import IndexUnusable, Retryable
+from turnetl.errors import Fatal, IndexUnusable, Retryable
 from turnetl.graph.port import ReceiptStore
 from turnetl.group_names import select_groups
+from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
@@ -20,8 +20,6 @@ from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 from turnetl.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.settings import Settings
-
-log = logging.getLogger(__name__)
 
 TurnFiles = Mapping[GroupId, Sequence[TurnFile]]
 """The turns files of each group of the lake, with their metadata."""
@@ -52,6 +50,7 @@ async def status(settings: Settings, options: RunOptions, clock: Clock) -> Inges
     }
     return replace(
         report,
+        index_problem=await _index_problem(settings),
         groups=tuple(
             replace(group, missing_archives=missing.get(group.group, ())) for group in report.groups
         ),
@@ -85,12 +84,24 @@ async def _status(
 def _snapshot(settings: Settings) -> Iterator[IndexSnapshot | None]:
     """Open the index for reading; None if there is none that can be read."""
     with ExitStack() as opened:
-        try:
+        index = None
+        with suppress(IndexUnusable):
             index = opened.enter_context(wiring.index_snapshot(settings))
-        except IndexUnusable as error:
-            log.warning("%s", error)
-            index = None
         yield index
+
+
+async def _index_problem(settings: Settings) -> str | None:
+    """Return why a search would not use the index as it is, and what to do; None if it would."""
+    if not wiring.has_index(settings):
+        return None
+    try:
+        async with wiring.embedder(settings) as embedder:
+            wiring.check_index(settings, embedder)
+    except DamagedIndex as error:
+        return f"{error.damage}; the next search rebuilds it"
+    except Fatal as error:
+        return str(error)
+    return None
 
 
 def turn_files(lake: Lake) -> TurnFiles:

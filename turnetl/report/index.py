@@ -40,8 +40,15 @@ def estimate_table(estimate: QuestionEstimate) -> RenderableType:
     )
 
 
-def status_line(status: IndexStatus | None) -> str:
-    """Return in one line how current an index is; None: there is none."""
+def status_line(status: IndexStatus | None, problem: str | None = None) -> str:
+    """Return in one line how current an index is.
+
+    Args:
+        status: None: there is no index, or it cannot be read.
+        problem: why a search would not use it as it is, and what to do.
+    """
+    if problem is not None:
+        return problem
     if status is None:
         return _MISSING
     return f"search index: {plural(status.turns, 'turn')}{_behind(status)}; {_caught_up(status)}"

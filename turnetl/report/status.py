@@ -35,7 +35,8 @@ def table(report: IngestReport) -> RenderableType:
         _, entities, facts = graph_counts(group)
         reasons = [*uncommitted_lines(group), *_cost_lines(group)]
         view.add_row(Text(group.group), *counts, entities, facts, reasons_cell(reasons))
-    return Group(view, caption(_summary(report)), caption(index.status_line(report.index)))
+    line = index.status_line(report.index, report.index_problem)
+    return Group(view, caption(_summary(report)), caption(line))
 
 
 def messages(report: IngestReport) -> list[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnetl.wiring.extraction import check_model, extractor, model_extractor, recipe, templates
     from turnetl.wiring.graph import store
     from turnetl.wiring.index import (
+        check_index,
         graph_state,
         has_index,
         index_snapshot,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "archive_grouping",
     "check",
+    "check_index",
     "check_model",
     "embedder",
     "extractor",
@@ -78,6 +80,7 @@ __getattr__ = lazy_exports(
         ),
         "turnetl.wiring.graph": ("store",),
         "turnetl.wiring.index": (
+            "check_index",
             "graph_state",
             "has_index",
             "index_snapshot",

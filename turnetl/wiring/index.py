@@ -46,6 +46,21 @@ def index_snapshot(settings: Settings) -> AbstractContextManager[IndexSnapshot |
     return open_snapshot(index_folder(settings.lake, settings.graph_url))
 
 
+def check_index(settings: Settings, embedder: Embedder) -> None:
+    """Check that a search would use the index as it is. Sends no request.
+
+    The dimensions of the embedder are compared as far as the settings name them.
+
+    Raises:
+        DamagedIndex: a file is damaged or missing: a search rebuilds it.
+        IndexUnusable: a search refuses it.
+    """
+    with index_snapshot(settings) as snapshot:
+        dimensions = settings.embedder.dimensions or (snapshot.dimensions() if snapshot else 0)
+    folder = index_folder(settings.lake, settings.graph_url)
+    PersistentIndex(folder, embedder.name, dimensions).close()
+
+
 def has_index(settings: Settings) -> bool:
     """Return whether there is an index, in whatever state."""
     return (index_folder(settings.lake, settings.graph_url) / CATALOG).exists()
