@@ -165,3 +165,21 @@ def test_escapes_and_markup_of_an_archive_are_displayed(tmp_path: Path) -> None:
         assert "\\u202egpj.exe [link=file:///x]here[/link]" in stdout
         assert "\x1b" not in stdout
         assert "\u202e" not in stdout
+
+
+def test_a_preference_and_its_fact_are_shown(tmp_path: Path) -> None:
+    prompt = "I prefer tabs over spaces in all Makefiles."
+    archive = write_archive(tmp_path / "a.jsonl", conversation(prompt, at=MARCH))
+    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
+    (hit,) = run_in_process("search", "--label", "Preference", "--json", folder=tmp_path).json[
+        "hits"
+    ]
+    assert hit["relation"] == "PREFERS"
+    facts = run_in_process("show", hit["id"], "--json", folder=tmp_path).json["facts"]
+    (fact_id,) = (fact["id"] for fact in facts if fact["relation"] == "PREFERS")
+    shown = run_in_process("show", fact_id, "--json", folder=tmp_path).json
+    (preference,) = (
+        end["name"] for end in (shown["source"], shown["target"]) if end["labels"] == ["Preference"]
+    )
+    for text in (preference, fact_id):
+        assert hit["fact"] in run_in_process("show", text, folder=tmp_path).stdout

@@ -17,7 +17,8 @@ from turnetl.retrieval.details import (
     SessionDetails,
     TurnDetails,
 )
-from turnetl.retrieval.turn_summary import TurnSummary, repeats
+from turnetl.retrieval.repetition import quotes_title
+from turnetl.retrieval.turn_summary import TurnSummary
 
 _HEAD, _TAIL = 3, 3
 """Lines of an outcome that is folded."""
@@ -57,7 +58,7 @@ def entity_view(found: EntityDetails) -> Group:
     rows = (
         (
             one.turn,
-            [fact_text(fact) for fact in one.facts if not repeats(fact.text, one.turn.prompt)],
+            [fact_text(fact) for fact in one.facts if not quotes_title(fact, one.turn.prompt)],
         )
         for one in found.turns
     )

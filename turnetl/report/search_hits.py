@@ -65,7 +65,7 @@ def _hit(
     if hit.relevance is not None:
         lineage.append(f"  relevance {hit.relevance:.2f}", "cyan")
     lines: list[RenderableType] = [title, lineage]
-    if hit.fact not in ("", hit.prompt):
+    if hit.prompt and hit.fact not in ("", hit.prompt):
         lines.append(_fact(hit.fact, hit.invalid_at, as_of))
     lines += [_fact(f"· {fact.fact}", fact.invalid_at, as_of) for fact in hit.more_facts]
     if hit.files:

@@ -8,7 +8,8 @@ from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.model import Fact, GroupId, SessionId, TurnId
 from turnetl.retrieval.excerpts import ExcerptRanking, first_passage, prompt_title
 from turnetl.retrieval.ranking import RankedTurn
-from turnetl.retrieval.turn_summary import ID_CHARS, changed_files, one_line, repeats
+from turnetl.retrieval.repetition import distinct_facts, repeats_title
+from turnetl.retrieval.turn_summary import ID_CHARS, changed_files, one_line
 
 _MORE_FACTS = 4
 """Further facts in a hit."""
@@ -84,25 +85,40 @@ def build_hits(
     selected: Collection[str] = (),
     excerpts: ExcerptRanking | None = None,
 ) -> tuple[SearchHit, ...]:
-    """Return the hits for these turns.
+    """Return the hits for these turns. A hit shows no fact that repeats its prompt or another fact.
 
     Args:
         ranked: turns, in the order of the hits.
         facts: of each turn.
-        selected: uuids of the facts that come first.
+        selected: uuids of the facts that come first, whatever they repeat.
         excerpts: orders facts and passages; None: facts are in the order of the turn.
     """
     hits = []
     for hit in ranked:
         title = one_line(prompt_title(hit.turn.text))
         of_turn = facts[hit.turn.key]
-        shown = [indexed for indexed in of_turn if not repeats(indexed.fact.text, title)]
-        ordered = excerpts.best_facts(shown) if excerpts else shown
-        ordered.sort(key=lambda indexed: indexed.fact.uuid not in selected)
+        ordered = _ordered_facts(of_turn, title, selected, excerpts)
         passage = excerpts.best_passage(hit.turn) if excerpts else first_passage(hit.turn.text)
-        best = [indexed.fact for indexed in ordered[: 1 + _MORE_FACTS]]
+        best = distinct_facts(ordered, 1 + _MORE_FACTS, selected)
         hits.append(_hit(hit, title, best, one_line(passage), changed_files(of_turn)))
     return tuple(hits)
+
+
+def _ordered_facts(
+    facts: Sequence[IndexedFact],
+    title: str,
+    selected: Collection[str],
+    excerpts: ExcerptRanking | None,
+) -> list[Fact]:
+    """Return the selected facts, then those that say more than the title; best first."""
+    shown = [
+        indexed
+        for indexed in facts
+        if indexed.fact.uuid in selected or not repeats_title(indexed.fact, title)
+    ]
+    ordered = excerpts.best_facts(shown) if excerpts else shown
+    ordered.sort(key=lambda indexed: indexed.fact.uuid not in selected)
+    return [indexed.fact for indexed in ordered]
 
 
 def _hit(

@@ -10,8 +10,6 @@ from turnetl.retrieval.excerpts import prompt_title
 ID_CHARS = 8
 """Characters of an id that name it among a million, but for one in a thousand."""
 _TITLE_CHARS = 300
-_LITTLE_MORE = 20
-"""Characters: "The user asked:"."""
 _EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
 """Relations of facts about files that a turn changed."""
 
@@ -59,8 +57,3 @@ def one_line(text: str, limit: int = _TITLE_CHARS) -> str:
     """Return the text on one line, truncated to `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
-
-
-def repeats(fact: str, title: str) -> bool:
-    """Return whether a fact says little more than that the user wrote the prompt."""
-    return bool(title) and title in fact and len(fact) - len(title) < _LITTLE_MORE

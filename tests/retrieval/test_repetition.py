@@ -1,0 +1,102 @@
+"""A hit shows no line twice, and the facts for which its turn was selected."""
+
+import pytest
+
+from tests import builders
+from tests.builders import GROUP, START
+from tests.index.indexed_shop import EMBEDDER
+from tests.retrieval.searching import search_groups
+from turnetl import ids
+from turnetl.index.selection import Selection
+from turnetl.model import Entity, Fact, GroupContents, GroupId
+from turnetl.retrieval.hits import SearchHit
+from turnetl.retrieval.repetition import distinct_facts, repeats_title
+
+TITLE = "Always write the changelog before you push anything to the server"
+USER = Entity("e1", GROUP, "user", ("Person",), "", START)
+CHANGELOG = Entity("e2", GROUP, "changelog", ("Preference",), "", START)
+ASKED = (
+    f"The user asked: {TITLE.upper()}. It is late, and nobody else knows what has changed this week"
+)
+PREFERS = f"The user prefers: {TITLE}"
+EXPLAINED = "The server  rejects a push without a changelog."
+ANSWERED = f"The agent answered: Done. {EXPLAINED} It took one commit."
+RAN = "`git push` was run and passed"
+
+
+def fact(text: str, relation: str = "DESCRIBED") -> Fact:
+    return Fact(
+        uuid=ids.digest(text),
+        group_id=GroupId(GROUP),
+        source=USER.uuid,
+        target=CHANGELOG.uuid,
+        relation=relation,
+        text=text,
+        turns=(builders.turn().turn_id,),
+        created_at=START,
+        valid_at=START,
+    )
+
+
+FACTS = (
+    fact(ASKED, "ASKED"),
+    fact(PREFERS, "PREFERS"),
+    fact(EXPLAINED, "EXPLAINED"),
+    fact(ANSWERED, "ANSWERED"),
+    fact(RAN, "RAN"),
+)
+
+
+async def hit(query: str, selection: Selection) -> SearchHit:
+    receipt = builders.receipt(builders.episode())
+    text = f"user: {TITLE}\n\nassistant: Done."
+    contents = GroupContents(
+        GROUP, None, (USER, CHANGELOG), FACTS, (receipt,), {receipt.turn_id: text}
+    )
+    (found,) = await search_groups([contents], query, EMBEDDER, selection=selection)
+    return found
+
+
+@pytest.mark.parametrize("query", ["", "changelog", "git push"])
+async def test_a_selected_fact_that_repeats_the_prompt_is_first(query: str) -> None:
+    assert (await hit(query, Selection(relation="PREFERS"))).fact == PREFERS
+    assert (await hit(query, Selection(relation="ASKED"))).fact == ASKED
+    by_label = await hit(query, Selection(label="Preference", relation="explained"))
+    assert by_label.fact == EXPLAINED
+
+
+@pytest.mark.parametrize("query", ["", "changelog", "server rejects a push"])
+async def test_a_hit_repeats_neither_its_prompt_nor_a_fact(query: str) -> None:
+    found = await hit(query, Selection(groups=(GROUP,)))
+    shown = [found.fact, *(more.fact for more in found.more_facts)]
+    assert sorted(shown) == sorted([ANSWERED, RAN])
+
+
+def test_a_fact_that_says_more_takes_the_place_of_one_that_it_contains() -> None:
+    short, other, long = fact(EXPLAINED), fact(RAN), fact(ANSWERED)
+    assert distinct_facts([short, other, long], 5) == [long, other]
+    assert distinct_facts([short, other, long], 5, {short.uuid}) == [short, other, long]
+    assert distinct_facts([long, short, short, other], 2) == [long, other]
+
+
+@pytest.mark.parametrize(
+    ("text", "relation", "title", "expected"),
+    [
+        ("The user asked: fix  the TESTS…", "ASKED", "Fix the tests, please", True),
+        ("The user decided: fix the tests", "DECIDED", "fix the tes…", True),
+        ("The user asked: yes (to the question: Shall I push?)", "ASKED", "yes", False),
+        ("`pytest` failed with `KeyError: 'price'`", "FAILED_WITH", "pytest", False),
+        ("`src/a.py` was edited", "MODIFIED", "a.py was edited", False),
+        ("The user asked: fix it", "ASKED", "", False),
+        ("…", "DESCRIBED", "…", False),
+    ],
+)
+def test_a_fact_repeats_a_title_if_it_says_little_more(
+    text: str, relation: str, title: str, *, expected: bool
+) -> None:
+    assert repeats_title(fact(text, relation), title) is expected
+
+
+def test_the_name_of_a_file_in_another_folder_is_no_repetition() -> None:
+    both = [fact("`src/a.py` was edited"), fact("`a.py` was edited")]
+    assert distinct_facts(both, 5) == both
