@@ -138,3 +138,13 @@ def test_what_cannot_select_a_turn_is_explained(
     result = run_in_process("search", *arguments, folder=folder)
     assert result.exit_code == 2
     assert result.messages[-1].startswith(f"turnetl: {message}")
+
+
+def test_without_hits_the_quoted_texts_that_every_hit_must_contain_are_named(folder: Path) -> None:
+    found = run_in_process(
+        "search", 'failed in "rewind_test.go" and "no such [bold]"', folder=folder
+    )
+    assert found.exit_code == 0
+    said = " ".join(found.stdout.split())
+    assert "the quoted texts `rewind_test.go`, `no such [bold]` as it is" in said
+    assert "without the quotes" in said

@@ -179,7 +179,8 @@ def _search_turns(
         )
     console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
-    table = view.table(result.hits, result.distant, Path.cwd(), selection.as_of)
+    no_hits = view.no_hits_message(query, result.distant)
+    table = view.table(result.hits, no_hits, Path.cwd(), selection.as_of)
     output = search_output(
         result.hits,
         result.distant,

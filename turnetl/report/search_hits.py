@@ -12,28 +12,51 @@ from turnetl.model import Usage
 from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import plural, unwrapped
 from turnetl.retrieval.hits import SearchHit
+from turnetl.retrieval.query import quoted_parts
 
 NO_HITS = (
     "no hits; try other words or fewer options, or `turnetl status` to see what the graph holds"
 )
+_NO_QUOTED = (
+    "no hits: every hit must contain the quoted {} {} as it is; without the quotes, the search "
+    "looks for the words"
+)
+_MAX_QUOTED = 3
 _NOTHING_CLOSE = "nothing close to the query; --nearest prints the nearest turns"
 
 
 def table(
-    hits: Sequence[SearchHit], distant: int, directory: Path, as_of: datetime | None = None
+    hits: Sequence[SearchHit], no_hits: str, directory: Path, as_of: datetime | None = None
 ) -> Group:
     """Render each hit: its fact, its time and lineage, and more facts of its turn.
 
     Args:
         hits: in their order.
-        distant: turns that were left out because nothing is close to the query.
+        no_hits: the message if there are none.
         directory: paths below it are printed relative to it.
         as_of: the time at which the facts held; None: whenever.
     """
     if not hits:
-        return Group(_NOTHING_CLOSE if distant else NO_HITS)
+        return Group(Text(no_hits))
     numbered = enumerate(hits, 1)
     return Group(*(line for rank, hit in numbered for line in _hit(rank, hit, directory, as_of)))
+
+
+def no_hits_message(query: str, distant: int) -> str:
+    """Return why there are no hits.
+
+    Args:
+        query: as the user wrote it.
+        distant: turns that were left out because nothing is close to the query.
+    """
+    if distant:
+        return _NOTHING_CLOSE
+    quoted = quoted_parts(query)
+    if not quoted:
+        return NO_HITS
+    listed = ", ".join(f"`{part}`" for part in quoted[:_MAX_QUOTED])
+    more = f" and {len(quoted) - _MAX_QUOTED} more" if len(quoted) > _MAX_QUOTED else ""
+    return _NO_QUOTED.format("text" if len(quoted) == 1 else "texts", listed + more)
 
 
 def usage_messages(usage: Usage) -> list[str]:

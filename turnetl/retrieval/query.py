@@ -51,7 +51,7 @@ async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Q
     return Query(
         text=text,
         terms=dict.fromkeys(Tokenizer().count(plain), 1.0),
-        phrases=tuple(_normalize(phrase) for phrase in _PHRASE.findall(used)),
+        phrases=tuple(_normalize(phrase) for phrase in quoted_parts(text)),
         tokens=np.array(list(dict.fromkeys(tokens)), dtype=np.int64),
         vector=_without_shared(vector, np.array(unrelated)),
     )
@@ -75,6 +75,11 @@ def _without_shared(
 def used_part(text: str) -> str:
     """Return the part of a query that is compared."""
     return text[:_MAX_CHARS]
+
+
+def quoted_parts(text: str) -> list[str]:
+    """Return the quoted texts of a query, which every hit must contain."""
+    return _PHRASE.findall(used_part(text))
 
 
 def contains_phrases(query: Query, text: str) -> bool:
