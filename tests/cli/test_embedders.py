@@ -2,14 +2,18 @@
 
 from pathlib import Path
 
+from tests.cli.archives import two_turns
 from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.provider_setup import SESSION_START
 from tests.fakes.onnx_models import write_model
 
 
 def test_a_model_in_a_folder_embeds_the_graph_and_the_queries(tmp_path: Path) -> None:
     model = write_model(tmp_path / "tiny")
     environment = {"TURNETL_EMBEDDER__PROVIDER": f"fastembed:{model}"}
-    assert run_in_process("backfill", SAMPLES, folder=tmp_path, **environment).exit_code == 0
+    ingested = run_in_process("backfill", SAMPLES, folder=tmp_path, **environment)
+    assert ingested.exit_code == 0
+    assert [message for message in ingested.messages if "the search index embeds" in message]
     query = ("search", "why were customers charged twice")
     result = run_in_process(*query, folder=tmp_path, **environment)
     assert (result.exit_code, result.messages) == (0, [])
@@ -17,6 +21,18 @@ def test_a_model_in_a_folder_embeds_the_graph_and_the_queries(tmp_path: Path) ->
     other = run_in_process(*query, folder=tmp_path)
     assert other.exit_code == 1
     assert "made with the embedder `fastembed/tiny/" in other.stderr
+
+
+def test_a_local_model_states_its_passages_before_it_embeds(tmp_path: Path) -> None:
+    archive = two_turns(tmp_path, SESSION_START)
+    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
+    model = write_model(tmp_path / "tiny")
+    environment = {"TURNETL_EMBEDDER__PROVIDER": f"fastembed:{model}"}
+    result = run_in_process("index", "--rebuild", "--json", folder=tmp_path, **environment)
+    assert result.json["passages"] == 4
+    assert len(result.messages) == 1
+    assert "the search index embeds 2 turns with `fastembed/tiny/" in result.messages[0]
+    assert "`: about 4 passages, on this machine; it may be stopped" in result.messages[0]
 
 
 def test_a_model_that_nobody_knows_is_reported_before_anything_is_read(tmp_path: Path) -> None:

@@ -64,6 +64,27 @@ def test_a_timeline_without_turns_says_so(folder: Path) -> None:
     assert (result.exit_code, result.stdout.count("\n")) == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--file", "art.py"), "no turn has a fact about the file `art.py`; similar: `src/"),
+        (("--entity", "nothing such"), "no turn has a fact about the entity `nothing such`; "),
+        (("--session", "nothing"), "no session has an id that begins with `nothing`; "),
+        (("--file", ""), "`--file` is empty: give it a value, or omit it"),
+        (
+            ("--since", "2026-05", "--until", "2026-01"),
+            "no turn can be selected: `--until` ends at 2026-02-01 00:00, and `--since` begins at",
+        ),
+    ],
+)
+def test_conditions_of_a_timeline_that_select_nothing_are_explained(
+    folder: Path, options: tuple[str, ...], message: str
+) -> None:
+    result = run_in_process("timeline", *options, folder=folder)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.messages[-1].startswith(f"turnetl: {message}")
+
+
 def test_an_unknown_group_is_named(folder: Path) -> None:
     for command in (("timeline",), ("entity", "pytest"), ("file", "cart.py")):
         assert run_in_process(*command, "--group", "nope", folder=folder).exit_code == 2
@@ -126,3 +147,9 @@ def test_while_another_process_writes_the_graph_the_index_answers(tmp_path: Path
         runner.run(writer.close())
     assert (result.exit_code, len(result.messages)) == (0, 1)
     assert "add a cart" in result.stdout
+
+
+def test_a_long_error_says_how_much_of_it_is_compared(folder: Path) -> None:
+    result = run_in_process("fix", "segmentation fault " * 1000, folder=folder)
+    assert result.exit_code == 0
+    assert "only the first 2,000 of the 19,000 characters are compared" in result.messages[0]

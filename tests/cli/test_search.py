@@ -63,8 +63,8 @@ def test_filters_without_a_query_list_turns_newest_first(folder: Path) -> None:
         (("--label", "Error", "--group", "shoebox"), 6),
         (("--tool", "bash", "--until", "2026-02"), 3),
         (("--format", "claude_code", "--since", "2026-05"), 2),
-        (("--session", "nothing"), 0),
-        (("--file", "nothing.py"), 0),
+        (("--session", "6beda5ed", "--until", "2026-02"), 0),
+        (("--file", "checkout.py", "--until", "2020"), 0),
         (("photos", "--branch", "main", "--since", "7d"), 0),
     ],
 )
@@ -118,6 +118,21 @@ def test_further_facts_that_were_invalidated_are_marked(folder: Path) -> None:
         (("--tool", "bsh"), "no turn has the tool `bsh`; did you mean `Bash`?"),
         (("--branch", "7"), "no turn has the branch `7`; the graph has duplicates, heic, main"),
         (("--format", "codex"), "no turn has the format `codex`; the graph has claude_code"),
+        (("--file", "eckout.py"), "no turn has a fact about the file `eckout.py`; similar: `"),
+        (
+            ("--entity", "decimals"),
+            "no turn has a fact about the entity `decimals`; `turnetl search`",
+        ),
+        (
+            ("--entity", "decima", "x"),
+            "no turn has a fact about the entity `decima`; similar: `Decimal`",
+        ),
+        (
+            ("--session", "nothing"),
+            "no session has an id that begins with `nothing`; `turnetl show`",
+        ),
+        (("--session", ""), "`--session` is empty: give it a value, or omit it"),
+        (("lint", "--file", " "), "`--file` is empty: give it a value, or omit it"),
         (("--group", "shop"), "there is no group `shop`; existing groups: bookshop, shoebox"),
         ((), "`turnetl search` needs a query, or a filter such as `--since 7d`"),
         (("", "--sort", "time"), "`turnetl search` needs a query, or a filter"),
@@ -148,3 +163,12 @@ def test_without_hits_the_quoted_texts_that_every_hit_must_contain_are_named(fol
     said = " ".join(found.stdout.split())
     assert "the quoted texts `rewind_test.go`, `no such [bold]` as it is" in said
     assert "without the quotes" in said
+
+
+def test_a_long_query_says_how_much_of_it_is_compared(folder: Path) -> None:
+    query = "why were customers charged twice " * 100
+    result = run_in_process("search", query, "--json", folder=folder)
+    assert result.exit_code == 0
+    (message,) = result.messages
+    assert message.startswith("turnetl: only the first 2,000 of the 3,300 characters are compared:")
+    assert run_in_process("search", query[:2000], folder=folder).messages == []

@@ -1,4 +1,4 @@
-"""Commands that print what happened: over time, to an entity, to a file."""
+"""`turnetl timeline`, `entity`, `file`, `fix` and `why`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,6 +7,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.cli.filters import check_times, check_values
 from turnetl.cli.options import NO_COMMON, CommonOptions, GroupNames
 from turnetl.cli.times import Since, Until
 from turnetl.clock import now
@@ -50,6 +51,8 @@ def timeline(
     from turnetl.report import timeline as view
     from turnetl.retrieval.items import file_path
 
+    check_times(since, until=until)
+    check_values(session=session, entity=entity, file=file)
     selection = Selection(
         groups=tuple(GroupId(group) for group in groups),
         since=since,

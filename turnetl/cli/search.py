@@ -1,6 +1,5 @@
 """`turnetl search`."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,6 +8,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.cli.filters import check_times, check_values
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 from turnetl.cli.recipes import NO_RECIPE, RecipeArguments, search_with_recipe
 from turnetl.cli.times import AsOf, Since, Until
@@ -26,7 +26,8 @@ _QUERY = (
 )
 _MAX_TURNS = 10
 """Turns that a search prints by default."""
-_NOT_OF_RECIPES = ("as_of", "session", "format", "branch", "tool", "file", "entity", "label")
+_TEXT_FILTERS = ("session", "format", "branch", "tool", "file", "entity", "label", "relation")
+_NOT_OF_RECIPES = ("as_of", *_TEXT_FILTERS)
 
 
 @Parameter(name="*", group=_FILTERS)
@@ -62,17 +63,14 @@ class FilterOptions:
             directory: the one to which a path that starts with a dot is relative.
 
         Raises:
-            BadUsage: no time lies between --since and --until, or --as-of.
+            BadUsage: no time lies between --since and --until, or --as-of; an option is empty.
         """
         from turnetl.index.selection import Selection
         from turnetl.model import GroupId
+        from turnetl.retrieval.items import file_path
 
-        for option, end in (("--until", self.until), ("--as-of", self.as_of)):
-            if self.since is not None and end is not None and end <= self.since:
-                raise BadUsage(
-                    f"no turn can be selected: `{option}` ends at {end:%Y-%m-%d %H:%M}, and "
-                    f"`--since` begins at {self.since:%Y-%m-%d %H:%M} (UTC)"
-                )
+        check_times(self.since, until=self.until, as_of=self.as_of)
+        check_values(**{name: getattr(self, name) for name in _TEXT_FILTERS})
         return Selection(
             groups=tuple(GroupId(group) for group in self.groups),
             since=self.since,
@@ -82,7 +80,7 @@ class FilterOptions:
             format=self.format,
             branch=self.branch,
             tool=self.tool,
-            file=_file_path(self.file, directory) if self.file else None,
+            file=file_path(self.file, directory) if self.file else None,
             entity=self.entity,
             label=self.label,
             relation=self.relation,
@@ -90,7 +88,7 @@ class FilterOptions:
 
     def check_recipe(self) -> None:
         """Check that no filter is given that a recipe does not have."""
-        for name in (*_NOT_OF_RECIPES, "relation"):
+        for name in _NOT_OF_RECIPES:
             if getattr(self, name) is not None:
                 raise BadUsage(
                     f"`--{name.replace('_', '-')}` is not an option of a recipe: a recipe takes "
@@ -191,11 +189,3 @@ def _search_turns(
     )
     console.print_result(table, output, as_json=common.json)
     return ExitCode.DONE
-
-
-def _file_path(text: str, directory: Path) -> str:
-    """Return a path as the selection takes it: a path that starts with a dot becomes absolute."""
-    path = text.replace("\\", "/")
-    if path.startswith(("./", "../")):
-        path = os.path.normpath(directory / path).replace("\\", "/")
-    return path

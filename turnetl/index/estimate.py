@@ -16,8 +16,9 @@ class EmbeddingEstimate:
     """What is to be embedded."""
 
     turns: int
+    passages: int
     tokens: int
-    """Of their passages, rather too many than too few."""
+    """Of the passages, rather too many than too few."""
 
 
 async def estimate_embedding(
@@ -30,15 +31,13 @@ async def estimate_embedding(
         groups: what the index holds.
     """
     versions = await graph.versions()
-    turns, tokens = 0, 0.0
+    turns, passages, tokens = 0, 0.0, 0.0
     for group, unread in sorted(unread_commits(groups, versions).items()):
         sample = await graph.commits(group, unread.start - 1, _SAMPLE) if unread else ()
         if sample:
             pending = min(len(unread), versions[group].turns)
             turns += pending
-            tokens += pending * sum(_tokens(commit.text) for commit in sample) / len(sample)
-    return EmbeddingEstimate(turns, round(tokens))
-
-
-def _tokens(text: str) -> int:
-    return estimate_tokens(*(passage.text for passage in split_passages(text)))
+            texts = [passage.text for turn in sample for passage in split_passages(turn.text)]
+            passages += pending * len(texts) / len(sample)
+            tokens += pending * estimate_tokens(*texts) / len(sample)
+    return EmbeddingEstimate(turns, round(passages), round(tokens))

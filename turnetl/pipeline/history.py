@@ -9,6 +9,7 @@ from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.model import GroupId
 from turnetl.pipeline.opened_items import AsIndexed, open_index, read_index
+from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.details import EntityDetails, entity_details
 from turnetl.retrieval.fix import ErrorHistory, find_fixes
@@ -36,14 +37,17 @@ async def timeline(
         progress: called while the index is brought up to date.
 
     Raises:
-        BadUsage: an unknown group.
+        BadUsage: an unknown group; without a turn, a condition that no turn of the graph meets.
         GraphUnusable: there is no graph, or it cannot be opened.
         IndexUnusable: the index cannot be used.
     """
 
     def read(index: LookupIndex) -> Timeline:
         groups = group_ids(index, selection.groups)
-        return timeline_of(index, replace(selection, groups=groups), limit=limit)
+        found = timeline_of(index, replace(selection, groups=groups), limit=limit)
+        if not found.turns:
+            check_conditions(index, selection)
+        return found
 
     return await read_index(read, settings, clock, progress)
 
@@ -106,6 +110,7 @@ async def fix(
         GraphUnusable: there is no graph, or it cannot be opened.
         IndexUnusable: the index cannot be used.
     """
+    warn_if_cut(text)
     async with open_index(settings, clock, progress) as opened:
         index = opened.index
         found = await find_fixes(

@@ -20,6 +20,7 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import Meter
 from turnetl.model import Usage
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.report.layout import plural
 from turnetl.settings import Settings
 
 T = TypeVar("T")
@@ -192,20 +193,26 @@ async def _catch_up(
 async def state_cost(
     opened: OpenIndex, store: GraphStore, settings: Settings, clock: Clock
 ) -> None:
-    """Log what the catch-up will send to an embedder over HTTP, and what that costs."""
-    if not wiring.is_remote(settings):
+    """Log what the catch-up will embed, and what that costs, unless the embedder is built in."""
+    if wiring.is_built_in(settings):
         return
     estimate = await estimate_embedding(store, opened.index.groups())
-    if estimate.turns:
+    if not estimate.turns:
+        return
+    if wiring.is_remote(settings):
         price = wiring.prices(clock()).find(opened.embedder.name)
         cost = price.cost(Usage(prompt_tokens=estimate.tokens)) if price else None
-        log.warning(
-            "the search index embeds %s with `%s`: about %s tokens, %s",
-            f"{estimate.turns:,} turns",
-            opened.embedder.name,
-            f"{estimate.tokens:,}",
-            "price unknown" if cost is None else f"${cost:,.4f}",
-        )
+        stated = "price unknown" if cost is None else f"${cost:,.4f}"
+        consequence = f"about {estimate.tokens:,} tokens, {stated}"
+    else:
+        consequence = "on this machine; it may be stopped at any time, and the next run continues"
+    log.warning(
+        "the search index embeds %s with `%s`: about %s, %s",
+        plural(estimate.turns, "turn"),
+        opened.embedder.name,
+        plural(estimate.passages, "passage"),
+        consequence,
+    )
 
 
 def _reporter(progress: Progress) -> Callable[[int, int], None]:

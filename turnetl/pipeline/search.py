@@ -1,6 +1,5 @@
 """Search over the graph that the settings name, and queries to try it with."""
 
-import difflib
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -10,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import BadUsage, TurnetlError
+from turnetl.errors import TurnetlError
 from turnetl.group_names import select_groups
-from turnetl.index.port import Condition, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
@@ -20,6 +18,7 @@ from turnetl.llm.prices import Prices
 from turnetl.model import Usage
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index, repaired
 from turnetl.pipeline.requested_model import requested_model
+from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
 from turnetl.retrieval.hits import SearchHit
@@ -31,8 +30,6 @@ if TYPE_CHECKING:  # it imports polars, which a search does without
 
 log = logging.getLogger(__name__)
 
-_MAX_VALUES = 30
-"""Values of a condition that a message lists."""
 _FEW_FACTS = 5_000
 """Facts that load in well under a second."""
 
@@ -86,6 +83,7 @@ async def search_turns(
         IndexUnusable: the index cannot be used.
     """
     check_graph(settings)
+    warn_if_cut(query)
 
     async def work() -> SearchResult:
         async with (
@@ -105,7 +103,7 @@ async def search_turns(
                 model=model,
             )
             if not found.hits:
-                _check_conditions(opened.index, selected)
+                check_conditions(opened.index, selected)
             return SearchResult(
                 found.hits, found.distant, opened.index.caught_up_at, opened.unread, meter.total
             )
@@ -135,28 +133,6 @@ async def _reranker(
         settings, clock, purpose="`--rerank` orders hits", alternative="search without it"
     ) as opened:
         yield opened
-
-
-def _check_conditions(index: SearchIndex, selection: Selection) -> None:
-    """Check that some turn meets each condition that has few values.
-
-    Raises:
-        BadUsage: none does; names the value that may be meant, or those that there are.
-    """
-    for condition in Condition if index.newest(Selection(), limit=1) else ():
-        value = getattr(selection, condition)
-        if value is None or index.newest(Selection(**{condition: value}), limit=1):
-            continue
-        known = index.values(condition)
-        folded = {name.casefold(): name for name in known}
-        if nearest := difflib.get_close_matches(value.casefold(), folded, n=1):
-            hint = f"; did you mean `{folded[nearest[0]]}`?"
-        elif known:
-            more = ", …" if len(known) > _MAX_VALUES else ""
-            hint = f"; the graph has {', '.join(known[:_MAX_VALUES])}{more}"
-        else:
-            hint = ""
-        raise BadUsage(f"no turn has the {condition} `{value}`{hint}")
 
 
 async def sample_queries(report: "IngestReport", settings: Settings) -> Sequence[str]:

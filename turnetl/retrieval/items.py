@@ -66,15 +66,33 @@ def find_entity(
     return found[0]
 
 
+def similar_names(lookup: Lookup, text: str, label: str | None) -> str:
+    """Return the names that contain a name, or the last part of a path, as a part of a message.
+
+    Args:
+        lookup: of the index.
+        text: a name that no entity has.
+        label: only names of entities with this label; None: with any.
+    """
+    text = _storable(text)
+    part = text.strip("/").rpartition("/")[2] if label == FILE_LABEL else text
+    similar = lookup.names_containing(part, label, _LISTED) if part else []
+    if not similar:
+        return "`turnetl search` finds turns by other words"
+    return f"similar: {', '.join(f'`{one_line(name, _NAME_CHARS)}`' for name in similar)}"
+
+
 def file_path(text: str, directory: Path) -> str:
-    """Return the path of a file as `find_entity` reads it: one that starts with a dot is absolute.
+    """Return a path with slashes; one that starts with a dot becomes absolute.
 
     Args:
         text: a path as a user types it.
         directory: the one to which it is relative.
     """
-    parts = text.replace("\\", "/").split("/")
-    return normpath(str(directory / text)) if parts[0] in (".", "..") else text
+    path = text.replace("\\", "/")
+    if path.split("/")[0] in (".", ".."):
+        return normpath(directory / path).replace("\\", "/")
+    return path
 
 
 def _by_id(lookup: Lookup, text: str) -> list[Entity]:
@@ -100,11 +118,8 @@ def _files(lookup: Lookup, path: str) -> list[Entity]:
 
 def _unknown(lookup: Lookup, text: str, label: str | None) -> str:
     noun = "file" if label == FILE_LABEL else "entity"
-    part = text.strip("/").rpartition("/")[2] if label == FILE_LABEL else text
-    similar = lookup.names_containing(part, label, _LISTED) if part else []
-    known = ", ".join(f"`{one_line(name, _NAME_CHARS)}`" for name in similar)
-    hint = f"similar: {known}" if similar else "`turnetl search` finds turns by other words"
-    return f"there is no {noun} `{one_line(text, _NAME_CHARS)}` in the graph; {hint}"
+    name = one_line(text, _NAME_CHARS)
+    return f"there is no {noun} `{name}` in the graph; {similar_names(lookup, text, label)}"
 
 
 def _ambiguous(text: str, described: Iterable[str]) -> BadUsage:

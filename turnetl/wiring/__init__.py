@@ -10,7 +10,7 @@ from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.wiring.clients import journal, model, model_stack, prices
-    from turnetl.wiring.embedding import embedder, is_remote
+    from turnetl.wiring.embedding import embedder, is_built_in, is_remote
     from turnetl.wiring.extraction import check_model, extractor, model_extractor, recipe, templates
     from turnetl.wiring.graph import store
     from turnetl.wiring.index import (
@@ -47,6 +47,7 @@ __all__ = [
     "has_index",
     "index_snapshot",
     "ingest_resources",
+    "is_built_in",
     "is_remote",
     "jobs",
     "journal",
@@ -70,7 +71,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "turnetl.wiring.clients": ("journal", "model", "model_stack", "prices"),
-        "turnetl.wiring.embedding": ("embedder", "is_remote"),
+        "turnetl.wiring.embedding": ("embedder", "is_built_in", "is_remote"),
         "turnetl.wiring.extraction": (
             "check_model",
             "extractor",

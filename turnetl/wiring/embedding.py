@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from turnetl.llm.embedders import REMOTE, CachedEmbedder, open_embedder
+from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, open_embedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import Meter
 from turnetl.llm.retry import RetryPolicy
@@ -29,6 +29,11 @@ async def embedder(
 def is_remote(settings: Settings) -> bool:
     """Return whether texts are sent to the embedder."""
     return settings.embedder.provider in REMOTE
+
+
+def is_built_in(settings: Settings) -> bool:
+    """Return whether the embedder is the built-in one, which embeds thousands of texts a second."""
+    return settings.embedder.provider == BUILT_IN
 
 
 def _embedder(

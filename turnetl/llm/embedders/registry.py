@@ -8,7 +8,8 @@ from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
 from turnetl.llm.meter import Meter
 from turnetl.llm.retry import RetryPolicy
 
-EMBEDDERS = ("local", "fastembed", "openai-compatible")
+BUILT_IN = "local"
+EMBEDDERS = (BUILT_IN, "fastembed", "openai-compatible")
 REMOTE = ("openai-compatible",)
 """Embedders that send texts to a server, which may cost money."""
 
@@ -39,7 +40,7 @@ def open_embedder(
     Raises:
         BadUsage: a setting is missing or unknown; names it.
     """
-    if provider == "local":
+    if provider == BUILT_IN:
         return WordLlamaEmbedder()
     if provider not in EMBEDDERS:
         raise BadUsage(f"unknown embedder `{provider}`; known are {', '.join(EMBEDDERS)}")
