@@ -134,6 +134,15 @@ def test_an_unknown_error_has_no_fix(folder: Path) -> None:
     assert result.stdout.startswith("no error in the graph matches")
 
 
+@pytest.mark.parametrize("text", ["", "  "])
+def test_a_fix_needs_a_text(text: str, folder: Path) -> None:
+    result = run_in_process("fix", text, folder=folder)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.messages == [
+        "turnetl: `turnetl fix` needs the message of an error, or a part of it"
+    ]
+
+
 def test_while_another_process_writes_the_graph_the_index_answers(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
     assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0

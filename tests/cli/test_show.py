@@ -139,6 +139,24 @@ def test_raw_needs_the_archive(tmp_path: Path) -> None:
     assert "a.jsonl" in result.messages[0]
 
 
+@pytest.mark.parametrize("option", [("--full",), ("--neighbours",), ("-n", "1")])
+def test_an_option_without_effect_is_refused(
+    option: tuple[str, ...], folder: Path, turn_id: str
+) -> None:
+    other = turn_id if option[0] == "-n" else "cart.py"
+    kind = "a turn" if option[0] == "-n" else "an entity"
+    for arguments in ((turn_id, "--raw"), (other,), (SESSION,)):
+        result = run_in_process("show", *arguments, *option, folder=folder)
+        assert (result.exit_code, result.stdout, len(result.messages)) == (2, "", 1)
+    (message,) = run_in_process("show", other, *option, folder=folder).messages
+    assert message.endswith(f"`{other}` is {kind}: leave it out")
+
+
+def test_a_file_is_shown_by_the_end_of_its_path(folder: Path) -> None:
+    by_end = run_in_process("show", "cart.py", "--json", folder=folder).json
+    assert by_end == run_in_process("file", "cart.py", "--json", folder=folder).json
+
+
 def test_only_a_turn_has_lines(folder: Path) -> None:
     result = run_in_process("show", SESSION, "--raw", folder=folder)
     assert (result.exit_code, len(result.messages)) == (2, 1)

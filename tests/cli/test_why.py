@@ -107,7 +107,10 @@ def test_another_repository_has_no_answer(tmp_path: Path, lake: Path) -> None:
     [
         ("src/bookshop/cart.py:99", "has only 7 lines"),
         ("src/bookshop/none.py", "there is no file"),
-        ("src/bookshop", "there is no file"),
+        ("src/bookshop", "`src/bookshop` is a folder"),
+        ("src/bookshop:3", "`src/bookshop` is a folder"),
+        ("src/bookshop/cart.py:0", "has no line 0: lines are counted from 1"),
+        ("src/bookshop/cart.py:-1", "has no line -1: lines are counted from 1"),
     ],
 )
 def test_what_git_cannot_blame_is_named(

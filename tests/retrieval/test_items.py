@@ -11,11 +11,11 @@ from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW
 from turnetl.errors import BadUsage
-from turnetl.index.lookup import LookupIndex
+from turnetl.index.lookup import ItemKind, LookupIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.model import Entity, Fact, GroupContents, GroupId
 from turnetl.retrieval.details import TurnDetails, details
-from turnetl.retrieval.items import FILE_LABEL, file_path, find_entity
+from turnetl.retrieval.items import FILE_LABEL, file_path, find_entity, find_item
 
 OTHER = GroupId("library")
 CART = Entity("aaaa0001", GROUP, "src/cart.py", ("File",), "", START)
@@ -68,8 +68,18 @@ async def test_a_file_is_found_wherever_its_checkout_is(index: LookupIndex, path
     assert find_entity(index.lookup(), path, FILE_LABEL) == CART
 
 
+@pytest.mark.parametrize("path", ["src/cart.py", "bookshop/src/cart.py", "/home/dev/src/cart.py"])
+async def test_an_item_is_found_by_a_path_that_leads_to_one_file(
+    index: LookupIndex, path: str
+) -> None:
+    found = find_item(index, path)
+    assert (found.kind, found.id) == (ItemKind.ENTITY, CART.uuid)
+    with pytest.raises(BadUsage, match=r"is several: File aaaa0001 .*Type the id of one of them"):
+        find_item(index, "cart.py")
+
+
 async def test_several_files_with_the_same_end_are_listed(index: LookupIndex) -> None:
-    with pytest.raises(BadUsage, match=r"File aaaa0001 .*; File aaaa0002 .*Type more of the id"):
+    with pytest.raises(BadUsage, match=r"File aaaa0001 .*; File aaaa0002 .*Type the id of one"):
         find_entity(index.lookup(), "cart.py", FILE_LABEL)
 
 

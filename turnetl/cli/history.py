@@ -1,5 +1,6 @@
 """`turnetl timeline`, `entity`, `file`, `fix` and `why`."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from turnetl.cli.filters import check_times, check_values
 from turnetl.cli.options import NO_COMMON, CommonOptions, GroupNames
 from turnetl.cli.times import Since, Until
 from turnetl.clock import now
+from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
@@ -23,6 +25,7 @@ _MAX_ENTITY_TURNS = 20
 _MAX_ERRORS = 3
 _MAX_COMMITS = 10
 _FILE_LABEL = "File"
+_LINE = re.compile(r"(?P<path>.+):(?P<line>-?[0-9]{1,9})", re.DOTALL)
 
 
 def timeline(
@@ -119,6 +122,10 @@ def fix(
         error: The message, a part of it, or a log that contains it; quotes are optional.
         limit: Print at most this many errors.
     """
+    text = " ".join(error)
+    if not text.strip():
+        raise BadUsage("`turnetl fix` needs the message of an error, or a part of it")
+
     from turnetl import pipeline
     from turnetl.json_output.fix import fix_output
     from turnetl.report import fix as view
@@ -126,7 +133,7 @@ def fix(
     with console.show_progress(as_json=common.json) as progress:
         found = console.run_async(
             pipeline.fix(
-                " ".join(error),
+                text,
                 common.settings(),
                 now,
                 groups=groups,
@@ -136,8 +143,8 @@ def fix(
         )
     print_age(found)
     output = fix_output(found.value, found.caught_up_at, found.unread)
-    text = view.view(found.value, Path.cwd())
-    console.print_result(text, output, as_json=common.json, paged=True)
+    table = view.view(found.value, Path.cwd())
+    console.print_result(table, output, as_json=common.json, paged=True)
     return ExitCode.DONE
 
 
@@ -180,9 +187,9 @@ def why(
 
 def split_line(place: str) -> tuple[Path, int | None]:
     """Return the path and the line of `path:line`; a file whose name ends so has no line."""
-    path, colon, line = place.rpartition(":")
-    if colon and path and line.isascii() and line.isdecimal() and not Path(place).exists():
-        return Path(path), int(line)
+    match = _LINE.fullmatch(place)
+    if match and not Path(place).exists():
+        return Path(match["path"]), int(match["line"])
     return Path(place), None
 
 

@@ -1,5 +1,6 @@
 """Commands that open what a search or a timeline prints."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,8 @@ from turnetl.exit_code import ExitCode
 
 _MAX_TURNS = 20
 """Turns that an entity is printed with by default."""
+_KINDS = {"--full": "turn", "--neighbours": "turn", "--limit": "entity"}
+"""What the options are for."""
 
 
 def show(
@@ -25,7 +28,7 @@ def show(
     neighbours: Flag = False,
     raw: Flag = False,
     unredacted: Flag = False,
-    limit: Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = _MAX_TURNS,
+    limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,
     common: CommonOptions = NO_COMMON,
 ) -> int:
     """Show a turn, session, entity, file, error or fact.
@@ -36,9 +39,12 @@ def show(
         neighbours: Also print the turns before and after a turn.
         raw: Print the lines of a turn in its archive, without secrets.
         unredacted: Print them as they are, with any secrets.
-        limit: Print at most this many turns of an entity, the last ones.
+        limit: Print at most this many turns of an entity, the last ones [default: 20].
     """
+    values = {"--full": full, "--neighbours": neighbours, "--limit": limit}
+    given = [option for option, value in values.items() if value]
     if raw:
+        _check_raw(given)
         return _show_raw(id_, common, redacted=not unredacted)
     if unredacted:
         raise BadUsage("`--unredacted` is an option of `--raw`: everything else has no secrets")
@@ -49,13 +55,37 @@ def show(
 
     with console.show_progress(as_json=common.json) as progress:
         found = console.run_async(
-            pipeline.show(id_, common.settings(), now, limit=limit, progress=progress)
+            pipeline.show(id_, common.settings(), now, limit=limit or _MAX_TURNS, progress=progress)
         )
+    output = show_output(found.value, found.caught_up_at, found.unread)
+    _check_kind(id_, output.kind, given)
     print_age(found)
     view = details.view(found.value, Path.cwd(), full=full, neighbours=neighbours)
-    output = show_output(found.value, found.caught_up_at, found.unread)
     console.print_result(view, output, as_json=common.json, paged=True)
     return ExitCode.DONE
+
+
+def _check_raw(given: Sequence[str]) -> None:
+    """Check that no option is given that has no effect on the lines of an archive."""
+    if given:
+        raise BadUsage(
+            f"`{given[0]}` has no effect with `--raw`, which prints the lines of one turn: leave "
+            "one of the two out"
+        )
+
+
+def _check_kind(id_: str, kind: str, given: Sequence[str]) -> None:
+    """Check that no option is given that has no effect on what was found."""
+    for option in given:
+        if _KINDS[option] != kind:
+            raise BadUsage(
+                f"`{option}` is an option for {_with_article(_KINDS[option])}, and `{id_}` is "
+                f"{_with_article(kind)}: leave it out"
+            )
+
+
+def _with_article(kind: str) -> str:
+    return f"an {kind}" if kind == "entity" else f"a {kind}"
 
 
 def _show_raw(id_: str, common: CommonOptions, *, redacted: bool) -> int:

@@ -28,9 +28,11 @@ def file_in_repository(path: Path) -> FileInRepository:
     """Return where a file is in its repository.
 
     Raises:
-        BadUsage: there is no such file, or it is in no repository.
+        BadUsage: there is no such file, it is a folder, or it is in no repository.
         Fatal: there is no `git`.
     """
+    if path.is_dir():
+        raise BadUsage(f"`{path}` is a folder: only the lines of a file have turns; name a file")
     if not path.is_file():
         raise BadUsage(f"there is no file `{path}`")
     file = path.resolve()
@@ -51,8 +53,10 @@ def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
         line: only this line, from 1; None: all lines.
 
     Raises:
-        BadUsage: git does not know the file, or it has fewer lines.
+        BadUsage: git does not know the file, or it has no such line.
     """
+    if line is not None and line < 1:
+        raise BadUsage(f"`{file.path}` has no line {line}: lines are counted from 1")
     only = ["-L", f"{line},{line}"] if line is not None else []
     result = _git(file.root, "blame", "--porcelain", *only, "--", file.path)
     if result.returncode != 0:

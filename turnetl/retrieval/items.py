@@ -19,7 +19,11 @@ FILE_LABEL = "File"
 
 
 def find_item(index: LookupIndex, text: str) -> IndexedItem:
-    """Return what an id, the beginning of one, or the name of an entity leads to.
+    """Resolve an id, the beginning of one, the name of an entity, or the path of a file.
+
+    Args:
+        index: of the graph.
+        text: an id or a name; of a file also the end or the absolute form of its path.
 
     Raises:
         BadUsage: nothing or several things; the message lists some of them.
@@ -27,14 +31,15 @@ def find_item(index: LookupIndex, text: str) -> IndexedItem:
     lookup, text = index.lookup(), _storable(text)
     matches = lookup.with_prefix(text, _LISTED + 1) if text else []
     exact = [item for item in matches if item.id == text]
-    found = exact or matches or [_item(entity) for entity in lookup.entities_named(text)]
+    found = exact or matches or [_item(entity) for entity in _named(lookup, text)]
     if not found:
         raise BadUsage(
             f"nothing has the id or the name `{one_line(text, _NAME_CHARS)}`: `turnetl search` and "
             "`turnetl timeline` print ids"
         )
     if len(found) > 1:
-        raise _ambiguous(text, [_described(index, item) for item in found])
+        described = [_described(index, item) for item in found]
+        raise _ambiguous(text, described, by_id=bool(matches))
     return found[0]
 
 
@@ -62,7 +67,7 @@ def find_entity(
     if not found:
         raise BadUsage(_unknown(lookup, text, label))
     if len(found) > 1:
-        raise _ambiguous(text, map(_entity_described, found))
+        raise _ambiguous(text, map(_entity_described, found), by_id=not candidates)
     return found[0]
 
 
@@ -101,6 +106,11 @@ def _by_id(lookup: Lookup, text: str) -> list[Entity]:
     return [entity for entity in found if entity is not None]
 
 
+def _named(lookup: Lookup, text: str) -> list[Entity]:
+    """Return the entities with this name, else the files whose paths end with it."""
+    return lookup.entities_named(text) or _files(lookup, text)
+
+
 def _files(lookup: Lookup, path: str) -> list[Entity]:
     """Return the file of that path, else those whose paths end with it, or with which it ends."""
     path = path.replace("\\", "/")
@@ -122,13 +132,12 @@ def _unknown(lookup: Lookup, text: str, label: str | None) -> str:
     return f"there is no {noun} `{name}` in the graph; {similar_names(lookup, text, label)}"
 
 
-def _ambiguous(text: str, described: Iterable[str]) -> BadUsage:
+def _ambiguous(text: str, described: Iterable[str], *, by_id: bool) -> BadUsage:
     lines = list(described)
     listed = "; ".join(lines[:_LISTED])
     more = "; and more" if len(lines) > _LISTED else ""
-    return BadUsage(
-        f"`{one_line(text, _NAME_CHARS)}` is several: {listed}{more}. Type more of the id"
-    )
+    remedy = "Type more of the id" if by_id else "Type the id of one of them"
+    return BadUsage(f"`{one_line(text, _NAME_CHARS)}` is several: {listed}{more}. {remedy}")
 
 
 def _described(index: LookupIndex, item: IndexedItem) -> str:
