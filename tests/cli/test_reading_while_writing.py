@@ -72,7 +72,9 @@ def test_search_and_status_answer_during_a_backfill_and_say_how_old_the_data_are
     assert output["pending"] == TURNS
     assert output["index"]["turns_behind"] is None
     assert "another turnetl process" in output["unread"]
-    assert index.exit_code != 0
+    assert index.exit_code == 1
+    assert "wait until it finishes" in index.messages[0]
+    assert "a run that ingests updates the search index itself" in index.messages[0]
     after = run_in_process("search", "refund.py", "--json", folder=folder).json
     assert after["unread"] is None
     assert "Refund order" in after["hits"][0]["prompt"]

@@ -9,7 +9,6 @@ import pytest
 from tests.cli.archives import conversation, two_turns, write_archive
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START
-from turnetl.index.lock import write_lock
 
 OTHER_EMBEDDER = "UPDATE settings SET value = 'other' WHERE name = 'embedder'"
 DOWN = ("--graph", "bolt://neo4j:x@127.0.0.1:9")
@@ -60,16 +59,6 @@ def test_a_rebuild_of_a_graph_that_cannot_be_opened_keeps_the_index(shop: Path) 
     before = (index_of(shop) / "catalog.sqlite").read_bytes()
     assert run_in_process("index", "--rebuild", folder=shop).exit_code == 1
     assert (index_of(shop) / "catalog.sqlite").read_bytes() == before
-
-
-@pytest.mark.parametrize("command", [("index",), ("index", "--rebuild")])
-def test_the_error_about_a_busy_index_says_what_to_do(command: tuple[str, ...], shop: Path) -> None:
-    with write_lock(index_of(shop)):
-        result = run_in_process(*command, folder=shop)
-    assert result.exit_code == 1
-    assert len(result.messages) == 1
-    assert "another process updates the search index" in result.messages[0]
-    assert result.messages[0].endswith(": wait until it ends, then run the command again")
 
 
 @pytest.mark.parametrize(

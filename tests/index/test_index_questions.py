@@ -13,6 +13,8 @@ from tests.fakes.models import FakeModel
 from tests.index.checkout_graph import SESSION, TEXTS, follow, graph, with_term
 from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.errors import BadTurn, ModelBusy
+from turnetl.index.creation import replace_index
+from turnetl.index.location import Made
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Field
 from turnetl.index.questions import add_questions, estimate_questions, write_questions
@@ -133,13 +135,11 @@ async def test_questions_leave_with_their_turn(index: PersistentIndex) -> None:
     assert index.status().turns_with_questions == 2
 
 
-async def test_a_rebuilt_index_takes_over_the_questions(
-    index: PersistentIndex, tmp_path: Path
-) -> None:
+async def test_a_rebuilt_index_takes_over_the_questions(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     await add(index, ABOUT_TAX)
-    rebuilt = PersistentIndex(tmp_path / "rebuilt", EMBEDDER.name, EMBEDDER.dimensions)
-    rebuilt.keep_questions(index.stored_questions())
+    replace_index(index.status().path, Made(EMBEDDER.name, EMBEDDER.dimensions))
+    rebuilt = PersistentIndex(index.status().path, EMBEDDER.name, EMBEDDER.dimensions)
     assert rebuilt.status().turns_with_questions == 0
     await rebuilt.catch_up(graph(*TEXTS), EMBEDDER, now=NOW)
     assert found(rebuilt, "oslo") == {turn("tax")}

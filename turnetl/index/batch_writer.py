@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 _EMBEDDED_TOGETHER = 256
 """Passages; other tasks run in between."""
+REMOVED_TOGETHER = 1000
+"""Turns that are removed in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class BatchWriter:
         catalog = self._parts.catalog
         valid = self._parts.vectors.append(rows)
         self._parts.lexical.add([document.terms for document in documents], catalog.last_key())
+        self._parts.share_words()
         self._parts.before_step("catalog")
         with catalog.transaction():
             forget_turns(self._parts, catalog.turn_keys(keys).values())

@@ -1,6 +1,8 @@
 """The catalog's tables and statements."""
 
-VERSION = 7
+VERSION = 8
+PAGE_SIZE = 4096
+"""Bytes."""
 APPLICATION_ID = 0x7475726F
 """SQLite's `application_id` of an index."""
 

@@ -3,7 +3,7 @@
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index import catalog_sql as sql
+from turnetl.index.location import Made
 from turnetl.index.port import Keys
 from turnetl.index.vectors import ValidRows
 
@@ -30,30 +31,32 @@ class CatalogState:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open the file, or create it."""
-        connection = sqlite3.connect(
-            path, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
-        )
-        catalog = cls(connection)
-        if not catalog.version:
-            with catalog.transaction():
-                catalog._create()
+        """Open the file, which exists."""
+        connection = _connect(path)
         # Readers wait only while a commit is written, not while its transaction grows.
         connection.execute("PRAGMA cache_spill = OFF")
         # Words and vectors of a commit that was lost with the power may be gone already.
         connection.execute("PRAGMA synchronous = FULL")
-        return catalog
+        return cls(connection)
+
+    @classmethod
+    def create(cls, path: Path, made: Made) -> None:
+        """Create a file without turns. Nobody else has it open."""
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA page_size = {sql.PAGE_SIZE}")
+            catalog = cls(connection)
+            with catalog.transaction():
+                for statement in sql.TABLES.split(";"):
+                    connection.execute(statement)
+                catalog.record("embedder", made.embedder)
+                catalog.record("dimensions", made.dimensions)
+                connection.execute(f"PRAGMA application_id = {sql.APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {sql.VERSION}")
 
     @classmethod
     def open_for_reading(cls, path: Path) -> Self:
         """Open the file, which exists; nothing can be written."""
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=rw",
-            uri=True,
-            timeout=_BUSY_TIMEOUT,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+        connection = _connect(path)
         # Not `mode=ro`: that could not undo what a killed writer left.
         connection.execute("PRAGMA query_only = ON")
         return cls(connection)
@@ -78,6 +81,10 @@ class CatalogState:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
+
+    def made(self) -> Made:
+        """Return what the index was made with."""
+        return Made(self.setting("embedder") or "", self.setting("dimensions") or 0)
 
     def setting(self, name: str) -> Any:
         """Return a recorded value; None if there is none."""
@@ -139,14 +146,17 @@ class CatalogState:
         text = self.setting("caught_up_at")
         return datetime.fromisoformat(text) if text else None
 
-    def _create(self) -> None:
-        """Create the tables, unless another process just did."""
-        if not self.version:
-            for statement in sql.TABLES.split(";"):
-                self.connection.execute(statement)
-            self.connection.execute(f"PRAGMA application_id = {sql.APPLICATION_ID}")
-            self.connection.execute(f"PRAGMA user_version = {sql.VERSION}")
-
     def query(self, query: str, *parameters: Any) -> list[Any]:
         """Return the rows of a query."""
         return self.connection.execute(query, parameters).fetchall()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a file that exists; a missing one is not created."""
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=_BUSY_TIMEOUT,
+        isolation_level=None,
+        check_same_thread=False,
+    )

@@ -3,14 +3,19 @@
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_IMODE
 
 import msgspec
 
-from turnetl.errors import IndexUnusable
+from turnetl.errors import IndexBusy, IndexUnusable
 
 CATALOG, LEXICAL, VECTORS, LOCK = "catalog.sqlite", "lexical", "vectors", "lock.sqlite"
+WRITER = f"{LOCK}-writer"
+"""The id of the process that holds the lock."""
+_PRIMARY = 0xFF
+"""Bits of SQLite's primary result code."""
 
 
 class DamagedFile(Exception):
@@ -32,11 +37,14 @@ def translated_errors(folder: Path) -> Iterator[None]:
 
     Raises:
         DamagedIndex: a file is damaged or missing.
+        IndexBusy: another process has the catalog locked for longer than a commit takes.
         IndexUnusable: the folder cannot be written.
     """
     try:
         yield
     except sqlite3.OperationalError as error:
+        if is_busy(error):
+            raise IndexBusy(f"another process has the search index `{folder}` locked") from error
         raise _unusable(folder, str(error)) from error
     except OSError as error:
         raise _unusable(folder, error.strerror or str(error)) from error
@@ -46,6 +54,25 @@ def translated_errors(folder: Path) -> Iterator[None]:
 
 def no_step(_name: str) -> None:
     """Do nothing before a file is written. A test stops the writer there."""
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Return whether another connection has the database locked."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY
+    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def share(folder: Path, like: Path) -> None:
+    """Give all files of a folder the mode of another file, as far as they are the user's own.
+
+    Tantivy lets only the user who writes a file read it.
+    """
+    mode = S_IMODE(like.stat().st_mode)
+    for path in folder.rglob("*"):
+        # A merge may remove a file meanwhile.
+        with suppress(PermissionError, FileNotFoundError):
+            if path.is_file() and S_IMODE(path.stat().st_mode) != mode:
+                path.chmod(mode)
 
 
 def folder_size(folder: Path) -> int:

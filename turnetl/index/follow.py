@@ -5,7 +5,7 @@ What was committed while it runs may be missed, and is read by the next catch-up
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from turnetl.index.batch_writer import BatchWriter, TurnBatch, forget_turns
+from turnetl.index.batch_writer import REMOVED_TOGETHER, BatchWriter, TurnBatch, forget_turns
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import CatchUpReport, FollowedGraph, ProgressCallback, unread_commits
 from turnetl.llm.embedders.port import Embedder
@@ -13,8 +13,6 @@ from turnetl.model import CommittedTurn, GroupId, GroupVersion, TurnId
 
 _BATCH = 100
 """Turns that are written together: a kill loses at most their embeddings."""
-_REMOVED_TOGETHER = 1000
-"""Turns that are removed in one transaction."""
 
 
 class Follower:
@@ -99,8 +97,8 @@ class Follower:
             keep_questions: for the case that the turns are read again.
         """
         ordered = sorted(turns)
-        for start in range(0, len(ordered), _REMOVED_TOGETHER):
-            together = ordered[start : start + _REMOVED_TOGETHER]
+        for start in range(0, len(ordered), REMOVED_TOGETHER):
+            together = ordered[start : start + REMOVED_TOGETHER]
             await self._remove_batch(group, together, keep_questions=keep_questions)
 
     async def _remove_batch(

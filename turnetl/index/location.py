@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from turnetl import ids
+from turnetl.errors import IndexUnusable
 
 FOLDER = "index"
 """Name of the folder in the lake that holds the indexes of all graphs."""
@@ -23,3 +24,17 @@ class Made:
 
     embedder: str
     dimensions: int
+
+
+def check_embedder(made: Made, configured: Made) -> None:
+    """Check that an index can be compared with vectors of the configured embedder.
+
+    Raises:
+        IndexUnusable: it was made with another one, or with another number of dimensions.
+    """
+    if made != configured:
+        raise IndexUnusable(
+            f"the search index was made with the embedder `{made.embedder}` of {made.dimensions} "
+            f"dimensions, and `{configured.embedder}` of {configured.dimensions} is configured: "
+            "run `turnetl index --rebuild`, or restore the setting"
+        )

@@ -1,12 +1,13 @@
 """The lock that excludes a second writer of an index, also if the first one is killed."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from turnetl.errors import IndexBusy
-from turnetl.index.files import LOCK
+from turnetl.index.files import LOCK, WRITER, is_busy
 
 
 @contextmanager
@@ -14,14 +15,35 @@ def write_lock(folder: Path) -> Iterator[None]:
     """Exclude other writers of the index in a folder; SQLite's lock ends with its process.
 
     Raises:
-        IndexBusy: another process writes the index.
+        IndexBusy: another process writes the index; says which.
     """
     connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)
     with closing(connection):
         try:
             connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            if not is_busy(error):
                 raise
-            raise IndexBusy("another process updates the search index at the moment") from error
+            raise _busy(folder) from error
+        with _named_writer(folder / WRITER):
+            yield
+
+
+@contextmanager
+def _named_writer(path: Path) -> Iterator[None]:
+    """Store the id of this process for the messages of others. A full disk is reported later."""
+    with suppress(OSError):
+        path.write_text(str(os.getpid()))
+    try:
         yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+
+
+def _busy(folder: Path) -> IndexBusy:
+    number = ""
+    with suppress(OSError):
+        number = (folder / WRITER).read_text()
+    process = f" (process {number})" if number.isdigit() else ""
+    return IndexBusy(f"another turnetl process{process} updates the search index `{folder}`")

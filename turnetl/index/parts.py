@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index.catalog import Catalog
-from turnetl.index.files import CATALOG, LEXICAL, VECTORS
+from turnetl.index.files import CATALOG, LEXICAL, VECTORS, share
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.linked_words import LinkedWords
 from turnetl.index.port import Keys
@@ -42,7 +42,7 @@ class IndexParts:
         self._links = LinkedWords(folder / LEXICAL) if read_only else None
         self.lexical = LexicalIndex(
             self._links.folder if self._links else folder / LEXICAL,
-            create=not catalog.last_key(),
+            create=False,
             before_step=before_step,
         )
         self._generation = catalog.generation()
@@ -70,11 +70,17 @@ class IndexParts:
         removed, last_key = self.catalog.removed_with_words(), self.catalog.last_key()
         if self.lexical.has_later_than(last_key):
             self.lexical.add([], last_key)
+            self.share_words()
         if len(removed):
             self.lexical.remove(removed.tolist())
+            self.share_words()
             self.before_step("removed words")
             with self.catalog.transaction():
                 self.catalog.set_words_removed(removed)
+
+    def share_words(self) -> None:
+        """Let those who may read the catalog read the words that were just written."""
+        share(self._path.parent / LEXICAL, self._path)
 
     def is_held(self, keys: Keys) -> NDArray[np.bool_]:
         """Return which of these turns the catalog holds."""

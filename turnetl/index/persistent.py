@@ -1,7 +1,6 @@
 """The index on disk: a folder that one process writes and others read."""
 
 import os
-import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -12,10 +11,17 @@ from numpy.typing import NDArray
 
 from turnetl.errors import IndexUnusable
 from turnetl.index import catalog_sql
-from turnetl.index.batch_writer import BatchWriter, batches_with_questions, forget_turns
+from turnetl.index.batch_writer import (
+    REMOVED_TOGETHER,
+    BatchWriter,
+    batches_with_questions,
+    forget_turns,
+)
 from turnetl.index.catalog import Catalog
-from turnetl.index.files import CATALOG, LOCK, no_step, translated_errors
+from turnetl.index.creation import create_index, ensure_index
+from turnetl.index.files import CATALOG, no_step, translated_errors
 from turnetl.index.follow import Follower
+from turnetl.index.location import Made, check_embedder
 from turnetl.index.lock import write_lock
 from turnetl.index.lookup import Lookup
 from turnetl.index.parts import IndexParts
@@ -59,14 +65,17 @@ class PersistentIndex:
 
         Raises:
             DamagedIndex: a file is damaged or missing.
+            IndexBusy: another process deletes or locks it.
             IndexUnusable: it is of another version or another embedder, or the folder cannot be
                 written.
         """
         self._folder = folder
-        self._embedder = embedder
-        self._dimensions = dimensions
+        self._made = Made(embedder, dimensions)
         self._before_step = before_step
         with translated_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            if not self.is_read_only:
+                ensure_index(folder, self._made)
             self._parts = self._open()
 
     @property
@@ -134,21 +143,12 @@ class PersistentIndex:
         with self._reading() as parts:
             return parts.catalog.questions.all()
 
-    def keep_questions(self, stored: Sequence[StoredQuestions]) -> None:
-        """Store questions of turns that will be indexed later."""
-        with self._writing() as parts, parts.catalog.transaction():
-            parts.catalog.questions.put(stored)
-
     def forget(self, turns: Collection[TurnId]) -> int:
         with self._writing() as parts:
-            keys = list(parts.catalog.turn_keys(turns).values())
-            entities, facts = parts.catalog.touched(keys)
-            with parts.catalog.transaction():
-                forget_turns(parts, keys)
-                parts.catalog.prune(entities, facts)
-                parts.catalog.next_generation()
-            parts.reload()
-            parts.remove_words()
+            keys = sorted(parts.catalog.turn_keys(turns).values())
+            # A transaction is held in memory.
+            for start in range(0, len(keys), REMOVED_TOGETHER):
+                _forget_batch(parts, keys[start : start + REMOVED_TOGETHER])
             return len(keys)
 
     def select(self, selection: Selection) -> Keys:
@@ -209,13 +209,12 @@ class PersistentIndex:
         self._parts.close()
 
     def _open(self) -> IndexParts:
-        self._folder.mkdir(parents=True, exist_ok=True)
         path, read_only = self._folder / CATALOG, self.is_read_only
         catalog = Catalog.open_for_reading(path) if read_only else Catalog.open(path)
         try:
             self._check(catalog)
             return IndexParts(
-                self._folder, catalog, self._dimensions, self._before_step, read_only=read_only
+                self._folder, catalog, self._made.dimensions, self._before_step, read_only=read_only
             )
         except BaseException:
             catalog.close()
@@ -227,17 +226,7 @@ class PersistentIndex:
                 f"the search index `{self._folder}` has version {catalog.version}, and this "
                 f"turnetl supports version {catalog_sql.VERSION}: run `turnetl index --rebuild`"
             )
-        made_with = (catalog.setting("embedder"), catalog.setting("dimensions"))
-        if made_with == (None, None):
-            with catalog.transaction():
-                catalog.record("embedder", self._embedder)
-                catalog.record("dimensions", self._dimensions)
-        elif made_with != (self._embedder, self._dimensions):
-            raise IndexUnusable(
-                f"the search index was made with the embedder `{made_with[0]}` of {made_with[1]} "
-                f"dimensions, and `{self._embedder}` of {self._dimensions} is configured: run "
-                "`turnetl index --rebuild`, or restore the setting"
-            )
+        check_embedder(catalog.made(), self._made)
 
     @contextmanager
     def _reading(self) -> Iterator[IndexParts]:
@@ -252,28 +241,20 @@ class PersistentIndex:
         with translated_errors(self._folder), write_lock(self._folder):
             if self._parts.is_replaced:
                 self._parts.close()
+                create_index(self._folder, self._made)
                 self._parts = self._open()
             self._parts.reload()
             yield self._parts
 
 
-def delete_index(folder: Path) -> None:
-    """Delete the index of a folder, as far as it exists. Its lock stays.
-
-    Raises:
-        IndexBusy: another process writes it.
-        IndexUnusable: a file cannot be deleted.
-    """
-    if not folder.exists():
-        return
-    with translated_errors(folder), write_lock(folder):
-        # The catalog last: without it, there is no index.
-        paths = sorted(folder.iterdir(), key=lambda path: path.name == CATALOG)
-        for path in paths:
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif not path.name.startswith(LOCK):
-                path.unlink(missing_ok=True)
+def _forget_batch(parts: IndexParts, keys: Collection[int]) -> None:
+    entities, facts = parts.catalog.touched(keys)
+    with parts.catalog.transaction():
+        forget_turns(parts, keys)
+        parts.catalog.prune(entities, facts)
+        parts.catalog.next_generation()
+    parts.reload()
+    parts.remove_words()
 
 
 def _no_progress(_done: int, _total: int) -> None:

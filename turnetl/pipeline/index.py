@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import GraphUnusable, IndexBusy, Retryable
+from turnetl.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
 from turnetl.graph.port import GraphStore
 from turnetl.index.estimate import estimate_embedding
 from turnetl.index.files import DamagedIndex
@@ -19,6 +19,7 @@ from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import Meter
 from turnetl.model import Usage
+from turnetl.pipeline.waiting import after_other_writers
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.layout import plural
 from turnetl.settings import Settings
@@ -56,15 +57,21 @@ async def update_index(
         progress: called after each group.
 
     Raises:
-        IndexBusy: another process does so at the moment.
+        IndexBusy: another process does so, and has not ended after ten minutes.
         IndexUnusable: the index is of another version or embedder, or cannot be written.
         GraphBusy: the graph did not respond, or another process writes it.
         GraphUnusable: there is no graph, or it cannot be opened.
     """
     check_graph(settings)
-    if rebuild:
-        await _rebuild(settings)
-    return await repaired(settings, lambda: _update(settings, clock, progress))
+    try:
+        with advice_if_busy():
+            if rebuild:
+                await after_other_writers(lambda: _rebuild(settings))
+            return await after_other_writers(
+                lambda: repaired(settings, lambda: _update(settings, clock, progress))
+            )
+    except GraphBusy as error:
+        raise GraphBusy(f"{error}; a run that ingests updates the search index itself") from error
 
 
 async def _rebuild(settings: Settings) -> None:
@@ -73,13 +80,12 @@ async def _rebuild(settings: Settings) -> None:
     If the graph or the embedder cannot be opened, the index stays as it is.
     """
     async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False):
-        with advice_if_busy():
-            wiring.replace_index(settings, embedder).close()
+        wiring.replace_index(settings, embedder)
 
 
 async def _update(settings: Settings, clock: Clock, progress: Progress) -> IndexReport:
     async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False) as store:
-        with advice_if_busy(), wiring.search_index(settings, embedder) as index:
+        with wiring.search_index(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
             await state_cost(opened, store, settings, clock)
             changes = await _catch_up(opened, store, settings, clock, progress)
@@ -92,7 +98,7 @@ async def repaired(settings: Settings, work: Callable[[], Awaitable[T]]) -> T:
         return await work()
     except DamagedIndex as error:
         async with wiring.embedder(settings) as embedder:
-            wiring.rebuild_index(settings, embedder, error).close()
+            wiring.rebuild_index(settings, embedder, error)
         return await work()
 
 
@@ -133,7 +139,7 @@ async def current_index(
 
     Raises:
         GraphBusy: the graph cannot be read, and the index has no turns.
-        IndexBusy: another process writes the index, which has no turns yet.
+        IndexBusy: another process has been writing the index for ten minutes; it has no turns yet.
         IndexUnusable: the index is of another version or embedder, or cannot be written.
         GraphUnusable: the graph cannot be opened.
     """
@@ -144,22 +150,29 @@ async def current_index(
                 pass
         with advice_if_busy(), wiring.search_index(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
-            state = wiring.graph_state(settings)
-            if state is None or state != index.graph_state:
-                try:
-                    wait = not _has_turns(index)
-                    async with wiring.store(settings, write=False, wait=wait) as store:
-                        if index.is_read_only:
-                            opened = await _as_it_is(opened, store)
-                        else:
-                            await state_cost(opened, store, settings, clock)
-                            await _catch_up(opened, store, settings, clock, progress)
-                except Retryable as error:
-                    if not _has_turns(index):
-                        raise
-                    log.info("the index was not brought up to date", exc_info=error)
-                    opened = replace(opened, unread=str(error))
-            yield opened
+            # Who writes an index without turns has more of it soon; the graph is closed meanwhile.
+            yield await after_other_writers(lambda: _caught_up(opened, settings, clock, progress))
+
+
+async def _caught_up(
+    opened: OpenIndex, settings: Settings, clock: Clock, progress: Progress
+) -> OpenIndex:
+    """Read from the graph what the index lacks; raises `Retryable` if the index has no turns."""
+    index, state = opened.index, wiring.graph_state(settings)
+    if state is not None and state == index.graph_state:
+        return opened
+    try:
+        async with wiring.store(settings, write=False, wait=not _has_turns(index)) as store:
+            if index.is_read_only:
+                return await _as_it_is(opened, store)
+            await state_cost(opened, store, settings, clock)
+            await _catch_up(opened, store, settings, clock, progress)
+            return opened
+    except Retryable as error:
+        if not _has_turns(index):
+            raise
+        log.info("the index was not brought up to date", exc_info=error)
+        return replace(opened, unread=str(error))
 
 
 def _has_turns(index: PersistentIndex) -> bool:

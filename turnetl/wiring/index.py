@@ -1,15 +1,15 @@
 """The search index of the graph that the settings name."""
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from turnetl.graph.open import embedded_file
-from turnetl.index.files import CATALOG, DamagedIndex
-from turnetl.index.location import index_folder
-from turnetl.index.persistent import PersistentIndex, delete_index
-from turnetl.index.question_table import StoredQuestions
+from turnetl.index import creation
+from turnetl.index.files import DamagedIndex
+from turnetl.index.location import Made, index_folder
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.snapshot import IndexSnapshot, open_snapshot
 from turnetl.llm.embedders.port import Embedder
 from turnetl.settings import Settings
@@ -30,7 +30,8 @@ def search_index(settings: Settings, embedder: Embedder) -> Iterator[PersistentI
     try:
         index = PersistentIndex(folder, embedder.name, embedder.dimensions)
     except DamagedIndex as error:
-        index = rebuild_index(settings, embedder, error)
+        rebuild_index(settings, embedder, error)
+        index = PersistentIndex(folder, embedder.name, embedder.dimensions)
     try:
         yield index
     finally:
@@ -63,31 +64,17 @@ def check_index(settings: Settings, embedder: Embedder) -> None:
 
 def has_index(settings: Settings) -> bool:
     """Return whether there is an index, in whatever state."""
-    return (index_folder(settings.lake, settings.graph_url) / CATALOG).exists()
+    return creation.index_exists(index_folder(settings.lake, settings.graph_url))
 
 
-def _delete_index(settings: Settings) -> Sequence[StoredQuestions]:
-    """Delete the index, whatever its state; return the questions that it held.
-
-    Raises:
-        IndexBusy: another process writes it.
-        IndexUnusable: a file cannot be deleted.
-    """
-    kept: Sequence[StoredQuestions] = ()
-    with suppress(DamagedIndex), index_snapshot(settings) as snapshot:
-        kept = snapshot.questions() if snapshot is not None else ()
-    delete_index(index_folder(settings.lake, settings.graph_url))
-    return kept
-
-
-def rebuild_index(settings: Settings, embedder: Embedder, error: DamagedIndex) -> PersistentIndex:
+def rebuild_index(settings: Settings, embedder: Embedder, error: DamagedIndex) -> None:
     """Log why an index is damaged, and replace it; see `replace_index`."""
     log.warning("%s; it is rebuilt from the graph", error.damage)
-    return replace_index(settings, embedder)
+    replace_index(settings, embedder)
 
 
-def replace_index(settings: Settings, embedder: Embedder) -> PersistentIndex:
-    """Delete the index, whatever its state, and open an empty one.
+def replace_index(settings: Settings, embedder: Embedder) -> None:
+    """Replace the index, whatever its state, by an empty one.
 
     It held nothing that the graph does not hold, but for the questions of turns, which are kept as
     far as they can be read.
@@ -96,12 +83,8 @@ def replace_index(settings: Settings, embedder: Embedder) -> PersistentIndex:
         IndexBusy: another process writes it.
         IndexUnusable: a file cannot be deleted.
     """
-    name, dimensions = embedder.name, embedder.dimensions
-    kept = _delete_index(settings)
-    folder = index_folder(settings.lake, settings.graph_url)
-    index = PersistentIndex(folder, name, dimensions)
-    index.keep_questions(kept)
-    return index
+    made = Made(embedder.name, embedder.dimensions)
+    creation.replace_index(index_folder(settings.lake, settings.graph_url), made)
 
 
 def graph_state(settings: Settings) -> str | None:

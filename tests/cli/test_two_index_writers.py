@@ -1,0 +1,109 @@
+"""Two processes may make one index at once: one waits for the other.
+
+A search does not wait if there are turns in the index.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.archives import two_turns
+from tests.cli.command import clean_environment, command_line, run_in_process
+from tests.cli.provider_setup import SESSION_START
+from turnetl.errors import IndexBusy
+from turnetl.index.creation import replace_index
+from turnetl.index.location import Made
+from turnetl.index.lock import write_lock
+from turnetl.pipeline.index import advice_if_busy
+from turnetl.pipeline.waiting import after_other_writers
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Return a folder with a graph of two turns and its index."""
+    archive = two_turns(tmp_path, SESSION_START)
+    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
+    return tmp_path
+
+
+@contextmanager
+def process(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a command; kill it if it still runs in the end."""
+    running = subprocess.Popen(
+        command_line(*arguments),
+        cwd=folder,
+        env=clean_environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def index_folder(shop: Path) -> Path:
+    (folder,) = (shop / "data" / "lake" / "index").iterdir()
+    return folder
+
+
+@pytest.mark.parametrize("command", [("index",), ("index", "--rebuild"), ("search", "cart")])
+def test_two_processes_that_make_the_same_index_both_succeed(
+    command: tuple[str, ...], shop: Path
+) -> None:
+    shutil.rmtree(shop / "data" / "lake" / "index")
+    with process(shop, "index", "--json") as first, process(shop, *command, "--json") as second:
+        outputs = [one.communicate(timeout=60) for one in (first, second)]
+    assert [first.returncode, second.returncode] == [0, 0], outputs
+    assert json.loads(outputs[0][0])["turns"] == 2
+    found = run_in_process("search", "cart", "--json", folder=shop).json
+    assert len(found["hits"]) == 2
+    assert found["unread"] is None
+
+
+def test_a_second_writer_says_for_whom_it_waits_and_continues_afterwards(shop: Path) -> None:
+    with ExitStack() as ended:
+        ended.enter_context(holding := ExitStack())
+        holding.enter_context(write_lock(index_folder(shop)))
+        waiting = ended.enter_context(process(shop, "index", "--rebuild", "--json"))
+        message = first_message(waiting)
+        holding.close()
+        output, _ = waiting.communicate(timeout=60)
+    assert f"another turnetl process (process {os.getpid()}) updates the search index" in message
+    assert waiting.returncode == 0
+    assert json.loads(output)["added"] == 2
+
+
+def test_ctrl_c_ends_the_waiting_and_a_search_does_not_wait(shop: Path) -> None:
+    with write_lock(index_folder(shop)), process(shop, "index", "--rebuild") as waiting:
+        assert "waits for up to 10 minutes; Ctrl-C stops it" in first_message(waiting)
+        found = run_in_process("search", "cart", "--json", folder=shop)
+        waiting.send_signal(signal.SIGINT)
+        waiting.communicate(timeout=60)
+    assert waiting.returncode == 130
+    assert len(found.json["hits"]) == 2
+
+
+async def test_the_waiting_is_bounded_and_the_error_says_what_to_do(shop: Path) -> None:
+    index = index_folder(shop)
+
+    async def work() -> None:
+        replace_index(index, Made("embedder", 1))
+
+    expected = rf"\(process {os.getpid()}\) .*: wait until it ends, then run the command again"
+    with write_lock(index), pytest.raises(IndexBusy, match=expected), advice_if_busy():
+        await after_other_writers(work, seconds=0)
+
+
+def first_message(running: subprocess.Popen[str]) -> str:
+    assert running.stderr is not None
+    return running.stderr.readline()

@@ -1,0 +1,89 @@
+"""Create and replace the index in a folder, while no other process does so."""
+
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+
+from turnetl.errors import IndexBusy
+from turnetl.index.catalog import Catalog
+from turnetl.index.files import CATALOG, LEXICAL, LOCK, DamagedIndex, share, translated_errors
+from turnetl.index.lexical import LexicalIndex
+from turnetl.index.location import Made
+from turnetl.index.lock import write_lock
+from turnetl.index.question_table import StoredQuestions
+from turnetl.index.snapshot import open_snapshot
+
+_WAIT = 10.0
+"""Seconds for which another process may create the index."""
+_INTERVAL = 0.02
+_NEW = f"{CATALOG}-new"
+
+
+def ensure_index(folder: Path, made: Made) -> None:
+    """Create an empty index in a folder unless there is one; wait while another process does so.
+
+    Raises:
+        IndexBusy: another process has locked the folder, and there is still no index.
+    """
+    deadline = time.monotonic() + _WAIT
+    while not index_exists(folder):
+        try:
+            with write_lock(folder):
+                create_index(folder, made)
+        except IndexBusy:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_INTERVAL)
+
+
+def create_index(folder: Path, made: Made) -> None:
+    """Create an empty index unless there is one. The caller holds the lock."""
+    if index_exists(folder):
+        return
+    _delete_files(folder)
+    LexicalIndex(folder / LEXICAL, create=True)
+    # The catalog last, and in one step: without it, there is no index.
+    Catalog.create(folder / _NEW, made)
+    share(folder / LEXICAL, folder / _NEW)
+    (folder / _NEW).replace(folder / CATALOG)
+
+
+def replace_index(folder: Path, made: Made) -> None:
+    """Replace the index of a folder, whatever its state, by an empty one with its questions.
+
+    Raises:
+        IndexBusy: another process writes it; nothing is changed.
+        IndexUnusable: a file cannot be deleted or written.
+    """
+    with translated_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with write_lock(folder):
+            questions = _readable_questions(folder)
+            _delete_files(folder)
+            create_index(folder, made)
+            with closing(Catalog.open(folder / CATALOG)) as catalog, catalog.transaction():
+                catalog.questions.put(questions)
+
+
+def index_exists(folder: Path) -> bool:
+    """Return whether there is a catalog, in whatever state; an empty file is none."""
+    path = folder / CATALOG
+    return path.exists() and path.stat().st_size > 0
+
+
+def _readable_questions(folder: Path) -> Sequence[StoredQuestions]:
+    with suppress(DamagedIndex), open_snapshot(folder) as snapshot:
+        return snapshot.questions() if snapshot is not None else ()
+    return ()
+
+
+def _delete_files(folder: Path) -> None:
+    # The catalog first: what a killed process leaves is no index then, and is deleted later.
+    paths = sorted(folder.iterdir(), key=lambda path: path.name != CATALOG)
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif not path.name.startswith(LOCK):
+            path.unlink(missing_ok=True)
