@@ -16,7 +16,7 @@ from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
-    from turnetl.pipeline.opened_items import AsIndexed
+    from turnetl.pipeline.opened_items import IndexAnswer
 
 _Limit = Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))]
 _MAX_TURNS = 30
@@ -193,7 +193,7 @@ def split_line(place: str) -> tuple[Path, int | None]:
     return Path(place), None
 
 
-def print_age(found: "AsIndexed[Any]") -> None:
+def print_age(found: "IndexAnswer[Any]") -> None:
     """Print how old the index is, if the graph could not be read."""
     from turnetl.report.index import unread_messages
 

@@ -21,7 +21,7 @@ app = App(
 
 @app.command
 def stats(*, common: CommonOptions = NO_COMMON) -> int:
-    """Print what the journal holds, by prompt and model, and what it saved."""
+    """Print the contents of the journal by prompt and model, and the cost that it saved."""
     from turnetl import pipeline
     from turnetl.json_output.journal import journal_stats_output
     from turnetl.report import journal as view

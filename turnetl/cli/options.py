@@ -125,7 +125,7 @@ class ArchiveOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class NoiseOptions:
-    """Which rules mark turns as noise in this run, in addition to the settings."""
+    """Rules that mark turns as noise in this run, in addition to the settings."""
 
     disable_rule: Annotated[tuple[str, ...], _REPEATABLE] = ()
     "Rule to disable in this run; repeatable. `turnetl rules` lists the rules."
@@ -177,7 +177,7 @@ class ExtractionOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class SelectionOptions:
-    """Which turns are ingested, and with which extractor."""
+    """The turns of an ingest, and its extractor."""
 
     extractor: ExtractorOption = None
     since: Since = None

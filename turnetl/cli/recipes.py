@@ -18,7 +18,7 @@ from turnetl.exit_code import ExitCode
 @Parameter(name="*")
 @dataclass(frozen=True)
 class RecipeArguments:
-    """Which recipe is run, and where it starts."""
+    """A recipe and the options of its search."""
 
     recipe: Annotated[
         str | None,

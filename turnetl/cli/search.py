@@ -33,7 +33,7 @@ _NOT_OF_RECIPES = ("as_of", *_TEXT_FILTERS)
 @Parameter(name="*", group=_FILTERS)
 @dataclass(frozen=True)
 class FilterOptions:
-    """Which turns are searched."""
+    """The conditions on the turns of a search."""
 
     groups: GroupNames = ()
     since: Since = None

@@ -1,10 +1,11 @@
-"""How much an embedder will be sent by a catch-up, estimated from the first turns of each group."""
+"""Estimate of the passages of a catch-up, from the first turns of each group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from turnetl.index.passages import split_passages
-from turnetl.index.port import FollowedGraph, IndexedGroup, unread_commits
+from turnetl.index.port import FollowedGraph, IndexedGroup
+from turnetl.index.unread_commits import unread_commits
 from turnetl.llm.meter import estimate_tokens
 
 _SAMPLE = 20
@@ -13,7 +14,7 @@ _SAMPLE = 20
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingEstimate:
-    """What is to be embedded."""
+    """The texts that a catch-up has to embed."""
 
     turns: int
     passages: int
@@ -24,7 +25,7 @@ class EmbeddingEstimate:
 async def estimate_embedding(
     graph: FollowedGraph, groups: Sequence[IndexedGroup]
 ) -> EmbeddingEstimate:
-    """Return what a catch-up has to embed.
+    """Estimate the texts that a catch-up has to embed.
 
     Args:
         graph: that the index follows.

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from turnetl.index.batch_writer import REMOVED_TOGETHER, BatchWriter, TurnBatch, forget_turns
 from turnetl.index.parts import IndexParts
-from turnetl.index.port import CatchUpReport, FollowedGraph, ProgressCallback, unread_commits
+from turnetl.index.port import CatchUpReport, FollowedGraph, ProgressCallback
+from turnetl.index.unread_commits import unread_commits
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import CommittedTurn, GroupId, GroupVersion, TurnId
 

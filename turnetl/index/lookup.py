@@ -1,4 +1,4 @@
-"""Reading the catalog by id, by name and by time: what opens a turn rather than finds it."""
+"""Look-ups in the catalog by id, name and time."""
 
 import json
 import sqlite3
@@ -54,7 +54,7 @@ class Lookup:
         self._connection = connection
 
     def with_prefix(self, prefix: str, limit: int) -> list[IndexedItem]:
-        """Return what has an id that starts with these characters, at most `limit` of each kind.
+        """Return the items whose id starts with these characters, at most `limit` of each kind.
 
         Ids of turns, entities and facts are in lower case; case matters in those of sessions.
         """

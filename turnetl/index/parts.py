@@ -94,7 +94,7 @@ class IndexParts:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one at the same path; None if there is none."""
+    """Return the identity of a file (device and inode); None if it does not exist."""
     if not path.exists():
         return None
     status = path.stat()

@@ -4,7 +4,7 @@ A turn in the index has a key: an integer that is never used again. Scores are g
 """
 
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -142,20 +142,6 @@ class IndexStatus:
     @property
     def turns(self) -> int:
         return sum(group.turns for group in self.groups)
-
-
-def unread_commits(
-    groups: Iterable[IndexedGroup], versions: Mapping[GroupId, GroupVersion]
-) -> Mapping[GroupId, range]:
-    """Return the numbers of the commits of each group of a graph that an index has not read."""
-    known = {group.group_id: group for group in groups}
-    return {
-        group: range(
-            known[group].sequence + 1 if group in known and known[group].is_of(version) else 1,
-            version.sequence + 1,
-        )
-        for group, version in versions.items()
-    }
 
 
 ProgressCallback = Callable[[int, int], None]

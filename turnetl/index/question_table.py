@@ -80,7 +80,7 @@ class QuestionTable:
 
 
 def text_digest(text: str) -> str:
-    """Return what tells texts of a turn apart."""
+    """Return the digest of the text of a turn."""
     return ids.digest(text)
 
 

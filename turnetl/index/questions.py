@@ -83,7 +83,7 @@ async def write_questions(model: ChatModel, text: str) -> tuple[str, ...]:
 def estimate_questions(
     texts: Iterable[str], *, model: str, price: Price | None
 ) -> QuestionEstimate:
-    """Return what the questions of turns will use if no response is in the journal.
+    """Estimate the usage of the questions of turns if no response is in the journal.
 
     Args:
         texts: the episode texts.
@@ -143,7 +143,7 @@ async def add_questions(
 
 
 def used_text(text: str) -> str:
-    """Return what is sent of an episode text: all of it, or its beginning and its end."""
+    """Return the part of an episode text that is sent: all of it, or its beginning and its end."""
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}…{text[-_TAIL + 1 :]}"
 
 

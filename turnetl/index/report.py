@@ -1,4 +1,4 @@
-"""What a run of `turnetl index` did or would do."""
+"""The result of `turnetl index`, and the estimate of a dry run."""
 
 from dataclasses import dataclass
 

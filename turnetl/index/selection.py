@@ -1,4 +1,4 @@
-"""Conditions on turns: what a search looks at."""
+"""Conditions on the turns of a search."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""An index as another process left it: what `status` reads, without embedder and without writing.
+"""An index opened for reading only, without its embedder; `status` uses it.
 
 It has the methods with which groups are planned, so that it can stand in for a graph that another
 process writes at the moment.
@@ -11,8 +11,9 @@ from pathlib import Path
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, folder_size, translated_errors
-from turnetl.index.port import IndexStatus, unread_commits
+from turnetl.index.port import IndexStatus
 from turnetl.index.question_table import StoredQuestions
+from turnetl.index.unread_commits import unread_commits
 from turnetl.model import GroupId, GroupVersion, Receipt
 
 

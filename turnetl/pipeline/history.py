@@ -1,4 +1,4 @@
-"""What happened, to a file or to anything else: timelines, and entities by name."""
+"""Timelines, entities by name, and fixes of errors."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from turnetl.group_names import select_groups
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.model import GroupId
-from turnetl.pipeline.opened_items import AsIndexed, open_index, read_index
+from turnetl.pipeline.opened_items import IndexAnswer, open_index, read_index
 from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.details import EntityDetails, entity_details
@@ -26,7 +26,7 @@ async def timeline(
     selection: Selection,
     limit: int,
     progress: Progress = ignore_progress,
-) -> AsIndexed[Timeline]:
+) -> IndexAnswer[Timeline]:
     """Return the last turns that meet the conditions, oldest first.
 
     Args:
@@ -61,7 +61,7 @@ async def entity(
     groups: Sequence[str] = (),
     limit: int,
     progress: Progress = ignore_progress,
-) -> AsIndexed[EntityDetails]:
+) -> IndexAnswer[EntityDetails]:
     """Return an entity with the last turns that state something about it.
 
     Args:
@@ -94,7 +94,7 @@ async def fix(
     groups: Sequence[str] = (),
     limit: int,
     progress: Progress = ignore_progress,
-) -> AsIndexed[Sequence[ErrorHistory]]:
+) -> IndexAnswer[Sequence[ErrorHistory]]:
     """Return the errors that match a text, each with what resolved it.
 
     Args:
@@ -116,7 +116,7 @@ async def fix(
         found = await find_fixes(
             index, text, opened.embedder, groups=group_ids(index, groups), limit=limit
         )
-        return AsIndexed(found, index.caught_up_at, opened.unread)
+        return IndexAnswer(found, index.caught_up_at, opened.unread)
 
 
 def group_ids(index: LookupIndex, names: Sequence[str]) -> tuple[GroupId, ...]:

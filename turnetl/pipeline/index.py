@@ -117,7 +117,7 @@ def check_graph(settings: Settings) -> None:
 
 @contextmanager
 def advice_if_busy() -> Iterator[None]:
-    """Add to the error about a busy index what the user can do."""
+    """Add the remedy to the error about a busy index."""
     try:
         yield
     except IndexBusy as error:
@@ -132,7 +132,7 @@ async def current_index(
     *,
     meter: Meter | None = None,
 ) -> AsyncIterator[OpenIndex]:
-    """Open the index, after reading from the graph what it lacks.
+    """Open the index, brought up to date with the graph.
 
     If the graph does not respond, or another process writes graph or index at the moment, an index
     with turns is used as it is.
@@ -206,7 +206,10 @@ async def _catch_up(
 async def state_cost(
     opened: OpenIndex, store: GraphStore, settings: Settings, clock: Clock
 ) -> None:
-    """Log what the catch-up will embed, and what that costs, unless the embedder is built in."""
+    """Log the number of passages that the catch-up embeds, and their cost.
+
+    The built-in embedder is too fast for that.
+    """
     if wiring.is_built_in(settings):
         return
     estimate = await estimate_embedding(store, opened.index.groups())

@@ -113,7 +113,7 @@ class IndexUpdates:
 
 
 def _reason(error: Exception) -> str:
-    """Return why the index was not updated, and what the user can do, or what the next search does.
+    """Return the reason of a failed update, with the remedy.
 
     A search repairs a damaged index. It refuses what only the user can repair, and those errors
     say how.

@@ -1,4 +1,4 @@
-"""Inspect what a run with a model uses: templates, the model itself, the journal."""
+"""Inspect the templates, the model and the journal of a run."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,7 +47,7 @@ async def check_model(
 
 
 def journal_stats(settings: Settings, clock: Clock) -> JournalStats:
-    """Return what the journal of the lake contains. Creates no file.
+    """Return the statistics of the journal of the lake. Creates no file.
 
     Raises:
         JournalUnusable: the journal cannot be read.

@@ -1,4 +1,4 @@
-"""Open what a search found: turns, sessions, entities and facts, by id or name."""
+"""Open turns, sessions, entities and facts, by id or name."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -27,8 +27,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class AsIndexed(Generic[T]):
-    """What was read from the index, and how old it is."""
+class IndexAnswer(Generic[T]):
+    """A value read from the index, and the age of the index."""
 
     value: T
     caught_up_at: datetime | None
@@ -52,7 +52,7 @@ async def show(
     *,
     limit: int,
     progress: Progress = ignore_progress,
-) -> AsIndexed[Details]:
+) -> IndexAnswer[Details]:
     """Return the turn, session, entity or fact with this id or name.
 
     The text of a turn is that of the lake; without the lake's table, that of the graph.
@@ -112,10 +112,10 @@ async def show_archive_lines(
 
 async def read_index(
     read: Callable[[LookupIndex], T], settings: Settings, clock: Clock, progress: Progress
-) -> AsIndexed[T]:
-    """Return what a function reads from the index, brought up to date; raises as `show`."""
+) -> IndexAnswer[T]:
+    """Call a function with the index, brought up to date; raises as `show`."""
     async with open_index(settings, clock, progress) as opened:
-        return AsIndexed(read(opened.index), opened.index.caught_up_at, opened.unread)
+        return IndexAnswer(read(opened.index), opened.index.caught_up_at, opened.unread)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Which turns wrote a file, or a line of it."""
+"""Attribution of a file, or of a line of it, to turns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from turnetl.index.lookup import LookupIndex
 from turnetl.lake import Lake
 from turnetl.model import GroupId, Receipt, TurnId
 from turnetl.pipeline.git import FileInRepository, blame, file_in_repository, previous_change
-from turnetl.pipeline.opened_items import AsIndexed, log, read_index
+from turnetl.pipeline.opened_items import IndexAnswer, log, read_index
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.conversation import Conversation, from_turn
 from turnetl.retrieval.why import Attribution, attribute
@@ -38,7 +38,7 @@ async def why(
     *,
     limit: int,
     progress: Progress = ignore_progress,
-) -> AsIndexed[FileAuthorship]:
+) -> IndexAnswer[FileAuthorship]:
     """Return which turns wrote the lines of a file, by its commits.
 
     Args:

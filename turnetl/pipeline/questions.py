@@ -29,7 +29,7 @@ _BATCH_TURNS = 100
 
 
 async def estimate_index_questions(settings: Settings, clock: Clock) -> QuestionEstimate:
-    """Return what `turnetl index --questions` would use. Sends no request, writes nothing.
+    """Estimate the usage of `turnetl index --questions`. Sends no request, writes nothing.
 
     Args:
         settings: the graph, its index, and the model.

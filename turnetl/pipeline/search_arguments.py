@@ -1,4 +1,4 @@
-"""Checks of what a user searches for: what is not compared, and what no turn meets."""
+"""Checks of the query and the conditions of a search."""
 
 import difflib
 import logging

@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.report.layout import plural, unwrapped
-from turnetl.report.turns import fact_text, files_line, lineage, minute, section, turns_grid
+from turnetl.report.layout import format_minute, plural, unwrapped
+from turnetl.report.turns import fact_text, files_line, lineage, section, turns_grid
 from turnetl.retrieval.conversation import Conversation, ConversationStep
 from turnetl.retrieval.details import (
     Details,
@@ -81,7 +81,7 @@ def _turn(
     yield Text.assemble(
         ("turn ", ""),
         (receipt.turn_id, "bold"),
-        (f"  {minute(receipt.started_at)}", "cyan"),
+        (f"  {format_minute(receipt.started_at)}", "cyan"),
         f"  {receipt.group_id}  {receipt.format}{model}{branch}",
     )
     yield unwrapped((f"session {receipt.session_id}", "dim"))
@@ -134,7 +134,7 @@ def _neighbour(title: str, turn: TurnSummary | None) -> list[RenderableType]:
 def _session(found: SessionDetails) -> Iterator[RenderableType]:
     first, last = found.turns[0].receipt, found.turns[-1].receipt
     groups = ", ".join(dict.fromkeys(turn.receipt.group_id for turn in found.turns))
-    span = f"{minute(first.started_at)} to {minute(last.ended_at or last.started_at)}"
+    span = f"{format_minute(first.started_at)} to {format_minute(last.ended_at or last.started_at)}"
     yield Text.assemble(
         "session ",
         (found.session_id, "bold"),
@@ -154,7 +154,7 @@ def _fact(found: FactDetails) -> Iterator[RenderableType]:
     yield Text(fact.text, "bold")
     yield unwrapped((f"fact {fact.uuid}  {fact.group_id}", "dim"))
     yield Text(f"{source.name} —{fact.relation}→ {target.name}")
-    until = f", until {minute(fact.invalid_at)}" if fact.invalid_at else ""
-    yield Text(f"from {minute(fact.valid_at)}{until}", "cyan")
+    until = f", until {format_minute(fact.invalid_at)}" if fact.invalid_at else ""
+    yield Text(f"from {format_minute(fact.valid_at)}{until}", "cyan")
     rows = [(turn, files_line(turn.files)) for turn in found.turns]
     yield from section("Stated by", [turns_grid(rows, with_group=False)])

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from turnetl.report.layout import caption, plural
-from turnetl.report.turns import fact_text, lineage, minute
+from turnetl.report.layout import caption, format_minute, plural
+from turnetl.report.turns import fact_text, lineage
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.turn_summary import TurnSummary
 
@@ -42,13 +42,13 @@ def _occurrence(found: Occurrence, directory: Path) -> Iterator[RenderableType]:
     if found.resolved_at is None:
         yield Text(_UNRESOLVED, "yellow")
     else:
-        yield Text(f"resolved {minute(found.resolved_at)}{_duration(found)}", "green")
+        yield Text(f"resolved {format_minute(found.resolved_at)}{_duration(found)}", "green")
     if found.answer:
         yield Padding(Text(found.answer), (0, 0, 0, 2), expand=False)
     for fact in found.evidence:
         yield Text.assemble("· ", fact_text(fact))
     yield Text.assemble(
-        ("failed ", "dim"), (minute(found.fact.valid_at), "cyan"), " ", found.fact.text
+        ("failed ", "dim"), (format_minute(found.fact.valid_at), "cyan"), " ", found.fact.text
     )
     yield from _turn("in ", found.turn, directory)
     if found.resolved_by is not None and found.resolved_by != found.turn:

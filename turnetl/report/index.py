@@ -9,7 +9,7 @@ from rich.text import Text
 from turnetl.index.port import IndexStatus
 from turnetl.index.report import IndexReport, QuestionEstimate, QuestionReport
 from turnetl.report.costs import format_cost, token_count
-from turnetl.report.layout import add_group_column, plural, size
+from turnetl.report.layout import add_group_column, format_minute, plural, size
 
 _MISSING = "search index: none yet; the next search makes it, or `turnetl index`"
 
@@ -65,13 +65,8 @@ def unread_messages(reason: str | None, caught_up_at: datetime | None) -> list[s
         return []
     age = "which is not complete yet"
     if caught_up_at is not None:
-        age = f"which was brought up to date {minute(caught_up_at)}"
+        age = f"which was brought up to date {format_minute(caught_up_at)} UTC"
     return [f"the graph was not read: {reason}; this is what the search index holds, {age}"]
-
-
-def minute(time: datetime) -> str:
-    """Return a time to the minute."""
-    return f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def _summary(report: IndexReport) -> str:
@@ -104,7 +99,7 @@ def _questions(status: IndexStatus, report: QuestionReport | None) -> str:
 def _caught_up(status: IndexStatus) -> str:
     if status.caught_up_at is None:
         return "not complete yet: run `turnetl index`"
-    return f"brought up to date {minute(status.caught_up_at)}"
+    return f"brought up to date {format_minute(status.caught_up_at)} UTC"
 
 
 def _behind(status: IndexStatus) -> str:

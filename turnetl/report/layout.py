@@ -1,5 +1,8 @@
 """Columns, captions and lines that several tables use."""
 
+from datetime import datetime
+from pathlib import Path
+
 from rich.table import Table
 from rich.text import Text
 
@@ -33,3 +36,13 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 def size(count: int) -> str:
     """Return a size in bytes as text."""
     return f"{count / _MB:,.1f} MB" if count >= _MB else f"{count / 1e3:,.0f} kB"
+
+
+def format_minute(time: datetime | None) -> str:
+    """Return a time to the minute, in UTC as all times are printed."""
+    return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"
+
+
+def relative_path(path: Path, directory: Path) -> Path:
+    """Return the path relative to the directory if it lies below it, else the path."""
+    return path.relative_to(directory) if path.is_relative_to(directory) else path

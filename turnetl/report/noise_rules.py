@@ -11,8 +11,7 @@ from rich.text import Text
 
 from turnetl.episodes.rule_examples import RuleCounts, RuleExample, RuleExplanation
 from turnetl.noise import NoiseRule
-from turnetl.report.layout import add_group_column, plural, unwrapped
-from turnetl.report.search_hits import relative_path
+from turnetl.report.layout import add_group_column, plural, relative_path, unwrapped
 
 _LONGEST = 150
 """Characters of a prompt or a response that are printed."""

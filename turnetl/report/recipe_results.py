@@ -8,8 +8,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from turnetl.model import Receipt
-from turnetl.report.layout import plural, unwrapped
-from turnetl.report.search_hits import NO_HITS, relative_path
+from turnetl.report.layout import plural, relative_path, unwrapped
+from turnetl.report.search_hits import NO_HITS
 from turnetl.retrieval.recipe_search import (
     CommunityResult,
     EntityResult,

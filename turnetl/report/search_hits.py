@@ -10,7 +10,7 @@ from rich.text import Text
 
 from turnetl.model import Usage
 from turnetl.report.costs import format_cost, token_count
-from turnetl.report.layout import plural, unwrapped
+from turnetl.report.layout import format_minute, plural, relative_path, unwrapped
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.query import quoted_parts
 
@@ -67,11 +67,6 @@ def usage_messages(usage: Usage) -> list[str]:
     return [f"the model ranked the results: {used}, cost {format_cost(usage.cost)}"]
 
 
-def relative_path(path: Path, directory: Path) -> Path:
-    """Return the path relative to the directory if it lies below it, else the path."""
-    return path.relative_to(directory) if path.is_relative_to(directory) else path
-
-
 def _hit(
     rank: int, hit: SearchHit, directory: Path, as_of: datetime | None
 ) -> list[RenderableType]:
@@ -81,7 +76,7 @@ def _hit(
         "    ",
         (hit.id, "bold"),
         "  ",
-        (_minute(hit.started_at), "cyan"),
+        (format_minute(hit.started_at), "cyan"),
         f"  {hit.group_id}  ",
         (f"{path}:{hit.first_line}-{hit.last_line}", "dim"),
     )
@@ -101,12 +96,8 @@ def _fact(text: str, invalid_at: datetime | None, as_of: datetime | None) -> Pad
     if invalid_at is None:
         return _indented(Text(text))
     until = "invalidated later, at" if as_of else "until"
-    return _indented(Text.assemble(text, (f"  ({until} {_minute(invalid_at)})", "dim")))
+    return _indented(Text.assemble(text, (f"  ({until} {format_minute(invalid_at)})", "dim")))
 
 
 def _indented(text: Text) -> Padding:
     return Padding(text, (0, 0, 0, 4), expand=False)
-
-
-def _minute(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M}"

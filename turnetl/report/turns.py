@@ -1,7 +1,6 @@
 """Turns as lines of several views: when, which, and what the user wrote."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -10,16 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.model import Fact, Receipt
-from turnetl.report.layout import unwrapped
-from turnetl.report.search_hits import relative_path
+from turnetl.report.layout import format_minute, relative_path, unwrapped
 from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
 
 _NO_PROMPT = "(no prompt)"
-
-
-def minute(time: datetime | None) -> str:
-    """Return the time to the minute, as all views print it."""
-    return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"
 
 
 def turns_grid(
@@ -40,7 +33,7 @@ def turns_grid(
     for turn, lines in turns:
         group = [Text(turn.receipt.group_id)] if with_group else []
         grid.add_row(
-            Text(minute(turn.receipt.started_at), "cyan"),
+            Text(format_minute(turn.receipt.started_at), "cyan"),
             Text(turn.id, "bold"),
             *group,
             Group(Text(turn.prompt or _NO_PROMPT), *lines),
@@ -57,7 +50,7 @@ def fact_text(fact: Fact) -> Text:
     """Return a fact with its id, and until when it held."""
     text = Text.assemble((fact.uuid[:ID_CHARS], "dim"), "  ", fact.text)
     if fact.invalid_at is not None:
-        text.append(f"  (until {minute(fact.invalid_at)})", "dim")
+        text.append(f"  (until {format_minute(fact.invalid_at)})", "dim")
     return text
 
 

@@ -7,8 +7,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from turnetl.report.layout import caption, plural
-from turnetl.report.turns import fact_text, files_line, lineage, minute, turns_grid
+from turnetl.report.layout import caption, format_minute, plural
+from turnetl.report.turns import fact_text, files_line, lineage, turns_grid
 from turnetl.retrieval.why import Attribution, Certainty
 
 _COMMIT_CHARS = 10
@@ -41,7 +41,7 @@ def _attribution(found: Attribution, directory: Path, *, by_line: bool) -> Itera
     if commit.is_committed:
         yield Text.assemble(
             (commit.commit[:_COMMIT_CHARS], "bold"),
-            (f"  {minute(commit.authored_at)}", "cyan"),
+            (f"  {format_minute(commit.authored_at)}", "cyan"),
             f"  {commit.summary}",
             (lines, "dim"),
         )

@@ -26,7 +26,7 @@ def find_item(index: LookupIndex, text: str) -> IndexedItem:
         text: an id or a name; of a file also the end or the absolute form of its path.
 
     Raises:
-        BadUsage: nothing or several things; the message lists some of them.
+        BadUsage: no item or several items match; the message lists some of them.
     """
     lookup, text = index.lookup(), _storable(text)
     matches = lookup.with_prefix(text, _LISTED + 1) if text else []

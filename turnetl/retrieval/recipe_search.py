@@ -125,7 +125,7 @@ def newest_first(results: RecipeResults) -> RecipeResults:
 
 
 def _age(last: Sequence[Receipt]) -> float:
-    """Return what is less for a later turn, and most without one."""
+    """Return a sort key: newest turn first, results without a turn last."""
     return -last[0].started_at.timestamp() if last else inf
 
 

@@ -1,0 +1,20 @@
+"""Compare an index with a graph, by the sequence numbers of the commits of each group."""
+
+from collections.abc import Iterable, Mapping
+
+from turnetl.index.port import IndexedGroup
+from turnetl.model import GroupId, GroupVersion
+
+
+def unread_commits(
+    groups: Iterable[IndexedGroup], versions: Mapping[GroupId, GroupVersion]
+) -> Mapping[GroupId, range]:
+    """Return the numbers of the commits of each group of a graph that an index has not read."""
+    known = {group.group_id: group for group in groups}
+    return {
+        group: range(
+            known[group].sequence + 1 if group in known and known[group].is_of(version) else 1,
+            version.sequence + 1,
+        )
+        for group, version in versions.items()
+    }
