@@ -16,6 +16,7 @@ NAMES = (
     "decisions",
     "retrieval",
     "index",
+    "unchanged",
     "ingest",
     "filter",
     "journal",
