@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.report.layout import format_minute, plural, unwrapped
+from turnetl.report.layout import format_minute, indented, plural, unwrapped
 from turnetl.report.turns import fact_text, files_line, lineage, section, turns_grid
 from turnetl.retrieval.conversation import Conversation, ConversationStep
 from turnetl.retrieval.details import (
@@ -111,7 +111,7 @@ def _step(step: ConversationStep, *, full: bool) -> Iterator[RenderableType]:
     call = "\n".join(_folded(step.input, full=full))
     yield Text.assemble((step.tool, "bold"), f" {call}", failed)
     for line in _folded(step.outcome, full=full):
-        yield Text(f"    {line}", "dim")
+        yield indented(Text(line, "dim"))
 
 
 def _folded(text: str, *, full: bool) -> list[str]:

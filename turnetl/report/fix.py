@@ -5,10 +5,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
-from turnetl.report.layout import caption, format_minute, plural
+from turnetl.report.layout import caption, format_minute, hanging, indented, plural
 from turnetl.report.turns import fact_text, lineage
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.turn_summary import TurnSummary
@@ -34,7 +33,7 @@ def _error(found: ErrorHistory, directory: Path) -> Iterator[RenderableType]:
     yield Text.assemble((found.error.name, "bold"), (f"  {found.error.group_id}{count}", "dim"))
     for occurrence in found.occurrences:
         for line in _occurrence(occurrence, directory):
-            yield Padding(line, (0, 0, 0, 4), expand=False)
+            yield indented(line)
     yield Text()
 
 
@@ -44,9 +43,9 @@ def _occurrence(found: Occurrence, directory: Path) -> Iterator[RenderableType]:
     else:
         yield Text(f"resolved {format_minute(found.resolved_at)}{_duration(found)}", "green")
     if found.answer:
-        yield Padding(Text(found.answer), (0, 0, 0, 2), expand=False)
+        yield indented(Text(found.answer), 2)
     for fact in found.evidence:
-        yield Text.assemble("· ", fact_text(fact))
+        yield hanging(Text("· "), fact_text(fact))
     yield Text.assemble(
         ("failed ", "dim"), (format_minute(found.fact.valid_at), "cyan"), " ", found.fact.text
     )

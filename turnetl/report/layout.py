@@ -3,10 +3,13 @@
 from datetime import datetime
 from pathlib import Path
 
+from rich.console import RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 _MB = 1_000_000
+_TAB_CELLS = 8
 
 
 def add_group_column(table: Table, header: str = "group") -> None:
@@ -28,6 +31,25 @@ def unwrapped(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*parts, no_wrap=True, overflow="ignore")
 
 
+def indented(line: RenderableType, cells: int = 4) -> Padding:
+    """Return a line that starts, and continues on the next line, after this many cells."""
+    return Padding(_without_tabs(line), (0, 0, 0, cells), expand=False)
+
+
+def hanging(mark: Text, text: Text) -> Table:
+    """Return a text after a mark; the lines on which it continues start below its first one.
+
+    Args:
+        mark: a number or bullet, with the space after it.
+        text: any text.
+    """
+    grid = Table.grid()
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(mark, _without_tabs(text))
+    return grid
+
+
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Return the count with its noun: `1 group`, `2 groups`."""
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
@@ -46,3 +68,12 @@ def format_minute(time: datetime | None) -> str:
 def relative_path(path: Path, directory: Path) -> Path:
     """Return the path relative to the directory if it lies below it, else the path."""
     return path.relative_to(directory) if path.is_relative_to(directory) else path
+
+
+def _without_tabs(line: RenderableType) -> RenderableType:
+    """Return a line with spaces for tabs: rich takes a tab for narrower than it prints it."""
+    if not isinstance(line, Text):
+        return line
+    expanded = line.copy()
+    expanded.expand_tabs(_TAB_CELLS)
+    return expanded

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from turnetl.model import Receipt
-from turnetl.report.layout import plural, relative_path, unwrapped
+from turnetl.report.layout import hanging, indented, plural, relative_path, unwrapped
 from turnetl.report.search_hits import NO_HITS
 from turnetl.retrieval.recipe_search import (
     CommunityResult,
@@ -43,8 +42,8 @@ def table(results: RecipeResults, directory: Path) -> Group:
 def _section(title: str, rows: Iterable[Sequence[RenderableType]]) -> list[RenderableType]:
     lines: list[RenderableType] = [Text(title, "bold")]
     for rank, (first, *others) in enumerate(rows, 1):
-        number = f"{rank:>2}. "
-        lines += [Text.assemble((number, "bold"), first) if isinstance(first, Text) else first]
+        number = Text(f"{rank:>2}. ", "bold")
+        lines += [hanging(number, first) if isinstance(first, Text) else first]
         lines += others
     return [*lines, ""]
 
@@ -93,8 +92,8 @@ def _lineage(score: float, group: str, turns: Sequence[Receipt], directory: Path
     return line
 
 
-def _indented(text: str) -> Padding:
-    return Padding(Text(_one_line(text)), (0, 0, 0, 4), expand=False)
+def _indented(text: str) -> RenderableType:
+    return indented(Text(_one_line(text)))
 
 
 def _one_line(text: str) -> str:

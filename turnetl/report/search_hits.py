@@ -5,12 +5,11 @@ from datetime import datetime
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from turnetl.model import Usage
 from turnetl.report.costs import format_cost, token_count
-from turnetl.report.layout import format_minute, plural, relative_path, unwrapped
+from turnetl.report.layout import format_minute, hanging, indented, plural, relative_path, unwrapped
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.query import quoted_parts
 
@@ -70,7 +69,8 @@ def usage_messages(usage: Usage) -> list[str]:
 def _hit(
     rank: int, hit: SearchHit, directory: Path, as_of: datetime | None
 ) -> list[RenderableType]:
-    title = Text.assemble((f"{rank:>2}. ", "bold"), hit.prompt or hit.fact)
+    fact = _fact(hit.fact, hit.invalid_at, as_of)
+    title = hanging(Text(f"{rank:>2}. ", "bold"), Text(hit.prompt) if hit.prompt else fact)
     path = relative_path(Path(hit.archive), directory)
     lineage = unwrapped(
         "    ",
@@ -84,20 +84,17 @@ def _hit(
         lineage.append(f"  relevance {hit.relevance:.2f}", "cyan")
     lines: list[RenderableType] = [title, lineage]
     if hit.prompt and hit.fact not in ("", hit.prompt):
-        lines.append(_fact(hit.fact, hit.invalid_at, as_of))
-    lines += [_fact(f"· {fact.fact}", fact.invalid_at, as_of) for fact in hit.more_facts]
+        lines.append(indented(fact))
+    more_facts = [_fact(more.fact, more.invalid_at, as_of) for more in hit.more_facts]
+    lines += [indented(hanging(Text("· "), more)) for more in more_facts]
     if hit.files:
-        lines.append(_indented(Text(f"files: {', '.join(hit.files)}", "dim")))
+        lines.append(indented(Text(f"files: {', '.join(hit.files)}", "dim")))
     return [*lines, ""]
 
 
-def _fact(text: str, invalid_at: datetime | None, as_of: datetime | None) -> Padding:
-    """Render a fact; one that was invalidated says when."""
+def _fact(text: str, invalid_at: datetime | None, as_of: datetime | None) -> Text:
+    """Return the text of a fact; one that was invalidated says when."""
     if invalid_at is None:
-        return _indented(Text(text))
+        return Text(text)
     until = "invalidated later, at" if as_of else "until"
-    return _indented(Text.assemble(text, (f"  ({until} {format_minute(invalid_at)})", "dim")))
-
-
-def _indented(text: Text) -> Padding:
-    return Padding(text, (0, 0, 0, 4), expand=False)
+    return Text.assemble(text, (f"  ({until} {format_minute(invalid_at)})", "dim"))

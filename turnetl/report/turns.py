@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from turnetl.model import Fact, Receipt
-from turnetl.report.layout import format_minute, relative_path, unwrapped
+from turnetl.report.layout import format_minute, indented, relative_path, unwrapped
 from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
 
 _NO_PROMPT = "(no prompt)"
@@ -73,5 +72,5 @@ def section(title: str, lines: Iterable[RenderableType]) -> list[RenderableType]
     return [
         Text(),
         Text(title, "bold"),
-        *(Padding(line, (0, 0, 0, 4), expand=False) for line in listed),
+        *(indented(line) for line in listed),
     ]

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
-from turnetl.report.layout import caption, format_minute, plural
+from turnetl.report.layout import caption, format_minute, indented, plural
 from turnetl.report.turns import fact_text, files_line, lineage, turns_grid
 from turnetl.retrieval.why import Attribution, Certainty
 
@@ -48,7 +47,7 @@ def _attribution(found: Attribution, directory: Path, *, by_line: bool) -> Itera
     else:
         yield Text.assemble(("not committed yet", "bold"), (lines, "dim"))
     for line in _turns(found, directory):
-        yield Padding(line, (0, 0, 0, 4), expand=False)
+        yield indented(line)
     yield Text()
 
 
