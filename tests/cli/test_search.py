@@ -165,6 +165,12 @@ def test_without_hits_the_quoted_texts_that_every_hit_must_contain_are_named(fol
     assert "without the quotes" in said
 
 
+def test_filters_that_no_turn_meets_together_are_no_wrong_words(folder: Path) -> None:
+    found = run_in_process("search", "--file", "checkout.py", "--until", "2020", folder=folder)
+    assert found.exit_code == 0
+    assert found.stdout.startswith("no turn meets all filters; omit one of them")
+
+
 def test_a_long_query_says_how_much_of_it_is_compared(folder: Path) -> None:
     query = "why were customers charged twice " * 100
     result = run_in_process("search", query, "--json", folder=folder)

@@ -16,6 +16,9 @@ from turnetl.retrieval.query import quoted_parts
 NO_HITS = (
     "no hits; try other words or fewer options, or `turnetl status` to see what the graph holds"
 )
+_NO_SELECTED = (
+    "no turn meets all filters; omit one of them, or `turnetl status` to see what the graph holds"
+)
 _NO_QUOTED = (
     "no hits: every hit must contain the quoted {} {} as it is; without the quotes, the search "
     "looks for the words"
@@ -50,6 +53,8 @@ def no_hits_message(query: str, distant: int) -> str:
     """
     if distant:
         return _NOTHING_CLOSE
+    if not query.strip():
+        return _NO_SELECTED
     quoted = quoted_parts(query)
     if not quoted:
         return NO_HITS
