@@ -10,7 +10,7 @@ from turnetl import ids
 from turnetl.index.selection import Selection
 from turnetl.model import Entity, Fact, GroupContents, GroupId
 from turnetl.retrieval.hits import SearchHit
-from turnetl.retrieval.repetition import distinct_facts, repeats_title
+from turnetl.retrieval.repetition import distinct_facts, repeats_title, shown_text
 
 TITLE = "Always write the changelog before you push anything to the server"
 USER = Entity("e1", GROUP, "user", ("Person",), "", START)
@@ -94,7 +94,7 @@ def test_a_fact_that_says_more_takes_the_place_of_one_that_it_contains() -> None
 def test_a_fact_repeats_a_title_if_it_says_little_more(
     text: str, relation: str, title: str, *, expected: bool
 ) -> None:
-    assert repeats_title(fact(text, relation), title) is expected
+    assert repeats_title(fact(text, relation), shown_text(title)) is expected
 
 
 def test_the_name_of_a_file_in_another_folder_is_no_repetition() -> None:

@@ -16,8 +16,9 @@ from turnetl.retrieval.details import (
     FactDetails,
     SessionDetails,
     TurnDetails,
+    TurnFacts,
 )
-from turnetl.retrieval.repetition import quotes_title
+from turnetl.retrieval.repetition import quotes_title, shown_text
 from turnetl.retrieval.turn_summary import TurnSummary
 
 _HEAD, _TAIL = 3, 3
@@ -55,13 +56,7 @@ def entity_view(found: EntityDetails) -> Group:
     labels = ", ".join(entity.labels) or "entity"
     shown = f", the last {len(found.turns):,} shown" if len(found.turns) < found.turn_count else ""
     counts = f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}{shown}"
-    rows = (
-        (
-            one.turn,
-            [fact_text(fact) for fact in one.facts if not quotes_title(fact, one.turn.prompt)],
-        )
-        for one in found.turns
-    )
+    rows = ((one.turn, _stated(one)) for one in found.turns)
     return Group(
         Text.assemble((entity.name, "bold"), f"  {labels}  {entity.group_id}"),
         unwrapped((f"entity {entity.uuid}", "dim")),
@@ -70,6 +65,11 @@ def entity_view(found: EntityDetails) -> Group:
         Text(),
         turns_grid(rows, with_group=False),
     )
+
+
+def _stated(found: TurnFacts) -> list[Text]:
+    title = shown_text(found.turn.prompt)
+    return [fact_text(fact) for fact in found.facts if not quotes_title(fact, title)]
 
 
 def _turn(

@@ -8,7 +8,7 @@ from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.model import Fact, GroupId, SessionId, TurnId
 from turnetl.retrieval.excerpts import ExcerptRanking, first_passage, prompt_title
 from turnetl.retrieval.ranking import RankedTurn
-from turnetl.retrieval.repetition import distinct_facts, repeats_title
+from turnetl.retrieval.repetition import distinct_facts, repeats_title, shown_text
 from turnetl.retrieval.turn_summary import ID_CHARS, changed_files, one_line
 
 _MORE_FACTS = 4
@@ -111,10 +111,11 @@ def _ordered_facts(
     excerpts: ExcerptRanking | None,
 ) -> list[Fact]:
     """Return the selected facts, then those that say more than the title; best first."""
+    written = shown_text(title)
     shown = [
         indexed
         for indexed in facts
-        if indexed.fact.uuid in selected or not repeats_title(indexed.fact, title)
+        if indexed.fact.uuid in selected or not repeats_title(indexed.fact, written)
     ]
     ordered = excerpts.best_facts(shown) if excerpts else shown
     ordered.sort(key=lambda indexed: indexed.fact.uuid not in selected)

@@ -45,24 +45,24 @@ def shown_text(text: str) -> ShownText:
     return ShownText(f" {' '.join(words)} ")
 
 
-def repeats_title(fact: Fact, title: str) -> bool:
+def repeats_title(fact: Fact, title: ShownText) -> bool:
     """Return whether a fact says little more than the title of its turn, or less.
 
     Args:
         fact: of the turn.
         title: the first line of the prompt; empty if there is none.
     """
-    said, written = shown_text(fact.text), shown_text(title)
-    if written.contains(said):
+    said = shown_text(fact.text)
+    if title.contains(said):
         return True
-    if not said.words.startswith(written.words) or not written.words.strip():
+    if not said.words.startswith(title.words) or not title.words.strip():
         return False
-    more, length = len(said.words) - len(written.words), len(written.words)
+    more, length = len(said.words) - len(title.words), len(title.words)
     is_quote = fact.relation in _QUOTES and length >= _LONG_TITLE_CHARS
     return is_quote or more < max(_LITTLE_MORE_CHARS, length // 2)
 
 
-def quotes_title(fact: Fact, title: str) -> bool:
+def quotes_title(fact: Fact, title: ShownText) -> bool:
     """Return whether a fact only says that the user wrote the prompt with this title."""
     return fact.relation in _QUOTES and repeats_title(fact, title)
 
