@@ -84,6 +84,18 @@ def test_an_embedder_over_http_is_announced_with_its_tokens(
     assert "tokens, price unknown" in result.messages[0]
 
 
+def test_an_index_asks_a_server_for_no_dimensions_that_it_has_recorded(
+    shop: Path, provider: FakeProvider
+) -> None:
+    environment = _http_embedder(provider)
+    assert run_in_process("index", "--rebuild", folder=shop, **environment).exit_code == 0
+    before = len(provider.requests)
+    assert run_in_process("index", folder=shop, **environment).exit_code == 0
+    assert len(provider.requests) == before
+    assert run_in_process("search", "cart", folder=shop, **environment).exit_code == 0
+    assert len(provider.requests) == before + 1
+
+
 def test_status_says_how_many_turns_the_index_lacks(shop: Path) -> None:
     run_in_process("index", folder=shop)
     status = run_in_process("status", folder=shop)

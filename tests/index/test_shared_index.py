@@ -6,15 +6,17 @@ from datetime import timedelta
 from pathlib import Path
 from stat import S_IMODE
 
+import numpy as np
 import pytest
 
 from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW, after, before, open_index, turn
-from turnetl.errors import IndexBusy
+from turnetl.errors import IndexBusy, IndexUnusable
 from turnetl.index.batch_writer import REMOVED_TOGETHER
 from turnetl.index.files import CATALOG
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.model import GroupContents, SessionId
 
@@ -51,6 +53,15 @@ async def test_many_turns_are_forgotten_in_batches(tmp_path: Path) -> None:
         assert index.forget([turn(name) for name in names]) == len(names)
         assert steps.count("removed words") == 2
         assert not len(index.select(Selection()))
+
+
+async def test_vectors_of_other_dimensions_are_refused(tmp_path: Path) -> None:
+    with closing(PersistentIndex(tmp_path, EMBEDDER.name, 64)) as index:
+        refused = r"made with the embedder .* of 64 dimensions, and .* of 256 is configured"
+        with pytest.raises(IndexUnusable, match=refused):
+            await index.catch_up(before(), EMBEDDER, now=NOW)
+        with pytest.raises(IndexUnusable, match=refused):
+            index.similarities(np.ones(256, np.float32), None, limit=1)
 
 
 def _modes(folder: Path) -> set[int]:

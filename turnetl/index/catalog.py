@@ -16,6 +16,7 @@ import msgspec
 from turnetl.index import catalog_sql as sql
 from turnetl.index.catalog_state import CatalogState
 from turnetl.index.lookup import Lookup
+from turnetl.index.packing import pack, unpack
 from turnetl.index.port import IndexedFact, IndexedGroup, IndexedTurn
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.selecting import Selector, microseconds
@@ -90,7 +91,7 @@ class Catalog(CatalogState):
                 microseconds(receipt.started_at),
                 receipt.format,
                 receipt.git_branch,
-                msgspec.json.encode(receipt),
+                pack(receipt),
                 zlib.compress(turn.text.encode("utf-8", "surrogatepass")),
                 zlib.compress(msgspec.json.encode((turn.entities, turn.facts))),
             ),
@@ -153,7 +154,7 @@ class Catalog(CatalogState):
         return {
             key: IndexedTurn(
                 key,
-                _RECEIPTS.decode(receipt),
+                unpack(receipt, _RECEIPTS),
                 text,
                 previous,
             )
@@ -170,7 +171,9 @@ class Catalog(CatalogState):
         facts: dict[int, list[IndexedFact]] = {key: [] for key in keys}
         for turn, fact, source, target in self.query(sql.FACTS, json.dumps(list(keys))):
             facts[turn].append(
-                IndexedFact(_FACTS.decode(fact), _ENTITIES.decode(source), _ENTITIES.decode(target))
+                IndexedFact(
+                    unpack(fact, _FACTS), unpack(source, _ENTITIES), unpack(target, _ENTITIES)
+                )
             )
         for of_turn in facts.values():
             of_turn.sort(key=lambda indexed: (indexed.fact.created_at, indexed.fact.uuid))
@@ -185,7 +188,7 @@ class Catalog(CatalogState):
         rows = self.query(
             "SELECT receipt FROM turns WHERE group_id = ? ORDER BY started_at, turn_id", group
         )
-        return [_RECEIPTS.decode(receipt) for (receipt,) in rows]
+        return [unpack(receipt, _RECEIPTS) for (receipt,) in rows]
 
     def counts(self, group: GroupId) -> tuple[int, int, int]:
         """Return how many episodes, entities and facts of a group the index holds."""
@@ -195,7 +198,7 @@ class Catalog(CatalogState):
         return chunks, entities, facts
 
     def _put_entity(self, entity: Entity) -> None:
-        content = msgspec.json.encode(replace(entity, embedding=None))
+        content = pack(replace(entity, embedding=None))
         self.connection.execute(
             sql.ADD_ENTITY, (entity.uuid, entity.group_id, entity.name, content)
         )
@@ -213,7 +216,7 @@ class Catalog(CatalogState):
         keys = dict(ends)
         if not keys.keys() >= {fact.source, fact.target}:
             return
-        content = msgspec.json.encode(replace(fact, embedding=None))
+        content = pack(replace(fact, embedding=None))
         self.connection.execute(
             sql.ADD_FACT,
             (

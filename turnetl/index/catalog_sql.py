@@ -1,8 +1,6 @@
 """The catalog's tables and statements."""
 
-VERSION = 8
-PAGE_SIZE = 4096
-"""Bytes."""
+VERSION = 9
 APPLICATION_ID = 0x7475726F
 """SQLite's `application_id` of an index."""
 

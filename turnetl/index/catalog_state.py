@@ -43,7 +43,6 @@ class CatalogState:
     def create(cls, path: Path, made: Made) -> None:
         """Create a file without turns. Nobody else has it open."""
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            connection.execute(f"PRAGMA page_size = {sql.PAGE_SIZE}")
             catalog = cls(connection)
             with catalog.transaction():
                 for statement in sql.TABLES.split(";"):

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from turnetl.index import lookup_sql as sql
+from turnetl.index.packing import unpack
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.model import Entity, Fact, GroupId
 
@@ -120,7 +121,7 @@ class Lookup:
         }
 
     def _entities(self, query: str, *parameters: str) -> list[Entity]:
-        return [_ENTITIES.decode(content) for (content,) in self._query(query, *parameters)]
+        return [unpack(content, _ENTITIES) for (content,) in self._query(query, *parameters)]
 
     def _query(self, query: str, *parameters: Any) -> list[Any]:
         return self._connection.execute(query, parameters).fetchall()
@@ -139,7 +140,7 @@ def _stated_facts(rows: Iterable[tuple[bytes, bytes, bytes, int]]) -> list[State
         turns.setdefault((contents[0], contents[1], contents[2]), []).append(turn)
     return [
         StatedFact(
-            IndexedFact(_FACTS.decode(fact), _ENTITIES.decode(source), _ENTITIES.decode(target)),
+            IndexedFact(unpack(fact, _FACTS), unpack(source, _ENTITIES), unpack(target, _ENTITIES)),
             tuple(keys),
         )
         for (fact, source, target), keys in turns.items()

@@ -177,6 +177,7 @@ class PersistentIndex:
         self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
         with self._reading() as parts:
+            check_embedder(self._made, Made(self._made.embedder, len(vector)))
             return parts.vectors.best_per_turn(vector, keys, limit)
 
     def passage_tokens(self, keys: Keys) -> PassageTokens:

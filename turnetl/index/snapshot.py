@@ -11,6 +11,7 @@ from pathlib import Path
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, folder_size, translated_errors
+from turnetl.index.location import Made
 from turnetl.index.port import IndexStatus
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.unread_commits import unread_commits
@@ -28,10 +29,10 @@ class IndexSnapshot:
         with translated_errors(self._folder):
             return index_status(self._folder, self._catalog)
 
-    def dimensions(self) -> int:
-        """Return the dimensions of the vectors; 0 if nothing was written yet."""
+    def made(self) -> Made:
+        """Return what the index was made with."""
         with translated_errors(self._folder):
-            return self._catalog.setting("dimensions") or 0
+            return self._catalog.made()
 
     def questions(self) -> Sequence[StoredQuestions]:
         """Return all questions of turns."""

@@ -13,6 +13,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.snapshot import IndexSnapshot, open_snapshot
 from turnetl.llm.embedders.port import Embedder
 from turnetl.settings import Settings
+from turnetl.wiring.embedding import is_remote
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ def search_index(settings: Settings, embedder: Embedder) -> Iterator[PersistentI
     """
     folder = index_folder(settings.lake, settings.graph_url)
     try:
-        index = PersistentIndex(folder, embedder.name, embedder.dimensions)
+        index = PersistentIndex(folder, embedder.name, _dimensions(settings, embedder))
     except DamagedIndex as error:
         rebuild_index(settings, embedder, error)
         index = PersistentIndex(folder, embedder.name, embedder.dimensions)
@@ -36,6 +37,18 @@ def search_index(settings: Settings, embedder: Embedder) -> Iterator[PersistentI
         yield index
     finally:
         index.close()
+
+
+def _dimensions(settings: Settings, embedder: Embedder) -> int:
+    """Return the dimensions of the embedder; those of the index if the settings name none.
+
+    A server is asked for them only if there is no index of this embedder.
+    """
+    if settings.embedder.dimensions is None and is_remote(settings):
+        with index_snapshot(settings) as snapshot:
+            if snapshot is not None and (made := snapshot.made()).embedder == embedder.name:
+                return made.dimensions
+    return embedder.dimensions
 
 
 def index_snapshot(settings: Settings) -> AbstractContextManager[IndexSnapshot | None]:
@@ -57,7 +70,7 @@ def check_index(settings: Settings, embedder: Embedder) -> None:
         IndexUnusable: a search refuses it.
     """
     with index_snapshot(settings) as snapshot:
-        dimensions = settings.embedder.dimensions or (snapshot.dimensions() if snapshot else 0)
+        dimensions = settings.embedder.dimensions or (snapshot.made().dimensions if snapshot else 0)
     folder = index_folder(settings.lake, settings.graph_url)
     PersistentIndex(folder, embedder.name, dimensions).close()
 
