@@ -1,8 +1,10 @@
 """The flow in this process, with the test run's Prefect server and an embedded graph."""
 
+import asyncio
 import json
 import logging
 import shutil
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +18,7 @@ from prefect.states import Failed
 from flows.backfill import backfill
 from flows.executor import PrefectTasks, ingest_group, is_retryable
 from tests.cli.archives import conversation, write_archive
+from tests.cli.command import turnetl_process
 from tests.cli.provider_setup import model_environment
 from tests.prefect.conftest import ROOT
 from tests.servers.provider import FakeProvider
@@ -214,3 +217,29 @@ async def test_model_parameters_apply_and_an_exhausted_budget_fails_the_run(
     assert any("Look at the colours only." in text for text in first)
     wrong = await _run(archives, tmp_path / "lake", budget="5 euro")
     assert "`5 euro` is not a budget" in (wrong.message or "")
+
+
+async def test_a_search_beside_a_flow_run_answers_from_the_index(
+    archives: Path, tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in model_environment(provider, JOURNAL="0").items():
+        monkeypatch.setenv(name, value)
+    lake = tmp_path / "lake"
+    assert (await _run(archives, lake)).is_completed()
+    rows = conversation("Refund the order", session="s2", at=datetime(2026, 3, 2, tzinfo=UTC))
+    write_archive(archives / "more.jsonl", rows)
+    while provider.arrived.acquire(blocking=False):
+        pass
+    provider.hold = threading.Event()
+    try:
+        running = asyncio.create_task(_run(archives, lake))
+        assert await asyncio.to_thread(provider.arrived.acquire, timeout=60)
+        found = await asyncio.to_thread(
+            turnetl_process, "search", "heic", "--lake", lake, "--json", folder=tmp_path
+        )
+    finally:
+        provider.hold.set()
+    assert (await running).is_completed()
+    assert found.exit_code == 0
+    assert found.json["hits"]
+    assert "another turnetl process" in found.json["unread"]
