@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def reranking(provider: FakeProvider) -> FakeProvider:
-    provider.responders = {**RESPONDERS, "scores": rate_by_cart}
+    provider.responders = {**RESPONDERS, "scores": rate_by_charge}
     return provider
 
 
@@ -65,7 +65,7 @@ def test_the_model_orders_the_best_turns_and_a_repeated_search_costs_nothing(
 def test_a_query_that_nothing_is_close_to_sends_no_request(
     folder: Path, reranking: FakeProvider
 ) -> None:
-    arguments = ("zebra migration in the savannah", "--rerank", "--json")
+    arguments = ("zebras grazing in the savannah", "--rerank", "--json")
     result = search(folder, *arguments, **model_environment(reranking))
     assert (result.json["hits"], reranking.requests) == ([], [])
 
@@ -92,8 +92,8 @@ def test_it_keeps_to_the_budget(folder: Path, reranking: FakeProvider) -> None:
     assert (result.exit_code, reranking.requests) == (4, [])
 
 
-def rate_by_cart(prompt: str) -> Json:
-    """Score turns about a cart high."""
+def rate_by_charge(prompt: str) -> Json:
+    """Score turns about a charge high."""
     passages = json.loads(between(prompt, "PASSAGES"))
-    scores = [91 if "cart" in passage["text"] else 2 for passage in passages]
+    scores = [91 if "charged" in passage["text"] else 2 for passage in passages]
     return {"scores": [{"passage": at, "score": score} for at, score in enumerate(scores)]}
