@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from turnetl import episodes, wiring
 from turnetl.clock import Clock
-from turnetl.errors import Fatal, IndexUnusable, Retryable
+from turnetl.errors import Fatal, IndexBusy, IndexUnusable, Retryable
 from turnetl.graph.port import ReceiptStore
 from turnetl.group_names import select_groups
 from turnetl.index.files import DamagedIndex
@@ -85,7 +85,7 @@ def _snapshot(settings: Settings) -> Iterator[IndexSnapshot | None]:
     """Open the index for reading; None if there is none that can be read."""
     with ExitStack() as opened:
         index = None
-        with suppress(IndexUnusable):
+        with suppress(IndexUnusable, IndexBusy):
             index = opened.enter_context(wiring.index_snapshot(settings))
         yield index
 
@@ -99,7 +99,7 @@ async def _index_problem(settings: Settings) -> str | None:
             wiring.check_index(settings, embedder)
     except DamagedIndex as error:
         return f"{error.damage}; the next search rebuilds it"
-    except Fatal as error:
+    except (Fatal, IndexBusy) as error:
         return str(error)
     return None
 
