@@ -1,5 +1,6 @@
 """`turnetl index`, and what `turnetl status` says about the index."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -149,3 +150,14 @@ def test_a_full_disk_is_a_sentence_and_the_next_run_makes_the_index(shop: Path) 
     assert "cannot be used (" in process.stderr
     assert "make sure that its disk has free space" in process.stderr
     assert run_in_process("index", "--json", folder=shop).json["turns"] == 2
+
+
+def test_a_lake_that_is_copied_keeps_its_index(shop: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(shop / "data" / "lake", copy)
+    index = [path.name for path in (copy / "index").iterdir()]
+    found = run_in_process("search", "cart", "--lake", copy, "--json", folder=tmp_path)
+    assert found.json["hits"]
+    assert [path.name for path in (copy / "index").iterdir()] == index
+    status = run_in_process("status", "--lake", copy, "--json", folder=tmp_path).json
+    assert status["index"]["turns"] == len(found.json["hits"]) == 2

@@ -19,7 +19,7 @@ from tests.cli.command import clean_environment, command_line, run_in_process
 from tests.cli.provider_setup import SESSION_START
 from turnetl.errors import IndexBusy
 from turnetl.index.creation import replace_index
-from turnetl.index.location import Made
+from turnetl.index.location import IndexEmbedder
 from turnetl.index.lock import write_lock
 from turnetl.pipeline.index import advice_if_busy
 from turnetl.pipeline.waiting import after_other_writers
@@ -97,7 +97,7 @@ async def test_the_waiting_is_bounded_and_the_error_says_what_to_do(shop: Path) 
     index = index_folder(shop)
 
     async def work() -> None:
-        replace_index(index, Made("embedder", 1))
+        replace_index(index, IndexEmbedder("embedder", 1))
 
     expected = rf"\(process {os.getpid()}\) .*: wait until it ends, then run the command again"
     with write_lock(index), pytest.raises(IndexBusy, match=expected), advice_if_busy():

@@ -13,7 +13,7 @@ from turnetl.errors import IndexBusy, IndexUnusable
 from turnetl.index.catalog_sql import VERSION
 from turnetl.index.creation import replace_index
 from turnetl.index.files import CATALOG, DamagedIndex
-from turnetl.index.location import Made
+from turnetl.index.location import IndexEmbedder
 from turnetl.index.lock import write_lock
 from turnetl.index.persistent import PersistentIndex
 
@@ -126,7 +126,7 @@ async def test_a_second_writer_is_told_that_another_one_writes(folder: Path) -> 
         with pytest.raises(IndexBusy):
             await index.catch_up(before(), EMBEDDER, now=NOW)
         with pytest.raises(IndexBusy):
-            replace_index(folder, Made(EMBEDDER.name, EMBEDDER.dimensions))
+            replace_index(folder, IndexEmbedder(EMBEDDER.name, EMBEDDER.dimensions))
     assert (await answers(index))["selected"] == ["cart", "tax"]
     index.close()
 
@@ -134,7 +134,7 @@ async def test_a_second_writer_is_told_that_another_one_writes(folder: Path) -> 
 async def test_a_writer_notices_that_another_process_rebuilt_the_index(folder: Path) -> None:
     index = open_index(folder)
     expected = await answers(index)
-    replace_index(folder, Made(EMBEDDER.name, EMBEDDER.dimensions))
+    replace_index(folder, IndexEmbedder(EMBEDDER.name, EMBEDDER.dimensions))
     await index.catch_up(before(), EMBEDDER, now=NOW)
     assert await answers(index) == expected
     index.close()

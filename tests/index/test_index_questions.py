@@ -14,7 +14,7 @@ from tests.index.checkout_graph import SESSION, TEXTS, follow, graph, with_term
 from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.errors import BadTurn, ModelBusy
 from turnetl.index.creation import replace_index
-from turnetl.index.location import Made
+from turnetl.index.location import IndexEmbedder
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Field
 from turnetl.index.questions import add_questions, estimate_questions, write_questions
@@ -138,7 +138,7 @@ async def test_questions_leave_with_their_turn(index: PersistentIndex) -> None:
 async def test_a_rebuilt_index_takes_over_the_questions(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     await add(index, ABOUT_TAX)
-    replace_index(index.status().path, Made(EMBEDDER.name, EMBEDDER.dimensions))
+    replace_index(index.status().path, IndexEmbedder(EMBEDDER.name, EMBEDDER.dimensions))
     rebuilt = PersistentIndex(index.status().path, EMBEDDER.name, EMBEDDER.dimensions)
     assert rebuilt.status().turns_with_questions == 0
     await rebuilt.catch_up(graph(*TEXTS), EMBEDDER, now=NOW)

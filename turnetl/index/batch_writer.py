@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import TOKENS
 from turnetl.index.documents import TurnDocument, turn_document
-from turnetl.index.location import Made, check_embedder
+from turnetl.index.location import IndexEmbedder, check_embedder
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import IndexedFact
 from turnetl.index.question_table import StoredQuestions, text_digest
@@ -71,8 +71,8 @@ class BatchWriter:
         passages = [passage.text for document in documents for passage in document.passages]
         vectors = await self._embedded(passages)
         rows = self._rows(documents, vectors)
-        made = self._parts.made
-        check_embedder(made, Made(made.embedder, rows.vectors.shape[1]))
+        recorded = self._parts.embedder
+        check_embedder(recorded, IndexEmbedder(recorded.name, rows.vectors.shape[1]))
         await _in_thread(lambda: self._write(batch, keys, documents, rows, questions))
 
     async def _embedded(self, texts: Sequence[str]) -> list[Vector]:
@@ -132,7 +132,9 @@ class BatchWriter:
         return PassageRows(
             [document.terms.key for document in documents for _ in document.passages],
             [passage.weight for document in documents for passage in document.passages],
-            stack(vectors) if vectors else np.zeros((0, self._parts.made.dimensions), np.float32),
+            stack(vectors)
+            if vectors
+            else np.zeros((0, self._parts.embedder.dimensions), np.float32),
             [tokens for document in documents for tokens in document.tokens],
         )
 

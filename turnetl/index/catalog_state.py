@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index import catalog_sql as sql
-from turnetl.index.location import Made
+from turnetl.index.location import IndexEmbedder
 from turnetl.index.port import Keys
 from turnetl.index.vectors import ValidRows
 
@@ -40,15 +40,15 @@ class CatalogState:
         return cls(connection)
 
     @classmethod
-    def create(cls, path: Path, made: Made) -> None:
+    def create(cls, path: Path, embedder: IndexEmbedder) -> None:
         """Create a file without turns. Nobody else has it open."""
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             catalog = cls(connection)
             with catalog.transaction():
                 for statement in sql.TABLES.split(";"):
                     connection.execute(statement)
-                catalog.record("embedder", made.embedder)
-                catalog.record("dimensions", made.dimensions)
+                catalog.record("embedder", embedder.name)
+                catalog.record("dimensions", embedder.dimensions)
                 connection.execute(f"PRAGMA application_id = {sql.APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {sql.VERSION}")
 
@@ -81,9 +81,9 @@ class CatalogState:
                 self.connection.execute("ROLLBACK")
             raise
 
-    def made(self) -> Made:
+    def embedder(self) -> IndexEmbedder:
         """Return what the index was made with."""
-        return Made(self.setting("embedder") or "", self.setting("dimensions") or 0)
+        return IndexEmbedder(self.setting("embedder") or "", self.setting("dimensions") or 0)
 
     def setting(self, name: str) -> Any:
         """Return a recorded value; None if there is none."""

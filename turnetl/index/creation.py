@@ -10,7 +10,7 @@ from turnetl.errors import IndexBusy
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, LEXICAL, LOCK, DamagedIndex, share, translated_errors
 from turnetl.index.lexical import LexicalIndex
-from turnetl.index.location import Made
+from turnetl.index.location import IndexEmbedder
 from turnetl.index.lock import write_lock
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.snapshot import open_snapshot
@@ -21,7 +21,7 @@ _INTERVAL = 0.02
 _NEW = f"{CATALOG}-new"
 
 
-def ensure_index(folder: Path, made: Made) -> None:
+def ensure_index(folder: Path, embedder: IndexEmbedder) -> None:
     """Create an empty index in a folder unless there is one; wait while another process does so.
 
     Raises:
@@ -31,26 +31,26 @@ def ensure_index(folder: Path, made: Made) -> None:
     while not index_exists(folder):
         try:
             with write_lock(folder):
-                create_index(folder, made)
+                create_index(folder, embedder)
         except IndexBusy:
             if time.monotonic() > deadline:
                 raise
             time.sleep(_INTERVAL)
 
 
-def create_index(folder: Path, made: Made) -> None:
+def create_index(folder: Path, embedder: IndexEmbedder) -> None:
     """Create an empty index unless there is one. The caller holds the lock."""
     if index_exists(folder):
         return
     _delete_files(folder)
     LexicalIndex(folder / LEXICAL, create=True)
     # The catalog last, and in one step: without it, there is no index.
-    Catalog.create(folder / _NEW, made)
+    Catalog.create(folder / _NEW, embedder)
     share(folder / LEXICAL, folder / _NEW)
     (folder / _NEW).replace(folder / CATALOG)
 
 
-def replace_index(folder: Path, made: Made) -> None:
+def replace_index(folder: Path, embedder: IndexEmbedder) -> None:
     """Replace the index of a folder, whatever its state, by an empty one with its questions.
 
     Raises:
@@ -62,7 +62,7 @@ def replace_index(folder: Path, made: Made) -> None:
         with write_lock(folder):
             questions = _readable_questions(folder)
             _delete_files(folder)
-            create_index(folder, made)
+            create_index(folder, embedder)
             with closing(Catalog.open(folder / CATALOG)) as catalog, catalog.transaction():
                 catalog.questions.put(questions)
 

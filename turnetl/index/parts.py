@@ -37,7 +37,7 @@ class IndexParts:
         """
         self.before_step = before_step
         self.catalog = catalog
-        self.made = catalog.made()
+        self.embedder = catalog.embedder()
         self._file = _identity(folder / CATALOG)
         self._path = folder / CATALOG
         self._links = LinkedWords(folder / LEXICAL) if read_only else None

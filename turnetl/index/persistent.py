@@ -21,7 +21,7 @@ from turnetl.index.catalog import Catalog
 from turnetl.index.creation import create_index, ensure_index
 from turnetl.index.files import CATALOG, no_step, translated_errors
 from turnetl.index.follow import Follower
-from turnetl.index.location import Made, check_embedder
+from turnetl.index.location import IndexEmbedder, check_embedder
 from turnetl.index.lock import write_lock
 from turnetl.index.lookup import Lookup
 from turnetl.index.parts import IndexParts
@@ -70,12 +70,12 @@ class PersistentIndex:
                 written.
         """
         self._folder = folder
-        self._made = Made(embedder, dimensions)
+        self._index_embedder = IndexEmbedder(embedder, dimensions)
         self._before_step = before_step
         with translated_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             if not self.is_read_only:
-                ensure_index(folder, self._made)
+                ensure_index(folder, self._index_embedder)
             self._parts = self._open()
 
     @property
@@ -177,7 +177,9 @@ class PersistentIndex:
         self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
         with self._reading() as parts:
-            check_embedder(self._made, Made(self._made.embedder, len(vector)))
+            check_embedder(
+                self._index_embedder, IndexEmbedder(self._index_embedder.name, len(vector))
+            )
             return parts.vectors.best_per_turn(vector, keys, limit)
 
     def passage_tokens(self, keys: Keys) -> PassageTokens:
@@ -215,7 +217,11 @@ class PersistentIndex:
         try:
             self._check(catalog)
             return IndexParts(
-                self._folder, catalog, self._made.dimensions, self._before_step, read_only=read_only
+                self._folder,
+                catalog,
+                self._index_embedder.dimensions,
+                self._before_step,
+                read_only=read_only,
             )
         except BaseException:
             catalog.close()
@@ -227,7 +233,7 @@ class PersistentIndex:
                 f"the search index `{self._folder}` has version {catalog.version}, and this "
                 f"turnetl supports version {catalog_sql.VERSION}: run `turnetl index --rebuild`"
             )
-        check_embedder(catalog.made(), self._made)
+        check_embedder(catalog.embedder(), self._index_embedder)
 
     @contextmanager
     def _reading(self) -> Iterator[IndexParts]:
@@ -242,7 +248,7 @@ class PersistentIndex:
         with translated_errors(self._folder), write_lock(self._folder):
             if self._parts.is_replaced:
                 self._parts.close()
-                create_index(self._folder, self._made)
+                create_index(self._folder, self._index_embedder)
                 self._parts = self._open()
             self._parts.reload()
             yield self._parts

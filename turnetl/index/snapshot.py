@@ -11,7 +11,7 @@ from pathlib import Path
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, folder_size, translated_errors
-from turnetl.index.location import Made
+from turnetl.index.location import IndexEmbedder
 from turnetl.index.port import IndexStatus
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.unread_commits import unread_commits
@@ -29,10 +29,10 @@ class IndexSnapshot:
         with translated_errors(self._folder):
             return index_status(self._folder, self._catalog)
 
-    def made(self) -> Made:
+    def embedder(self) -> IndexEmbedder:
         """Return what the index was made with."""
         with translated_errors(self._folder):
-            return self._catalog.made()
+            return self._catalog.embedder()
 
     def questions(self) -> Sequence[StoredQuestions]:
         """Return all questions of turns."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from turnetl.graph.open import embedded_file
 from turnetl.index import creation
 from turnetl.index.files import DamagedIndex
-from turnetl.index.location import Made, index_folder
+from turnetl.index.location import IndexEmbedder, index_folder
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.snapshot import IndexSnapshot, open_snapshot
 from turnetl.llm.embedders.port import Embedder
@@ -46,8 +46,8 @@ def _dimensions(settings: Settings, embedder: Embedder) -> int:
     """
     if settings.embedder.dimensions is None and is_remote(settings):
         with index_snapshot(settings) as snapshot:
-            if snapshot is not None and (made := snapshot.made()).embedder == embedder.name:
-                return made.dimensions
+            if snapshot is not None and (recorded := snapshot.embedder()).name == embedder.name:
+                return recorded.dimensions
     return embedder.dimensions
 
 
@@ -70,7 +70,9 @@ def check_index(settings: Settings, embedder: Embedder) -> None:
         IndexUnusable: a search refuses it.
     """
     with index_snapshot(settings) as snapshot:
-        dimensions = settings.embedder.dimensions or (snapshot.made().dimensions if snapshot else 0)
+        dimensions = settings.embedder.dimensions or (
+            snapshot.embedder().dimensions if snapshot else 0
+        )
     folder = index_folder(settings.lake, settings.graph_url)
     PersistentIndex(folder, embedder.name, dimensions).close()
 
@@ -96,8 +98,8 @@ def replace_index(settings: Settings, embedder: Embedder) -> None:
         IndexBusy: another process writes it.
         IndexUnusable: a file cannot be deleted.
     """
-    made = Made(embedder.name, embedder.dimensions)
-    creation.replace_index(index_folder(settings.lake, settings.graph_url), made)
+    index_embedder = IndexEmbedder(embedder.name, embedder.dimensions)
+    creation.replace_index(index_folder(settings.lake, settings.graph_url), index_embedder)
 
 
 def graph_state(settings: Settings) -> str | None:
