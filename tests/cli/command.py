@@ -140,3 +140,9 @@ def _log_handlers() -> Iterator[None]:
         for logger, (handlers, level) in zip(loggers, before, strict=True):
             logger.handlers[:] = handlers
             logger.setLevel(level)
+
+
+def index_folder(folder: Path) -> Path:
+    """Return the folder of the only index of the lake in a folder."""
+    (index,) = (folder / "data" / "lake" / "index").iterdir()
+    return index

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import two_turns
 from tests.cli.command import SAMPLES, clean_environment, run_in_process
-from tests.cli.provider_setup import SESSION_START
 from tests.servers.provider import KEY, FakeProvider
 
 FULL_DISK = """
@@ -19,14 +17,6 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 main()
 """
 """Runs a command that cannot write more than 60 kB to a file."""
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """Return a folder with a graph of two turns and its index."""
-    archive = two_turns(tmp_path, SESSION_START)
-    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
-    return tmp_path
 
 
 def test_the_command_prints_what_the_index_holds(shop: Path) -> None:

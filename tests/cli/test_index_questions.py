@@ -5,21 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import two_turns
 from tests.cli.command import CommandResult, run_in_process
-from tests.cli.provider_setup import SESSION_START, model_environment
+from tests.cli.provider_setup import model_environment
 from tests.servers.canned_responses import RESPONDERS, Json
 from tests.servers.provider import FakeProvider
 
 QUESTION = "How do we handle walruses in Oslo?"
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """Return a folder with a graph of two turns and its index."""
-    archive = two_turns(tmp_path, SESSION_START)
-    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
-    return tmp_path
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import conversation, two_turns, write_archive
+from tests.cli.archives import conversation, write_archive
 from tests.cli.command import clean_environment, run_in_process
 from tests.cli.provider_setup import SESSION_START
 
@@ -25,14 +25,6 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="root may write every
 
 def files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """Return a folder with a graph of two turns and its index."""
-    archive = two_turns(tmp_path, SESSION_START)
-    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
-    return tmp_path
 
 
 @pytest.fixture

@@ -6,30 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import conversation, two_turns, write_archive
-from tests.cli.command import run_in_process
+from tests.cli.archives import conversation, write_archive
+from tests.cli.command import index_folder, run_in_process
 from tests.cli.provider_setup import SESSION_START
 
 OTHER_EMBEDDER = "UPDATE settings SET value = 'other' WHERE name = 'embedder'"
 DOWN = ("--graph", "bolt://neo4j:x@127.0.0.1:9")
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """Return a folder with a graph of two turns and its index."""
-    archive = two_turns(tmp_path, SESSION_START)
-    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
-    return tmp_path
-
-
-def index_of(shop: Path) -> Path:
-    (folder,) = (shop / "data" / "lake" / "index").iterdir()
-    return folder
-
-
 def execute(shop: Path, statement: str) -> None:
     """Change the catalog of the index."""
-    with closing(sqlite3.connect(index_of(shop) / "catalog.sqlite")) as catalog, catalog:
+    with closing(sqlite3.connect(index_folder(shop) / "catalog.sqlite")) as catalog, catalog:
         catalog.execute(statement)
 
 
@@ -56,9 +43,9 @@ def test_a_server_that_is_down_is_an_error_and_leaves_no_index(
 
 def test_a_rebuild_of_a_graph_that_cannot_be_opened_keeps_the_index(shop: Path) -> None:
     (shop / "data" / "lake" / "graph.lbug").write_bytes(b"no graph" * 1000)
-    before = (index_of(shop) / "catalog.sqlite").read_bytes()
+    before = (index_folder(shop) / "catalog.sqlite").read_bytes()
     assert run_in_process("index", "--rebuild", folder=shop).exit_code == 1
-    assert (index_of(shop) / "catalog.sqlite").read_bytes() == before
+    assert (index_folder(shop) / "catalog.sqlite").read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -108,7 +95,7 @@ def test_status_says_that_an_index_is_refused_and_how_to_repair_it(
 def test_status_says_that_an_index_is_damaged_and_that_a_search_rebuilds_it(
     name: str, shop: Path
 ) -> None:
-    (index_of(shop) / name).write_bytes(b"garbage" * 1000)
+    (index_folder(shop) / name).write_bytes(b"garbage" * 1000)
     for _ in range(2):
         status = run_in_process("status", "--json", folder=shop)
         assert (status.exit_code, status.messages) == (0, [])

@@ -1,6 +1,6 @@
-"""Two processes may make one index at once: one waits for the other.
+"""Of two processes that write one index, the second one waits for the first one.
 
-A search does not wait if there are turns in the index.
+A search does not wait if the index has turns.
 """
 
 import json
@@ -14,23 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import two_turns
-from tests.cli.command import clean_environment, command_line, run_in_process
-from tests.cli.provider_setup import SESSION_START
+from tests.cli.command import clean_environment, command_line, index_folder, run_in_process
 from turnetl.errors import IndexBusy
 from turnetl.index.creation import replace_index
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.lock import write_lock
 from turnetl.pipeline.index import advice_if_busy
 from turnetl.pipeline.waiting import after_other_writers
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """Return a folder with a graph of two turns and its index."""
-    archive = two_turns(tmp_path, SESSION_START)
-    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
-    return tmp_path
 
 
 @contextmanager
@@ -49,11 +39,6 @@ def process(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             yield running
         finally:
             running.kill()
-
-
-def index_folder(shop: Path) -> Path:
-    (folder,) = (shop / "data" / "lake" / "index").iterdir()
-    return folder
 
 
 @pytest.mark.parametrize("command", [("index",), ("index", "--rebuild"), ("search", "cart")])

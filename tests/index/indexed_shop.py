@@ -38,7 +38,7 @@ def turn(name: str) -> TurnId:
 
 
 def receipt(name: str, minute: int) -> Receipt:
-    """Return the receipt of a turn that started so many minutes after the first one."""
+    """Return the receipt of a turn; `minute` is its start, in minutes after the first turn."""
     return builders.receipt(
         builders.episode(
             name,
@@ -61,6 +61,14 @@ def after() -> LoadedGraph:
 
 def open_index(folder: Path, **arguments: Any) -> PersistentIndex:
     return PersistentIndex(folder, EMBEDDER.name, EMBEDDER.dimensions, **arguments)
+
+
+async def written_index(folder: Path) -> Path:
+    """Write the index of `before` into a folder, and return the folder."""
+    index = open_index(folder)
+    await index.catch_up(before(), EMBEDDER, now=NOW)
+    index.close()
+    return folder
 
 
 async def answers(index: SearchIndex) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.indexed_shop import EMBEDDER, NOW, answers, before, open_index
+from tests.index.indexed_shop import EMBEDDER, NOW, answers, before, open_index, written_index
 from turnetl.errors import IndexBusy, IndexUnusable
 from turnetl.index.catalog_sql import VERSION
 from turnetl.index.creation import replace_index
@@ -58,11 +58,7 @@ def _first(folder: Path, pattern: str) -> Path:
 
 @pytest.fixture(scope="module")
 async def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("indexed") / "index"
-    index = open_index(folder)
-    await index.catch_up(before(), EMBEDDER, now=NOW)
-    index.close()
-    return folder
+    return await written_index(tmp_path_factory.mktemp("indexed") / "index")
 
 
 @pytest.fixture

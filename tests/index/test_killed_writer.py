@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.index.indexed_shop import EMBEDDER, NOW, Killed, after, answers, before, open_index, turn
+from tests.index.indexed_shop import (
+    EMBEDDER,
+    NOW,
+    Killed,
+    after,
+    answers,
+    before,
+    open_index,
+    turn,
+    written_index,
+)
 from turnetl.index.port import Field
 
 STEPS = (
@@ -52,11 +62,7 @@ class Steps:
 @pytest.fixture(scope="module")
 async def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an index of `before`; it is copied, never written."""
-    folder = tmp_path_factory.mktemp("indexed") / "index"
-    index = open_index(folder)
-    await index.catch_up(before(), EMBEDDER, now=NOW)
-    index.close()
-    return folder
+    return await written_index(tmp_path_factory.mktemp("indexed") / "index")
 
 
 @pytest.fixture(scope="module")

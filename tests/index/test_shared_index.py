@@ -14,7 +14,7 @@ from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW, after, before, open_index, turn
 from turnetl.errors import IndexBusy, IndexUnusable
-from turnetl.index.batch_writer import REMOVED_TOGETHER
+from turnetl.index.batch_writer import REMOVED_BATCH
 from turnetl.index.files import CATALOG
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
@@ -45,7 +45,7 @@ async def test_who_may_read_the_catalog_may_read_the_words(tmp_path: Path) -> No
 
 
 async def test_many_turns_are_forgotten_in_batches(tmp_path: Path) -> None:
-    names = [f"turn{number}" for number in range(REMOVED_TOGETHER + 1)]
+    names = [f"turn{number}" for number in range(REMOVED_BATCH + 1)]
     steps: list[str] = []
     with closing(open_index(tmp_path, before_step=steps.append)) as index:
         await index.catch_up(_graph(names), EMBEDDER, now=NOW)

@@ -29,9 +29,9 @@ from turnetl.model import CommittedTurn, Entity, Fact, GroupId, TurnId, Vector
 
 T = TypeVar("T")
 
-_EMBEDDED_TOGETHER = 256
+_EMBEDDED_BATCH = 256
 """Passages; other tasks run in between."""
-REMOVED_TOGETHER = 1000
+REMOVED_BATCH = 1000
 """Turns that are removed in one transaction."""
 
 
@@ -77,8 +77,8 @@ class BatchWriter:
 
     async def _embedded(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = []
-        for start in range(0, len(texts), _EMBEDDED_TOGETHER):
-            vectors += await self._embedder.embed(texts[start : start + _EMBEDDED_TOGETHER])
+        for start in range(0, len(texts), _EMBEDDED_BATCH):
+            vectors += await self._embedder.embed(texts[start : start + _EMBEDDED_BATCH])
             await asyncio.sleep(0)
         return vectors
 

@@ -5,7 +5,7 @@ What was committed while it runs may be missed, and is read by the next catch-up
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from turnetl.index.batch_writer import REMOVED_TOGETHER, BatchWriter, TurnBatch, forget_turns
+from turnetl.index.batch_writer import REMOVED_BATCH, BatchWriter, TurnBatch, forget_turns
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import CatchUpReport, FollowedGraph, ProgressCallback
 from turnetl.index.unread_commits import unread_commits
@@ -98,9 +98,9 @@ class Follower:
             keep_questions: for the case that the turns are read again.
         """
         ordered = sorted(turns)
-        for start in range(0, len(ordered), REMOVED_TOGETHER):
-            together = ordered[start : start + REMOVED_TOGETHER]
-            await self._remove_batch(group, together, keep_questions=keep_questions)
+        for start in range(0, len(ordered), REMOVED_BATCH):
+            batch = ordered[start : start + REMOVED_BATCH]
+            await self._remove_batch(group, batch, keep_questions=keep_questions)
 
     async def _remove_batch(
         self, group: GroupId, turns: Sequence[TurnId], *, keep_questions: bool

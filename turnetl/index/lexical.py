@@ -38,6 +38,15 @@ _PASSAGES_PER_TURN = 8
 """Hits read for each turn wanted: a turn has several passages."""
 
 
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Raise errors of tantivy as damage."""
+    try:
+        yield
+    except ValueError as error:
+        raise DamagedFile(str(error)) from error
+
+
 @dataclass(frozen=True, slots=True)
 class TurnTerms:
     """The terms of one turn, by field; those of its passages as one text each."""
@@ -119,6 +128,7 @@ class LexicalIndex:
         for index in self._indexes.values():
             index.reload()
 
+    @_damage()
     def term_shares(
         self,
         field: Field,
@@ -136,17 +146,6 @@ class LexicalIndex:
             is_wanted: tells which turns may be returned.
             keys: only these turns; None: those that are wanted.
         """
-        with _damage():
-            return self._term_shares(field, terms, limit, is_wanted, keys)
-
-    def _term_shares(
-        self,
-        field: Field,
-        terms: Mapping[str, float],
-        limit: int,
-        is_wanted: Callable[[Keys], NDArray[np.bool_]],
-        keys: Keys | None,
-    ) -> dict[int, float]:
         kind = _PASSAGES if field is Field.PASSAGE else _TURNS
         index = self._indexes[kind]
         searcher = index.searcher()
@@ -190,15 +189,6 @@ class LexicalIndex:
         return tantivy.Query.range_query(
             schema, _KEY, tantivy.FieldType.Unsigned, key, include_lower=False
         )
-
-
-@contextmanager
-def _damage() -> Iterator[None]:
-    """Raise errors of tantivy as damage."""
-    try:
-        yield
-    except ValueError as error:
-        raise DamagedFile(str(error)) from error
 
 
 def _best(

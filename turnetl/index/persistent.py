@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from turnetl.errors import IndexUnusable
 from turnetl.index import catalog_sql
 from turnetl.index.batch_writer import (
-    REMOVED_TOGETHER,
+    REMOVED_BATCH,
     BatchWriter,
     batches_with_questions,
     forget_turns,
@@ -147,8 +147,8 @@ class PersistentIndex:
         with self._writing() as parts:
             keys = sorted(parts.catalog.turn_keys(turns).values())
             # A transaction is held in memory.
-            for start in range(0, len(keys), REMOVED_TOGETHER):
-                _forget_batch(parts, keys[start : start + REMOVED_TOGETHER])
+            for start in range(0, len(keys), REMOVED_BATCH):
+                _forget_batch(parts, keys[start : start + REMOVED_BATCH])
             return len(keys)
 
     def select(self, selection: Selection) -> Keys:
