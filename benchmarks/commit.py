@@ -24,7 +24,8 @@ from tests.graph.sample_changes import NOW, TTL, change, entity, fact, receipt, 
 from tests.servers import neo4j_server
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, Entity, Fact, GroupId, GroupProfile, Lease, SessionId
+from turnetl.graph_model import GroupProfile, Lease
+from turnetl.model import Change, Entity, Fact, GroupId, SessionId
 
 DIMENSIONS = 256
 PROFILE = GroupProfile("bench", DIMENSIONS, "bench")

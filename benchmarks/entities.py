@@ -20,8 +20,9 @@ from tests import real_archives
 from turnetl import pipeline
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph_model import GroupContents
 from turnetl.lake import Lake
-from turnetl.model import Entity, Episode, Fact, GroupContents, GroupId
+from turnetl.model import Entity, Episode, Fact, GroupId
 from turnetl.settings import Settings
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

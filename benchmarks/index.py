@@ -30,21 +30,12 @@ from benchmarks.plain_bm25 import PlainBm25
 from tests import real_archives
 from turnetl import ids, pipeline, wiring
 from turnetl.clock import now
+from turnetl.graph_model import CommittedTurn, GroupContents, GroupVersion, Receipt
 from turnetl.index.location import index_folder
 from turnetl.index.persistent import PersistentIndex
 from turnetl.ingestion import assumed_time
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import (
-    CommittedTurn,
-    Entity,
-    Fact,
-    GroupContents,
-    GroupId,
-    GroupVersion,
-    Receipt,
-    SessionId,
-    TurnId,
-)
+from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings
 

@@ -38,6 +38,7 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph.open import open_graph
+from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal, JournaledModel
@@ -45,7 +46,7 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Episode, GroupContents, Turn
+from turnetl.model import Episode, Turn
 
 SUMMARISE = """Summarise this turn of a conversation with a coding agent for a knowledge graph. Keep
 what was asked, decided, changed, run, broken and fixed, with the names of files, tools, commands,

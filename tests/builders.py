@@ -7,16 +7,14 @@ from typing import Any
 
 from turnetl import ids
 from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph_model import GroupContents, GroupProfile, Receipt
 from turnetl.model import (
     Change,
     ClosedBy,
     Entity,
     Episode,
     Fact,
-    GroupContents,
     GroupId,
-    GroupProfile,
-    Receipt,
     SessionId,
     ToolCall,
     Turn,

@@ -16,11 +16,12 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupContents
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import IngestRun, TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Episode, GroupContents, GroupId, SessionId, TurnId
+from turnetl.model import Episode, GroupId, SessionId, TurnId
 from turnetl.settings import Settings
 
 NOW = datetime(2031, 1, 1, tzinfo=UTC)

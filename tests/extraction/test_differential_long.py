@@ -19,9 +19,10 @@ from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Episode, GroupContents
+from turnetl.model import Episode
 
 MAX_INVALIDATED_DIFFERENTLY = 0.03
 

@@ -15,10 +15,10 @@ from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupContents
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.chat import ChatRequest
-from turnetl.model import GroupContents
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"

@@ -2,16 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from turnetl.model import (
-    CommittedTurn,
-    Entity,
-    Fact,
-    GroupContents,
-    GroupId,
-    GroupVersion,
-    Receipt,
-    TurnId,
-)
+from turnetl.graph_model import CommittedTurn, GroupContents, GroupVersion, Receipt
+from turnetl.model import Entity, Fact, GroupId, TurnId
 
 
 class LoadedGraph:

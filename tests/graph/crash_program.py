@@ -18,7 +18,8 @@ from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.ladybug_store import LadybugStore
 from turnetl.graph.neo4j_store import Neo4jStore
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, GroupId, Lease
+from turnetl.graph_model import Lease
+from turnetl.model import Change, GroupId
 
 
 def crashing_store(url: str, countdown: Countdown) -> GraphStore:

@@ -10,18 +10,8 @@ import numpy as np
 from tests import builders
 from tests.builders import GROUP, START, episode
 from turnetl import ids
-from turnetl.model import (
-    Change,
-    Entity,
-    Fact,
-    GroupId,
-    GroupProfile,
-    Receipt,
-    SessionId,
-    TurnId,
-    Usage,
-    Vector,
-)
+from turnetl.graph_model import GroupProfile, Receipt
+from turnetl.model import Change, Entity, Fact, GroupId, SessionId, TurnId, Usage, Vector
 
 DIMENSIONS = 8
 PROFILE = GroupProfile("test-embedder 1", DIMENSIONS, "recipe-1")

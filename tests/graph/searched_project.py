@@ -10,7 +10,8 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import ids
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search.searched_graph import SearchedGroup
-from turnetl.model import Change, Community, Entity, Fact, GroupId, GroupProfile, TurnId, Vector
+from turnetl.graph_model import Community, GroupProfile
+from turnetl.model import Change, Entity, Fact, GroupId, TurnId, Vector
 
 EMBEDDER = ToyEmbedder()
 PROFILE = GroupProfile(EMBEDDER.name, EMBEDDER.dimensions, "recipe-1")

@@ -33,7 +33,8 @@ from turnetl.graph import to_rows as rows
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, Lease
+from turnetl.graph_model import Lease
+from turnetl.model import Change
 
 
 def chunk_ids(change: Change) -> list[str]:

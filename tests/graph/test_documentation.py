@@ -10,7 +10,7 @@ from tests.builders import GROUP, START
 from tests.graph.sample_changes import NOW, PROFILE, history
 from turnetl import schema
 from turnetl.graph import ladybug_cypher, neo4j_rows, schema_version, to_rows
-from turnetl.model import Lease
+from turnetl.graph_model import Lease
 
 GRAPH = (
     (Path(__file__).parents[2] / "docs" / "data-model.md").read_text().split("\n## The graph\n")[1]

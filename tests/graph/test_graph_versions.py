@@ -25,7 +25,8 @@ from tests.graph.statements import DELETE_ALL, run_statement
 from turnetl.errors import GraphUnusable
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, CommittedTurn, GroupId, Lease, SessionId
+from turnetl.graph_model import CommittedTurn, Lease
+from turnetl.model import Change, GroupId, SessionId
 
 OTHER = GroupId("shop_b")
 ALL = 1000

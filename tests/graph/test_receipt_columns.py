@@ -11,7 +11,8 @@ from turnetl import schema
 from turnetl.graph import ladybug_cypher, neo4j_cypher
 from turnetl.graph.from_rows import receipt_from_row
 from turnetl.graph.to_rows import receipt_row
-from turnetl.model import Receipt, Usage
+from turnetl.graph_model import Receipt
+from turnetl.model import Usage
 from turnetl.schema import Column
 
 ADDED = Column("reviewed_by", pl.String, "who reviewed the turn")

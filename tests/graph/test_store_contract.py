@@ -23,7 +23,8 @@ from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph import to_rows as rows
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, GroupId, GroupProfile, Lease, Usage
+from turnetl.graph_model import GroupProfile, Lease
+from turnetl.model import Change, GroupId, Usage
 
 
 def no_owner_is_dead(_: str) -> bool:

@@ -14,7 +14,8 @@ from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from turnetl.errors import GraphBusy
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, Lease
+from turnetl.graph_model import Lease
+from turnetl.model import Change
 
 
 async def commit(store: GraphStore, lease: Lease, change: Change) -> bool:

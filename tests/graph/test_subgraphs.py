@@ -17,7 +17,8 @@ from turnetl.graph import graphiti_names
 from turnetl.graph.ladybug_rows import without_zone
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, Community, EpisodeNode, GroupId, Mention, Subgraphs
+from turnetl.graph_model import Community, EpisodeNode, Mention, Subgraphs
+from turnetl.model import Change, GroupId
 
 
 async def commit_all(store: GraphStore, changes: list[Change], group: GroupId = GROUP) -> None:

@@ -37,10 +37,11 @@ from turnetl.graph.mirror.similarity import ScoredUuid
 from turnetl.graph.open import open_graph
 from turnetl.graph.search.adapters import GroupSearch, SearchIndexes
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
+from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import floats
-from turnetl.model import Fact, GroupContents
+from turnetl.model import Fact
 
 pytestmark = pytest.mark.neo4j
 

@@ -21,10 +21,11 @@ from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import floats
-from turnetl.model import Entity, Episode, Fact, GroupContents
+from turnetl.model import Entity, Episode, Fact
 
 TURNS = 32
 COMPARED_TURNS = 8

@@ -27,8 +27,9 @@ from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import LeakedRead, MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph_model import GroupContents
 from turnetl.llm.graphiti import GraphitiEmbedder
-from turnetl.model import Entity, Fact, GroupContents, TurnId, Vector
+from turnetl.model import Entity, Fact, TurnId, Vector
 
 NO_FILTER = SearchFilters()
 

@@ -9,14 +9,8 @@ from hypothesis import given
 from tests.builders import GROUP, START, change, empty_group, episode, receipt
 from tests.graph.sample_changes import entity
 from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.model import (
-    Entity,
-    Episode,
-    Fact,
-    GroupContents,
-    SessionId,
-    TurnId,
-)
+from turnetl.graph_model import GroupContents
+from turnetl.model import Entity, Episode, Fact, SessionId, TurnId
 
 
 def episode_at(minute: int, session: str = "s1") -> Episode:

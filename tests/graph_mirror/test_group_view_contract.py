@@ -10,7 +10,8 @@ from tests.builders import GROUP
 from tests.graph.sample_changes import entity, fact, turn_id
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay
-from turnetl.model import Entity, Fact, GroupContents
+from turnetl.graph_model import GroupContents
+from turnetl.model import Entity, Fact
 
 FILES = [entity(f"file_{number}.py") for number in range(4)]
 SAME_NAME = [entity("cart.py", label="File"), entity("cart.py", label="Class")]

@@ -11,8 +11,9 @@ from tests.graph.sample_changes import entity, fact, turn_id, vector
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
+from turnetl.graph_model import GroupContents
 from turnetl.llm.vectors import floats
-from turnetl.model import Entity, Fact, GroupContents
+from turnetl.model import Entity, Fact
 
 TURN = turn_id("p0")
 FILES = [entity(f"file_{number}.py") for number in range(8)]

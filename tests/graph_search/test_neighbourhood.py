@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.graph.sample_changes import entity, fact, turn_id
 from turnetl.graph.search.neighbourhood import Neighbourhood
-from turnetl.model import Fact, Mention
+from turnetl.graph_model import Mention
+from turnetl.model import Fact
 
 Pairs = list[tuple[str, str]]
 

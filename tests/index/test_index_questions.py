@@ -13,6 +13,7 @@ from tests.fakes.models import FakeModel
 from tests.index.checkout_graph import SESSION, TEXTS, follow, graph, with_term
 from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.errors import BadTurn, ModelBusy
+from turnetl.graph_model import GroupContents
 from turnetl.index.creation import replace_index
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.persistent import PersistentIndex
@@ -22,7 +23,7 @@ from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.prices import Price
 from turnetl.llm.vectors import unpack
-from turnetl.model import GroupContents, TurnId
+from turnetl.model import TurnId
 
 QUESTION = "How do we handle walruses in Oslo?"
 

@@ -14,11 +14,12 @@ from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW, after, before, open_index, turn
 from turnetl.errors import IndexBusy, IndexUnusable
+from turnetl.graph_model import GroupContents
 from turnetl.index.batch_writer import REMOVED_BATCH
 from turnetl.index.files import CATALOG
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
-from turnetl.model import GroupContents, SessionId
+from turnetl.model import SessionId
 
 
 async def test_a_locked_catalog_is_busy_and_not_unusable(tmp_path: Path) -> None:

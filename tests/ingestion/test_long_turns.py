@@ -18,6 +18,7 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupContents
 from turnetl.ingestion.commit import build_change
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.plan import Scope
@@ -25,7 +26,6 @@ from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import GroupContents
 
 NOW = START + timedelta(days=1)
 LAST = "The zeppelin was patched in src/hangar.py."

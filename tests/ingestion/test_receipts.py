@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import change, episode, tool
+from turnetl.graph_model import Receipt
 from turnetl.ingestion.commit import build_receipt
-from turnetl.model import Receipt, Turn
+from turnetl.model import Turn
 
 COPIED = (
     *("turn_id", "group_id", "format", "session_id", "ordinal", "parent_session_id", "agent_id"),

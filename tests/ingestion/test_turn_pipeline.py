@@ -20,11 +20,12 @@ from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupProfile
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.report import Invalidation
 from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Episode, GroupId, GroupProfile
+from turnetl.model import Episode, GroupId
 
 NOW = START + timedelta(days=1)
 

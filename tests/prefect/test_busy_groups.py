@@ -13,11 +13,12 @@ from tests.ingestion.fakes import PromptExtractor
 from tests.prefect.conftest import ROOT
 from turnetl.errors import GraphBusy
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import Receipt
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.report import IngestReport
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import GroupId, Receipt
+from turnetl.model import GroupId
 from turnetl.pipeline import Executor, InProcess, RunOptions, filter_turns, parse_archives
 from turnetl.pipeline.group_status import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import preview_requests

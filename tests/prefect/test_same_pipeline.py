@@ -16,7 +16,8 @@ from tests.cli import command
 from tests.cli.archives import conversation, write_archive
 from tests.prefect.conftest import ROOT
 from turnetl import wiring
-from turnetl.model import GroupContents, Usage
+from turnetl.graph_model import GroupContents
+from turnetl.model import Usage
 from turnetl.settings import Settings
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]

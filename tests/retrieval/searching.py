@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.fakes.followed_graphs import LoadedGraph
+from turnetl.graph_model import GroupContents
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import GroupContents
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.search import search
 

@@ -15,8 +15,9 @@ from turnetl.errors import BadUsage, ModelUnusable
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search.searched_graph import SearchedGroup
+from turnetl.graph_model import Receipt
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.model import GroupId, Receipt
+from turnetl.model import GroupId
 from turnetl.retrieval.recipe_search import RecipeResults, search_with_recipe
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
 

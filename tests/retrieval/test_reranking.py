@@ -15,9 +15,10 @@ from tests.retrieval.searching import search_groups
 from tests.servers.canned_responses import between
 from turnetl import ids
 from turnetl.errors import ModelBusy
+from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Entity, Fact, GroupContents, SessionId
+from turnetl.model import Entity, Fact, SessionId
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.ranking import RERANKED
 

@@ -15,18 +15,11 @@ from tests.fakes.followed_graphs import LoadedGraph
 from tests.retrieval.searching import search_groups
 from tests.scale import scaled
 from turnetl import ids
+from turnetl.graph_model import GroupContents, Receipt
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import (
-    Entity,
-    Fact,
-    GroupContents,
-    GroupId,
-    Receipt,
-    SessionId,
-    TurnId,
-)
+from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.retrieval.hits import PASSAGE, SearchHit
 from turnetl.retrieval.search import search
 

@@ -4,8 +4,8 @@ from tests.builders import GROUP, empty_group
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history, receipt
 from tests.retrieval.searching import search_groups
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupContents
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import GroupContents
 
 
 async def test_a_stored_group_has_the_hits_of_the_group_that_was_written(store: GraphStore) -> None:

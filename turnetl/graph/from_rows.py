@@ -8,20 +8,8 @@ import msgspec
 
 from turnetl import ids, schema
 from turnetl.graph import graphiti_names
-from turnetl.model import (
-    CommittedTurn,
-    Community,
-    Entity,
-    EpisodeNode,
-    Fact,
-    GroupId,
-    Mention,
-    Receipt,
-    Subgraphs,
-    TurnId,
-    Usage,
-    Vector,
-)
+from turnetl.graph_model import CommittedTurn, Community, EpisodeNode, Mention, Receipt, Subgraphs
+from turnetl.model import Entity, Fact, GroupId, TurnId, Usage, Vector
 
 _USAGE = frozenset(field.name for field in fields(Usage))
 

@@ -8,18 +8,15 @@ from turnetl.graph import from_rows, ladybug_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph.lease import LeaseState
-from turnetl.model import (
+from turnetl.graph_model import (
     CommittedTurn,
-    Entity,
-    Fact,
     GroupContents,
-    GroupId,
     GroupProfile,
     GroupVersion,
     Receipt,
     Subgraphs,
-    TurnId,
 )
+from turnetl.model import Entity, Fact, GroupId, TurnId
 
 V = TypeVar("V", Entity, Fact)
 

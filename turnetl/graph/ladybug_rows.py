@@ -13,18 +13,9 @@ from turnetl import schema
 from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.lease import LeaseState, new_creation_id
+from turnetl.graph_model import GroupProfile, Lease, Mention, Receipt, Subgraphs
 from turnetl.llm.vectors import pack
-from turnetl.model import (
-    Change,
-    Entity,
-    Fact,
-    GroupProfile,
-    Lease,
-    Mention,
-    Receipt,
-    Subgraphs,
-    Vector,
-)
+from turnetl.model import Change, Entity, Fact, Vector
 
 LadybugStatement = tuple[str, dict[str, Any], bool]
 """Cypher, its parameters, and whether it must return a row: it must match what it refers to."""

@@ -13,20 +13,16 @@ from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenC
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug_rows import LadybugStatement
 from turnetl.graph.lease import LeaseState, grant, lost_lease
-from turnetl.model import (
-    Change,
+from turnetl.graph_model import (
     CommittedTurn,
-    Entity,
-    Fact,
     GroupContents,
-    GroupId,
     GroupProfile,
     GroupVersion,
     Lease,
     Receipt,
     Subgraphs,
-    TurnId,
 )
+from turnetl.model import Change, Entity, Fact, GroupId, TurnId
 
 
 class LadybugStore:

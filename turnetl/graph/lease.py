@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from turnetl.errors import GraphBusy, GraphUnusable
-from turnetl.model import GroupId, GroupProfile, Lease
+from turnetl.graph_model import GroupProfile, Lease
+from turnetl.model import GroupId
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,15 @@ from typing import TypeVar
 from turnetl.graph import from_rows, neo4j_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.neo4j_client import Neo4jClient
-from turnetl.model import (
+from turnetl.graph_model import (
     CommittedTurn,
-    Entity,
-    Fact,
     GroupContents,
-    GroupId,
     GroupProfile,
     GroupVersion,
     Receipt,
     Subgraphs,
-    TurnId,
 )
+from turnetl.model import Entity, Fact, GroupId, TurnId
 
 V = TypeVar("V", Entity, Fact)
 

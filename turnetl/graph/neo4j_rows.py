@@ -10,19 +10,9 @@ from neo4j.time import DateTime
 from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.lease import LeaseState
+from turnetl.graph_model import CommittedTurn, GroupProfile, Lease, Mention, Receipt, Subgraphs
 from turnetl.llm.vectors import pack
-from turnetl.model import (
-    Change,
-    CommittedTurn,
-    Entity,
-    Fact,
-    GroupProfile,
-    Lease,
-    Mention,
-    Receipt,
-    Subgraphs,
-    Vector,
-)
+from turnetl.model import Change, Entity, Fact, Vector
 
 Neo4jStatement = tuple[LiteralString, dict[str, Any]]
 """Cypher and its parameters."""

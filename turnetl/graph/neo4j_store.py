@@ -16,20 +16,16 @@ from turnetl.graph import neo4j_rows, schema_version, to_rows
 from turnetl.graph.lease import grant, lost_lease, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient
 from turnetl.graph.neo4j_errors import AlreadyExists, translate_errors
-from turnetl.model import (
-    Change,
+from turnetl.graph_model import (
     CommittedTurn,
-    Entity,
-    Fact,
     GroupContents,
-    GroupId,
     GroupProfile,
     GroupVersion,
     Lease,
     Receipt,
     Subgraphs,
-    TurnId,
 )
+from turnetl.model import Change, Entity, Fact, GroupId, TurnId
 
 _CONNECT_TIMEOUT = 5.0
 """Seconds."""

@@ -9,20 +9,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from turnetl.model import (
-    Change,
+from turnetl.graph_model import (
     CommittedTurn,
-    Entity,
-    Fact,
     GroupContents,
-    GroupId,
     GroupProfile,
     GroupVersion,
     Lease,
     Receipt,
     Subgraphs,
-    TurnId,
 )
+from turnetl.model import Change, Entity, Fact, GroupId, TurnId
 
 
 class ReceiptStore(Protocol):

@@ -15,8 +15,9 @@ import polars as pl
 from turnetl import ids, schema
 from turnetl.errors import GraphUnusable
 from turnetl.graph import graphiti_names
+from turnetl.graph_model import Receipt
 from turnetl.llm.vectors import floats
-from turnetl.model import Attribute, Change, Entity, Fact, Receipt, Usage, Vector
+from turnetl.model import Attribute, Change, Entity, Fact, Usage, Vector
 
 RowDict = dict[str, Any]
 

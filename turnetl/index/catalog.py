@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import msgspec
 
+from turnetl.graph_model import CommittedTurn, Receipt
 from turnetl.index import catalog_sql as sql
 from turnetl.index.catalog_state import CatalogState
 from turnetl.index.lookup import Lookup
@@ -20,7 +21,7 @@ from turnetl.index.packing import pack, unpack
 from turnetl.index.port import IndexedFact, IndexedGroup, IndexedTurn
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.selecting import Selector, microseconds
-from turnetl.model import CommittedTurn, Entity, Fact, GroupId, Receipt, TurnId
+from turnetl.model import Entity, Fact, GroupId, TurnId
 
 _RECEIPTS = msgspec.json.Decoder(Receipt)
 _ENTITIES = msgspec.json.Decoder(Entity)

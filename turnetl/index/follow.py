@@ -5,12 +5,13 @@ What was committed while it runs may be missed, and is read by the next catch-up
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from turnetl.graph_model import CommittedTurn, GroupVersion
 from turnetl.index.batch_writer import REMOVED_BATCH, BatchWriter, TurnBatch, forget_turns
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import CatchUpReport, FollowedGraph, ProgressCallback
 from turnetl.index.unread_commits import unread_commits
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import CommittedTurn, GroupId, GroupVersion, TurnId
+from turnetl.model import GroupId, TurnId
 
 _BATCH = 100
 """Turns that are written together: a kill loses at most their embeddings."""

@@ -14,17 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl.graph_model import CommittedTurn, GroupVersion, Receipt
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import (
-    CommittedTurn,
-    Entity,
-    Fact,
-    GroupId,
-    GroupVersion,
-    Receipt,
-    TurnId,
-)
+from turnetl.model import Entity, Fact, GroupId, TurnId
 
 Keys = NDArray[np.int64]
 """Keys of turns, ascending."""

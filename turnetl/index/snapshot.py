@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from turnetl.graph_model import GroupVersion, Receipt
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, folder_size, translated_errors
@@ -15,7 +16,7 @@ from turnetl.index.location import IndexEmbedder
 from turnetl.index.port import IndexStatus
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.unread_commits import unread_commits
-from turnetl.model import GroupId, GroupVersion, Receipt
+from turnetl.model import GroupId
 
 
 class IndexSnapshot:

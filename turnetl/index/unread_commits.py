@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
+from turnetl.graph_model import GroupVersion
 from turnetl.index.port import IndexedGroup
-from turnetl.model import GroupId, GroupVersion
+from turnetl.model import GroupId
 
 
 def unread_commits(

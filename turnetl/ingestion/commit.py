@@ -8,7 +8,8 @@ from turnetl.errors import GraphBusy
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.model import Change, Entity, Episode, Fact, Lease, Receipt
+from turnetl.graph_model import Lease, Receipt
+from turnetl.model import Change, Entity, Episode, Fact
 
 _ATTEMPTS = 4
 

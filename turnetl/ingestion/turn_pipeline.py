@@ -24,6 +24,7 @@ from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupProfile, Lease, Receipt
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.commit import build_change, build_receipt, commit_turn, invalidated_facts
@@ -31,7 +32,7 @@ from turnetl.ingestion.prefetch import prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.report import Invalidation
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Change, Episode, GroupId, GroupProfile, Lease, Receipt, TurnId
+from turnetl.model import Change, Episode, GroupId, TurnId
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,10 @@ from typing import Generic, TypeVar
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage, Fatal
+from turnetl.graph_model import Receipt
 from turnetl.index.lookup import LookupIndex
 from turnetl.lake import Lake
-from turnetl.model import Receipt, Turn
+from turnetl.model import Turn
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.progress import Progress, ignore_progress

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from turnetl.clock import Clock
 from turnetl.errors import Fatal
+from turnetl.graph_model import Receipt
 from turnetl.index.lookup import LookupIndex
 from turnetl.lake import Lake
-from turnetl.model import GroupId, Receipt, TurnId
+from turnetl.model import GroupId, TurnId
 from turnetl.pipeline.git import FileInRepository, blame, file_in_repository, previous_change
 from turnetl.pipeline.opened_items import IndexAnswer, log, read_index
 from turnetl.progress import Progress, ignore_progress

@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.model import Fact, Receipt
+from turnetl.graph_model import Receipt
+from turnetl.model import Fact
 from turnetl.report.layout import format_minute, indented, relative_path, unwrapped
 from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
 

@@ -5,7 +5,8 @@ from itertools import chain
 
 from turnetl.graph.from_rows import chunk_ids
 from turnetl.graph.search.searched_graph import SearchedGroup
-from turnetl.model import Receipt, TurnId
+from turnetl.graph_model import Receipt
+from turnetl.model import TurnId
 
 
 class Lineage:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from turnetl.graph_model import Receipt
 from turnetl.index.port import IndexedFact, IndexedTurn, SearchIndex
-from turnetl.model import Receipt
 from turnetl.retrieval.excerpts import prompt_title
 
 ID_CHARS = 8

@@ -11,8 +11,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from turnetl import ids
+from turnetl.graph_model import Receipt
 from turnetl.index.lookup import LookupIndex, StatedFact
-from turnetl.model import Fact, Receipt, TurnId
+from turnetl.model import Fact, TurnId
 from turnetl.retrieval.blame import (
     BlamedCommit,
     FileEdit,

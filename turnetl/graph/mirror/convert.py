@@ -6,7 +6,8 @@ from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import CommunityNode, EntityNode, EpisodeType, EpisodicNode
 
 from turnetl.graph import graphiti_names
-from turnetl.model import Community, Entity, Episode, EpisodeNode, Fact, GroupId, TurnId
+from turnetl.graph_model import Community, EpisodeNode
+from turnetl.model import Entity, Episode, Fact, GroupId, TurnId
 
 
 def to_node(entity: Entity) -> EntityNode:

@@ -5,17 +5,8 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from turnetl.model import (
-    Change,
-    Entity,
-    Episode,
-    Fact,
-    GroupContents,
-    GroupId,
-    Receipt,
-    SessionId,
-    TurnId,
-)
+from turnetl.graph_model import GroupContents, Receipt
+from turnetl.model import Change, Entity, Episode, Fact, GroupId, SessionId, TurnId
 
 _SessionPosition = tuple[datetime, TurnId]
 

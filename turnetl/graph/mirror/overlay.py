@@ -13,7 +13,8 @@ from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.similarity import ScoredUuid
-from turnetl.model import Entity, Fact, GroupContents, GroupId
+from turnetl.graph_model import GroupContents
+from turnetl.model import Entity, Fact, GroupId
 
 
 class Overlay:

@@ -4,19 +4,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from turnetl.llm.embedders.port import Embedder
-from turnetl.model import (
+from turnetl.graph_model import (
     Community,
-    Entity,
     EpisodeNode,
-    Fact,
     GroupContents,
-    GroupId,
     GroupProfile,
     Mention,
     Subgraphs,
-    Vector,
 )
+from turnetl.llm.embedders.port import Embedder
+from turnetl.model import Entity, Fact, GroupId, Vector
 
 Embedded = TypeVar("Embedded", Entity, Fact, Community)
 

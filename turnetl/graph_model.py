@@ -1,0 +1,155 @@
+"""Values that a graph store returns: receipts, groups and their contents. Frozen as in `model`.
+
+All times are aware and UTC, with microseconds. All texts are redacted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId, Usage, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The proof that a turn is in the graph: the TurnCommit node. Columns: `schema.RECEIPTS`.
+
+    The columns of the usage are columns of their own.
+    """
+
+    turn_id: TurnId
+    group_id: GroupId
+    format: str
+    session_id: SessionId
+    ordinal: int
+    parent_session_id: str | None
+    agent_id: str | None
+    run_id: str
+    content_hash: str
+    text_hash: str
+    """Digest of the committed episode text."""
+    chunks: int
+    """Episodes that the turn was committed as."""
+    recipe: str
+    committed_at: datetime
+    started_at: datetime
+    ended_at: datetime | None
+    cwd: str | None
+    git_branch: str | None
+    tools: tuple[str, ...]
+    archive: str
+    first_line: int
+    last_line: int
+    usage: Usage
+    entities_new: int
+    facts_new: int
+    facts_invalidated: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedTurn:
+    """A committed turn, its episode text, and the uuids that it created or changed, sorted."""
+
+    receipt: Receipt
+    sequence: int
+    """Number of the commit in its group: from 1, unique, ascending in the order of the commits."""
+    text: str
+    entities: tuple[str, ...]
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupVersion:
+    """State of a group: the number of its latest commit (0 if none) and of its committed turns."""
+
+    sequence: int
+    turns: int
+    creation_id: str = ""
+    """Tells the group from an earlier one of that name; empty if it was created without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write one group until `until`. The fence grows by one with each owner."""
+
+    group_id: GroupId
+    owner: str
+    until: datetime
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProfile:
+    """Embedder and recipe of a group of the graph. Vectors of another embedder cannot be added."""
+
+    embedder: str
+    dimensions: int
+    recipe: str
+    """Digest of extractor, templates, ontology and model: a change makes committed turns stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContents:
+    """A group as the graph holds it. Entities and facts are in created_at order, then by uuid."""
+
+    group_id: GroupId
+    profile: GroupProfile | None
+    """None if nothing was ever written to the group."""
+    entities: tuple[Entity, ...]
+    facts: tuple[Fact, ...]
+    receipts: tuple[Receipt, ...]
+    """Receipts, sorted by (started_at, turn_id)."""
+    texts: Mapping[TurnId, str]
+    """The episode texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeNode:
+    """A chunk of a turn as the graph holds it: Graphiti's Episodic node."""
+
+    uuid: str
+    group_id: GroupId
+    name: str
+    text: str
+    """Graphiti's property `content`."""
+    source: str
+    source_description: str
+    created_at: datetime
+    valid_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An episode that mentions an entity: Graphiti's MENTIONS edge."""
+
+    episode: str
+    """Uuid of an EpisodeNode."""
+    entity: str
+    """Uuid of an entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """A cluster of entities that Graphiti's `build_communities` wrote; turnetl writes none."""
+
+    uuid: str
+    group_id: GroupId
+    name: str
+    summary: str
+    created_at: datetime
+    embedding: Vector | None = None
+    """Embedding of the name. A graph does not say which embedder made the stored one, so that it is
+    not loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraphs:
+    """The episodic and the community subgraph of a group: what `GroupContents` omits.
+
+    Episodes and communities are in created_at order, then by uuid.
+    """
+
+    episodes: tuple[EpisodeNode, ...]
+    mentions: tuple[Mention, ...]
+    """Sorted by (episode, entity)."""
+    communities: tuple[Community, ...]
