@@ -16,9 +16,10 @@ import pytest
 
 from tests.cli.command import clean_environment, command_line, index_folder, run_in_process
 from turnetl.errors import IndexBusy
-from turnetl.index.creation import replace_index
+from turnetl.index.creation import create_index, index_id, replace_index
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.lock import write_lock
+from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.pipeline.index import advice_if_busy
 from turnetl.pipeline.waiting import after_other_writers
 
@@ -92,3 +93,24 @@ async def test_the_waiting_is_bounded_and_the_error_says_what_to_do(shop: Path) 
 def first_message(running: subprocess.Popen[str]) -> str:
     assert running.stderr is not None
     return running.stderr.readline()
+
+
+def test_the_second_search_that_finds_a_damage_takes_the_index_that_the_first_one_made(
+    shop: Path,
+) -> None:
+    folder, embedder = index_folder(shop), WordLlamaEmbedder()
+    whole = run_in_process("search", "cart", "--json", folder=shop).json["hits"]
+    (folder / "vectors" / "keys").write_bytes(b"garbage")
+    with ExitStack() as ended:
+        ended.enter_context(holding := ExitStack())
+        holding.enter_context(write_lock(folder))
+        second = ended.enter_context(process(shop, "search", "cart", "--json"))
+        assert "this command waits" in first_message(second)
+        (folder / "catalog.sqlite").unlink()
+        create_index(folder, IndexEmbedder(embedder.name, embedder.dimensions))
+        made = index_id(folder)
+        holding.close()
+        output, messages = second.communicate(timeout=60)
+    assert (second.returncode, messages) == (0, "")
+    assert json.loads(output)["hits"] == whole != []
+    assert index_id(folder) == made

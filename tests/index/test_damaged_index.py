@@ -11,7 +11,7 @@ import pytest
 from tests.index.indexed_shop import EMBEDDER, NOW, answers, before, open_index, written_index
 from turnetl.errors import IndexBusy, IndexUnusable
 from turnetl.index.catalog_sql import VERSION
-from turnetl.index.creation import replace_index
+from turnetl.index.creation import index_id, repair_index, replace_index
 from turnetl.index.files import CATALOG, DamagedIndex
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.lock import write_lock
@@ -137,3 +137,26 @@ async def test_a_writer_notices_that_another_process_rebuilt_the_index(folder: P
     reopened = open_index(folder)
     assert await answers(reopened) == expected
     reopened.close()
+
+
+async def test_a_damaged_index_that_another_process_replaced_is_not_replaced_again(
+    folder: Path,
+) -> None:
+    embedder = IndexEmbedder(EMBEDDER.name, EMBEDDER.dimensions)
+    damaged = index_id(folder)
+    _garble(folder / "vectors/keys")
+    assert repair_index(folder, embedder, damaged)
+    with closing(open_index(folder)) as index:
+        await index.catch_up(before(), EMBEDDER, now=NOW)
+    assert not repair_index(folder, embedder, damaged)
+    with closing(open_index(folder)) as index:
+        assert (await answers(index))["selected"] == ["cart", "tax"]
+    assert repair_index(folder, embedder, index_id(folder))
+
+
+def test_an_index_whose_id_cannot_be_read_is_replaced(folder: Path) -> None:
+    damaged = index_id(folder)
+    _garble(folder / CATALOG)
+    assert index_id(folder) is None
+    assert repair_index(folder, IndexEmbedder(EMBEDDER.name, EMBEDDER.dimensions), damaged)
+    assert index_id(folder) not in (None, damaged)

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
+from uuid import uuid4
 
 import msgspec
 import numpy as np
@@ -49,6 +50,7 @@ class CatalogState:
                     connection.execute(statement)
                 catalog.record("embedder", embedder.name)
                 catalog.record("dimensions", embedder.dimensions)
+                catalog.record("index_id", uuid4().hex)
                 connection.execute(f"PRAGMA application_id = {sql.APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {sql.VERSION}")
 

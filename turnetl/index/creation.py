@@ -1,6 +1,7 @@
 """Create and replace the index in a folder, while no other process does so."""
 
 import shutil
+import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -60,17 +61,53 @@ def replace_index(folder: Path, embedder: IndexEmbedder) -> None:
     with translated_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with write_lock(folder):
-            questions = _readable_questions(folder)
-            _delete_files(folder)
-            create_index(folder, embedder)
-            with closing(Catalog.open(folder / CATALOG)) as catalog, catalog.transaction():
-                catalog.questions.put(questions)
+            _replace(folder, embedder)
+
+
+def repair_index(folder: Path, embedder: IndexEmbedder, damaged_id: str | None) -> bool:
+    """Replace a damaged index as `replace_index` does, unless another process did so meanwhile.
+
+    Args:
+        folder: of the index.
+        embedder: of the new one.
+        damaged_id: what `index_id` returned before the damage was found.
+
+    Returns:
+        Whether the index was replaced.
+
+    Raises:
+        IndexBusy: another process writes it; nothing is changed.
+        IndexUnusable: a file cannot be deleted or written.
+    """
+    with translated_errors(folder), write_lock(folder):
+        if index_id(folder) not in (None, damaged_id):
+            return False
+        _replace(folder, embedder)
+        return True
+
+
+def index_id(folder: Path) -> str | None:
+    """Return the random id that every new index gets; None if it cannot be read."""
+    if not index_exists(folder):
+        return None
+    with suppress(sqlite3.Error), closing(Catalog.open_for_reading(folder / CATALOG)) as catalog:
+        recorded: str | None = catalog.setting("index_id")
+        return recorded
+    return None
 
 
 def index_exists(folder: Path) -> bool:
     """Return whether there is a catalog, in whatever state; an empty file is none."""
     path = folder / CATALOG
     return path.exists() and path.stat().st_size > 0
+
+
+def _replace(folder: Path, embedder: IndexEmbedder) -> None:
+    questions = _readable_questions(folder)
+    _delete_files(folder)
+    create_index(folder, embedder)
+    with closing(Catalog.open(folder / CATALOG)) as catalog, catalog.transaction():
+        catalog.questions.put(questions)
 
 
 def _readable_questions(folder: Path) -> Sequence[StoredQuestions]:

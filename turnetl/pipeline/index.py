@@ -1,17 +1,15 @@
 """The search index of a graph: bring it up to date, or rebuild it."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
 from turnetl.graph.port import GraphStore
 from turnetl.index.estimate import estimate_embedding
-from turnetl.index.files import DamagedIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import CatchUpReport
 from turnetl.index.report import IndexReport
@@ -19,12 +17,11 @@ from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import Meter
 from turnetl.model import Usage
+from turnetl.pipeline.index_repair import open_repaired, repaired
 from turnetl.pipeline.waiting import after_other_writers
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.layout import plural
 from turnetl.settings import Settings
-
-T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -85,21 +82,11 @@ async def _rebuild(settings: Settings) -> None:
 
 async def _update(settings: Settings, clock: Clock, progress: Progress) -> IndexReport:
     async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False) as store:
-        with wiring.search_index(settings, embedder) as index:
+        with await open_repaired(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
             await state_cost(opened, store, settings, clock)
             changes = await _catch_up(opened, store, settings, clock, progress)
             return IndexReport(changes, replace(index.status(), turns_behind=0))
-
-
-async def repaired(settings: Settings, work: Callable[[], Awaitable[T]]) -> T:
-    """Return the result of work with the index; if it is damaged, rebuild it and work again."""
-    try:
-        return await work()
-    except DamagedIndex as error:
-        async with wiring.embedder(settings) as embedder:
-            wiring.rebuild_index(settings, embedder, error)
-        return await work()
 
 
 def check_graph(settings: Settings) -> None:
@@ -148,7 +135,7 @@ async def current_index(
             # If the graph cannot be opened, no empty index is left behind.
             async with wiring.store(settings, write=False):
                 pass
-        with advice_if_busy(), wiring.search_index(settings, embedder) as index:
+        with advice_if_busy(), await open_repaired(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
             # Who writes an index without turns has more of it soon; the graph is closed meanwhile.
             yield await after_other_writers(lambda: _caught_up(opened, settings, clock, progress))

@@ -12,6 +12,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.index.files import DamagedIndex
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.index import OpenIndex, current_index, state_cost
+from turnetl.pipeline.index_repair import open_repaired
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -89,7 +90,7 @@ class IndexUpdates:
             return
         with self._never_failing():
             async with wiring.embedder(self._settings, meter=self._meter) as embedder:
-                with wiring.search_index(self._settings, embedder) as index:
+                with await open_repaired(self._settings, embedder, seconds=0) as index:
                     await self._state_cost(OpenIndex(index, embedder))
                     await index.catch_up(self._store, embedder, now=self._clock())
 

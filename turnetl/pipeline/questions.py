@@ -16,6 +16,7 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.routing import PromptRouter
 from turnetl.pipeline.index import advice_if_busy, check_graph, update_index
+from turnetl.pipeline.index_repair import open_repaired
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.costs import format_cost, token_count
@@ -83,7 +84,7 @@ async def _write_questions(
     settings: Settings, clock: Clock, model: ChatModel, meter: Meter, progress: Progress
 ) -> QuestionReport:
     async with wiring.embedder(settings, meter=meter) as embedder:
-        with advice_if_busy(), wiring.search_index(settings, embedder) as index:
+        with advice_if_busy(), await open_repaired(settings, embedder) as index:
             _state_cost(_estimate(_texts(index), model, clock))
             turns, failed = await add_questions(
                 index,

@@ -16,7 +16,8 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.model import Usage
-from turnetl.pipeline.index import OpenIndex, check_graph, current_index, repaired
+from turnetl.pipeline.index import OpenIndex, check_graph, current_index
+from turnetl.pipeline.index_repair import repaired
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
 from turnetl.progress import Progress, ignore_progress

@@ -1,8 +1,7 @@
 """The search index of the graph that the settings name."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from turnetl.graph.open import embedded_file
@@ -18,25 +17,15 @@ from turnetl.wiring.embedding import is_remote
 log = logging.getLogger(__name__)
 
 
-@contextmanager
-def search_index(settings: Settings, embedder: Embedder) -> Iterator[PersistentIndex]:
-    """Open the index, or create an empty one, and close it afterwards.
-
-    A damaged one is deleted first, as by `rebuild_index`.
+def search_index(settings: Settings, embedder: Embedder) -> PersistentIndex:
+    """Open the index, or create an empty one.
 
     Raises:
+        DamagedIndex: a file is damaged or missing: see `repair_index`.
         IndexUnusable: it is of another version or another embedder, or cannot be written.
     """
     folder = index_folder(settings.lake, settings.graph_url)
-    try:
-        index = PersistentIndex(folder, embedder.name, _dimensions(settings, embedder))
-    except DamagedIndex as error:
-        rebuild_index(settings, embedder, error)
-        index = PersistentIndex(folder, embedder.name, embedder.dimensions)
-    try:
-        yield index
-    finally:
-        index.close()
+    return PersistentIndex(folder, embedder.name, _dimensions(settings, embedder))
 
 
 def _dimensions(settings: Settings, embedder: Embedder) -> int:
@@ -45,7 +34,8 @@ def _dimensions(settings: Settings, embedder: Embedder) -> int:
     A server is asked for them only if there is no index of this embedder.
     """
     if settings.embedder.dimensions is None and is_remote(settings):
-        with index_snapshot(settings) as snapshot:
+        # A damaged catalog is an error of the index that is opened next.
+        with suppress(DamagedIndex), index_snapshot(settings) as snapshot:
             if snapshot is not None and (recorded := snapshot.embedder()).name == embedder.name:
                 return recorded.dimensions
     return embedder.dimensions
@@ -82,10 +72,35 @@ def has_index(settings: Settings) -> bool:
     return creation.index_exists(index_folder(settings.lake, settings.graph_url))
 
 
-def rebuild_index(settings: Settings, embedder: Embedder, error: DamagedIndex) -> None:
-    """Log why an index is damaged, and replace it; see `replace_index`."""
-    log.warning("%s; it is rebuilt from the graph", error.damage)
-    replace_index(settings, embedder)
+def index_id(settings: Settings) -> str | None:
+    """Return the id of the index, which a rebuild changes; None if it cannot be read."""
+    return creation.index_id(index_folder(settings.lake, settings.graph_url))
+
+
+def repair_index(
+    settings: Settings, embedder: Embedder, error: DamagedIndex, damaged_id: str | None
+) -> bool:
+    """Replace a damaged index, and log why, unless another process replaced it meanwhile.
+
+    Args:
+        settings: of the index.
+        embedder: of the new one.
+        error: the damage.
+        damaged_id: the id of the index before the damage was found.
+
+    Returns:
+        Whether the index was replaced.
+
+    Raises:
+        IndexBusy: another process writes it.
+        IndexUnusable: a file cannot be deleted.
+    """
+    index_embedder = IndexEmbedder(embedder.name, embedder.dimensions)
+    folder = index_folder(settings.lake, settings.graph_url)
+    is_replaced = creation.repair_index(folder, index_embedder, damaged_id)
+    if is_replaced:
+        log.warning("%s; it is rebuilt from the graph", error.damage)
+    return is_replaced
 
 
 def replace_index(settings: Settings, embedder: Embedder) -> None:
