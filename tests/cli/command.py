@@ -78,13 +78,13 @@ def run_in_process(*arguments: str | Path, folder: Path, **environment: str) -> 
     with ExitStack() as stack:
         for context in contexts:
             stack.enter_context(context)
-        code = console.run(cli.app, strings)
+        code = console.run(cli.app, strings, reading=cli.READING_COMMANDS)
     assert not _UNEXPECTED.search(stderr.getvalue()), stderr.getvalue()
     return CommandResult(strings, code, stdout.getvalue(), stderr.getvalue())
 
 
 def command_line(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "turnetl.cli", *map(str, arguments)]
+    return [sys.executable, "-m", "turnetl", *map(str, arguments)]
 
 
 def clean_environment(home: Path) -> dict[str, str]:

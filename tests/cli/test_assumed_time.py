@@ -30,7 +30,13 @@ def test_turns_without_a_time_are_pending_and_the_message_says_what_to_do(tmp_pa
     (group,) = result.json["groups"]
     assert (result.json["committed"], group["uncommitted_reasons"]) == (0, {"no_time": 3})
     assert "--assume-time" in result.messages[0]
-    assert "no time" in result.messages[0]
+    assert "3 turns have no time and are pending; set their time with" in result.messages[0]
+
+
+def test_one_turn_without_a_time_is_named_in_the_singular(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "one.jsonl", conversation("ship the cart", at=None))
+    result = run_in_process("backfill", archive, folder=tmp_path)
+    assert "1 turn has no time and is pending; set its time with" in result.messages[0]
 
 
 def test_status_does_not_call_pending_turns_done(tmp_path: Path) -> None:

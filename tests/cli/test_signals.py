@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import pytest
 
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import ROOT, clean_environment, command_line, restored_handlers
-from turnetl import console, pipeline
+from turnetl import cli, console, pipeline
 from turnetl.pipeline import Stage, Unit
 from turnetl.progress import ProgressUpdate
 from turnetl.stop_signals import STOP_SIGNALS, StopSignals
@@ -265,6 +266,36 @@ def test_a_block_that_hangs_does_not_defer_a_signal_forever() -> None:
 
     with restored_handlers(), signals.installed(), pytest.raises(KeyboardInterrupt):
         work()
+
+
+READING = "turnetl: stopped before there was a result; run the same command again to get it\n"
+
+
+@pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
+def test_a_stopped_command_that_only_reads_does_not_speak_of_finished_work(
+    stop_signal: signal.Signals, tmp_path: Path
+) -> None:
+    with socket.create_server(("localhost", 0)) as silent_graph:
+        url = f"bolt://user:password@localhost:{silent_graph.getsockname()[1]}"
+        running = subprocess.Popen(
+            command_line("search", "cart", "--graph", url),
+            cwd=tmp_path,
+            env=clean_environment(tmp_path),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        connection, _ = silent_graph.accept()
+        running.send_signal(stop_signal)
+        _, stderr = running.communicate(timeout=60)
+        connection.close()
+    assert (running.returncode, stderr) == (130, READING)
+
+
+def test_a_command_that_is_not_named_as_reading_continues_where_it_stopped() -> None:
+    names = {name for name in cli.app if not name.startswith("-")}
+    continued = {"backfill", "filter", "index", "ingest", "journal", "parse", "retry"}
+    assert names - cli.READING_COMMANDS == continued
+    assert names >= cli.READING_COMMANDS
 
 
 SIGNAL_AFTERWARDS = """

@@ -24,6 +24,12 @@ def test_options_of_this_run_are_repeated_and_quoted() -> None:
     assert command == "/opt/turnetl search --lake 'my lake' --config c.json"
 
 
+@pytest.mark.parametrize("folder", [DIRECTORY / "turnetl", Path("/opt/lib/turnetl")])
+def test_a_package_that_python_runs_is_named_as_it_is_typed(folder: Path) -> None:
+    command = search_command(folder / "__main__.py", DIRECTORY, {"--lake": Path("l")})
+    assert command == "python -m turnetl search --lake l"
+
+
 @pytest.mark.parametrize("login", ["neo4j:pw", "neo4j:p@ss", "neo4j:pa:ss", "neo4j:p/w", "a:"])
 def test_a_password_is_never_printed(login: str) -> None:
     options = {"--graph": f"bolt://{login}@localhost:7687"}

@@ -78,6 +78,25 @@ app.command(journal.app)
 app.command(schema.schema, group=SETUP_COMMANDS)
 app.command(completion.app)
 
+READING_COMMANDS = frozenset(
+    {
+        "completion",
+        "entity",
+        "file",
+        "fix",
+        "formats",
+        "model",
+        "rules",
+        "schema",
+        "search",
+        "show",
+        "status",
+        "templates",
+        "timeline",
+        "why",
+    }
+)
+"""Commands that write nothing but the search index: a second run begins anew."""
 
 _GC_OBJECTS = 50_000
 """New objects between two collections: imports create a million, none of them garbage."""
@@ -90,4 +109,4 @@ def main() -> None:
         app.help_formatter = PipedHelpFormatter()
     elif terminal.is_unstyled():
         app.console = terminal.rich_console()
-    sys.exit(run(app, sys.argv[1:]))
+    sys.exit(run(app, sys.argv[1:], reading=READING_COMMANDS))

@@ -3,7 +3,7 @@
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from turnetl.exit_code import ExitCode
 from turnetl.stop_signals import StopSignals
 
 _INTERRUPTED = "stopped; finished work is kept, and the same command continues from there"
+_INTERRUPTED_READING = "stopped before there was a result; run the same command again to get it"
 _UNEXPECTED = "unexpected error: {}: {}; run again with --debug to see the traceback, and report it"
 _FILE_ERROR = "{}: {}; run again with --debug to see where"
 
@@ -39,10 +40,17 @@ class _Flags:
         )
 
 
-def run(app: Callable[..., Any], arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code. Raises nothing."""
+def run(app: Callable[..., Any], arguments: Sequence[str], *, reading: Collection[str] = ()) -> int:
+    """Run a command and return its exit code. Raises nothing.
+
+    Args:
+        app: parses the arguments and calls the command.
+        arguments: the name of the command, then its own arguments.
+        reading: the names of the commands that only read: none of their work is left to continue.
+    """
+    is_reading = bool(arguments) and arguments[0] in reading
     try:
-        code = _run(app, list(arguments))
+        code = _run(app, list(arguments), _INTERRUPTED_READING if is_reading else _INTERRUPTED)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe. Python flushes standard output at exit and must not fail.
@@ -51,7 +59,7 @@ def run(app: Callable[..., Any], arguments: Sequence[str]) -> int:
     return code
 
 
-def _run(app: Callable[..., Any], arguments: list[str]) -> int:
+def _run(app: Callable[..., Any], arguments: list[str], interrupted: str) -> int:
     flags = _Flags.of(arguments)
     try:
         with StopSignals().installed():
@@ -62,20 +70,20 @@ def _run(app: Callable[..., Any], arguments: list[str]) -> int:
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last resort
         if flags.debug and not isinstance(error, CycloptsError):
             traceback.print_exception(error, file=sys.stderr)
-        message, code = _explained(error)
+        message, code = _explained(error, interrupted)
         return _fail(message, code, as_json=flags.json)
     return code if isinstance(code, int) else ExitCode.DONE
 
 
-def _explained(error: BaseException) -> tuple[str, int]:
-    """Return the sentence and the exit code of an error."""
+def _explained(error: BaseException, interrupted: str) -> tuple[str, int]:
+    """Return the sentence and the exit code of an error; `interrupted` is that of a signal."""
     match error:
         case CycloptsError():
             return usage_sentence(error), ExitCode.USAGE
         case TurnetlError():
             return str(error), error.exit_code
         case KeyboardInterrupt():
-            return _INTERRUPTED, ExitCode.INTERRUPTED
+            return interrupted, ExitCode.INTERRUPTED
         case OSError(strerror=str(reason)):
             return _FILE_ERROR.format(error.filename or "file", reason), ExitCode.FAILED
         case _:

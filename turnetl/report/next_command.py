@@ -12,11 +12,11 @@ def search_command(program: Path, directory: Path, options: Mapping[str, Path | 
     """Return `turnetl search` with the options that select the same graph.
 
     Args:
-        program: the path of this process's program.
+        program: the path of this process's program; `__main__.py` was run with `python -m`.
         directory: the working directory.
         options: `--lake`, `--graph`, `--config` as they were given; None if they were not.
     """
-    arguments = [_program_name(program, directory), "search"]
+    arguments = [*_program(program, directory), "search"]
     for name, value in options.items():
         if value is not None and value != _DEFAULT_LAKE:
             arguments += [name, _without_credentials(str(value))]
@@ -30,9 +30,11 @@ def _without_credentials(value: str) -> str:
     return value if is_local else f"{scheme}://{rest.rpartition('@')[2]}"
 
 
-def _program_name(program: Path, directory: Path) -> str:
+def _program(program: Path, directory: Path) -> list[str]:
+    if program.name == "__main__.py":
+        return ["python", "-m", "turnetl"]
     installed = shutil.which("turnetl")
     if installed is not None and Path(installed).resolve() == program.resolve():
-        return "turnetl"
+        return ["turnetl"]
     path = program.absolute()
-    return str(path.relative_to(directory)) if path.is_relative_to(directory) else str(path)
+    return [str(path.relative_to(directory) if path.is_relative_to(directory) else path)]

@@ -106,10 +106,12 @@ def error_messages(groups: Sequence[GroupReport]) -> list[str]:
 def no_time_message(group: GroupReport) -> str:
     """Return how many turns have no time, and how to set one."""
     count = group.uncommitted_reasons[PendingReason.NO_TIME]
-    pending = "turn has no time and is pending" if count == 1 else "turns have no time, are pending"
+    remedy = "with --assume-time, an ISO time or `mtime`"
+    if count == 1:
+        return f"group `{group.group}`: 1 turn has no time and is pending; set its time {remedy}"
     return (
-        f"group `{group.group}`: {count:,} {pending}; set their time with --assume-time, "
-        "an ISO time or `mtime`"
+        f"group `{group.group}`: {count:,} turns have no time and are pending; set their time "
+        f"{remedy}"
     )
 
 

@@ -1,4 +1,4 @@
-"""`python -m turnetl.cli`."""
+"""`python -m turnetl`."""
 
 from turnetl.cli import main
 
