@@ -152,9 +152,20 @@ def test_an_option_without_effect_is_refused(
     assert message.endswith(f"`{other}` is {kind}: leave it out")
 
 
-def test_a_file_is_shown_by_the_end_of_its_path(folder: Path) -> None:
-    by_end = run_in_process("show", "cart.py", "--json", folder=folder).json
-    assert by_end == run_in_process("file", "cart.py", "--json", folder=folder).json
+@pytest.mark.parametrize(
+    "path",
+    [
+        "cart.py",
+        "bookshop/cart.py",
+        "./src/bookshop/cart.py",
+        "../bookshop/src/bookshop/cart.py",
+        "/home/dev/bookshop/src/bookshop/cart.py",
+    ],
+)
+def test_a_file_is_shown_by_every_path_that_file_takes(path: str, folder: Path) -> None:
+    shown = run_in_process("show", path, "--json", folder=folder).json
+    assert shown == run_in_process("file", path, "--json", folder=folder).json
+    assert shown["entity"]["name"] == "src/bookshop/cart.py"
 
 
 def test_only_a_turn_has_lines(folder: Path) -> None:

@@ -93,7 +93,7 @@ async def test_a_turn_in_chunks_is_found_by_a_term_of_its_last_chunk_only(
     hits = await search_groups([await store.load(GROUP)], "zeppelin", WordLlamaEmbedder())
     assert [hit.turn_id for hit in hits].count(long.turn_id) == 1
     assert hits[0].turn_id == long.turn_id
-    assert "zeppelin" in hits[0].passage
+    assert "zeppelin" in hits[0].fact
 
 
 async def test_the_turn_after_one_in_chunks_follows_its_last_chunk(lake: Lake) -> None:

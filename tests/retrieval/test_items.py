@@ -1,6 +1,7 @@
 """From what a user types to one turn, session, entity or fact."""
 
 from collections.abc import AsyncIterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +19,13 @@ from turnetl.model import Entity, Fact, GroupId
 from turnetl.retrieval.details import TurnDetails, details
 from turnetl.retrieval.items import FILE_LABEL, file_path, find_entity, find_item
 
+HERE = Path("/home/dev/elsewhere")
 OTHER = GroupId("library")
 CART = Entity("aaaa0001", GROUP, "src/cart.py", ("File",), "", START)
 TEST = Entity("aaaa0002", GROUP, "tests/cart.py", ("File",), "", START)
 README = Entity("bbbb0001", GROUP, "README.md", ("File",), "", START)
 CONCEPT = Entity("bbbb0002", GROUP, "checkout", ("Concept",), "", START)
+COMMAND = Entity("cccc0001", GROUP, "./src/cart.py", ("Command",), "", START)
 ERROR = Entity("bbbb0003", GROUP, "Checkout", ("Error",), "", START)
 
 
@@ -69,14 +72,30 @@ async def test_a_file_is_found_wherever_its_checkout_is(index: LookupIndex, path
     assert find_entity(index.lookup(), path, FILE_LABEL) == CART
 
 
-@pytest.mark.parametrize("path", ["src/cart.py", "bookshop/src/cart.py", "/home/dev/src/cart.py"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "src/cart.py",
+        "bookshop/src/cart.py",
+        "/home/dev/src/cart.py",
+        "./src/cart.py",
+        "..\\src\\cart.py",
+    ],
+)
 async def test_an_item_is_found_by_a_path_that_leads_to_one_file(
     index: LookupIndex, path: str
 ) -> None:
-    found = find_item(index, path)
+    found = find_item(index, path, HERE)
     assert (found.kind, found.id) == (ItemKind.ENTITY, CART.uuid)
     with pytest.raises(BadUsage, match=r"is several: File aaaa0001 .*Type the id of one of them"):
-        find_item(index, "cart.py")
+        find_item(index, "cart.py", HERE)
+
+
+async def test_a_name_that_starts_with_a_dot_is_a_name_before_it_is_a_path(tmp_path: Path) -> None:
+    graph = LoadedGraph(contents(GROUP, (CART, COMMAND), 0))
+    with closing(PersistentIndex(tmp_path / "named", EMBEDDER.name, EMBEDDER.dimensions)) as named:
+        await named.catch_up(graph, EMBEDDER, now=NOW)
+        assert find_item(named, COMMAND.name, HERE).id == COMMAND.uuid
 
 
 async def test_several_files_with_the_same_end_are_listed(index: LookupIndex) -> None:
@@ -115,7 +134,7 @@ async def test_an_unknown_entity_is_named_with_similar_ones(index: LookupIndex) 
 
 
 async def test_a_turn_of_the_graph_has_prompt_answer_and_failed_step(index: LookupIndex) -> None:
-    found = details(index, builders.turn().turn_id, limit=5)
+    found = details(index, builders.turn().turn_id, HERE, limit=5)
     assert isinstance(found, TurnDetails)
     conversation = found.conversation
     assert (conversation.prompt, conversation.answer) == ("Why?", "So.")

@@ -48,11 +48,13 @@ FACTS = (
 )
 
 
-async def hit(query: str, selection: Selection) -> SearchHit:
+async def hit(
+    query: str, selection: Selection, answer: str = "Done.", facts: tuple[Fact, ...] = FACTS
+) -> SearchHit:
     receipt = builders.receipt(builders.episode())
-    text = f"user: {TITLE}\n\nassistant: Done."
+    text = f"user: {TITLE}\n\nassistant: {answer}"
     contents = GroupContents(
-        GROUP, None, (USER, CHANGELOG), FACTS, (receipt,), {receipt.turn_id: text}
+        GROUP, None, (USER, CHANGELOG), facts, (receipt,), {receipt.turn_id: text}
     )
     (found,) = await search_groups([contents], query, EMBEDDER, selection=selection)
     return found
@@ -71,6 +73,28 @@ async def test_a_hit_repeats_neither_its_prompt_nor_a_fact(query: str) -> None:
     found = await hit(query, Selection(groups=(GROUP,)))
     shown = [found.fact, *(more.fact for more in found.more_facts)]
     assert sorted(shown) == sorted([ANSWERED, RAN])
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "facts"),
+    [
+        ("changelog before you push", "Done.", FACTS),
+        ("server rejects", EXPLAINED, FACTS),
+        ("server rejects", EXPLAINED, ()),
+    ],
+    ids=["the prompt", "a fact", "the passage in place of a fact"],
+)
+async def test_a_passage_that_repeats_what_the_hit_says_is_left_out(
+    query: str, answer: str, facts: tuple[Fact, ...]
+) -> None:
+    found = await hit(query, Selection(groups=(GROUP,)), answer, facts)
+    assert found.passage == ""
+
+
+async def test_a_passage_that_says_more_than_the_facts_is_kept() -> None:
+    answer = f"{EXPLAINED} It does so with a hook in `hooks/pre-receive`."
+    found = await hit("server rejects", Selection(groups=(GROUP,)), answer)
+    assert found.passage == " ".join(answer.split())
 
 
 def test_a_fact_that_says_more_takes_the_place_of_one_that_it_contains() -> None:

@@ -34,7 +34,7 @@ def show(
     """Show a turn, session, entity, file, error or fact.
 
     Args:
-        id_: An id, the beginning of one, or the name of an entity.
+        id_: An id, the beginning of one, the name of an entity, or the path of a file.
         full: Print the outcomes of all steps in full.
         neighbours: Also print the turns before and after a turn.
         raw: Print the lines of a turn in its archive, without secrets.
@@ -55,7 +55,14 @@ def show(
 
     with console.show_progress(as_json=common.json) as progress:
         found = console.run_async(
-            pipeline.show(id_, common.settings(), now, limit=limit or _MAX_TURNS, progress=progress)
+            pipeline.show(
+                id_,
+                common.settings(),
+                now,
+                directory=Path.cwd(),
+                limit=limit or _MAX_TURNS,
+                progress=progress,
+            )
         )
     output = show_output(found.value, found.caught_up_at, found.unread)
     _check_kind(id_, output.kind, given)
@@ -93,7 +100,9 @@ def _show_raw(id_: str, common: CommonOptions, *, redacted: bool) -> int:
     from turnetl.json_output.show import ShowLinesOutput
 
     found = console.run_async(
-        pipeline.show_archive_lines(id_, common.settings(), now, redacted=redacted)
+        pipeline.show_archive_lines(
+            id_, common.settings(), now, directory=Path.cwd(), redacted=redacted
+        )
     )
     output = ShowLinesOutput(
         kind="lines",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from turnetl.episodes import FilteredGroup, FilterReport
+from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 
 _TURNS = described("Turns.")
@@ -45,7 +46,7 @@ class FilterCountsOutput(KeptOutput):
 class FilterGroupOutput(FilterCountsOutput):
     """The turns of a group."""
 
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
     unchanged: Annotated[bool, described("Whether nothing changed, so that nothing was written.")]
 
 

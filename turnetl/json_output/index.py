@@ -4,14 +4,15 @@ from typing import Annotated
 
 from turnetl.index.port import IndexStatus
 from turnetl.index.report import IndexReport, QuestionEstimate, QuestionReport
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output import fields
+from turnetl.json_output.base import JsonOutput, described, timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 
 
 class IndexedGroupOutput(JsonOutput):
     """A group in the search index."""
 
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
     turns: Annotated[int, described("Turns in the index.")]
 
 
@@ -32,10 +33,7 @@ class IndexStatusOutput(JsonOutput):
     ]
     bytes: Annotated[int, described("Size on disk.")]
     embedder: Annotated[str, described("Embedder of the passages.")]
-    caught_up_at: Annotated[
-        Timestamp | None,
-        described("When the index last held the whole graph; null if it never did."),
-    ]
+    caught_up_at: fields.CaughtUpAt
     groups: Annotated[list[IndexedGroupOutput], described("The groups, sorted by name.")]
 
 

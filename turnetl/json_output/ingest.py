@@ -8,6 +8,7 @@ import msgspec
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.status import GroupOutput, group_values
 from turnetl.json_output.usage import UsageOutput, total_usage, usage_output, usage_values
@@ -26,7 +27,7 @@ class RunUsageOutput(UsageOutput):
 class InvalidationOutput(JsonOutput):
     """A turn that invalidated many facts."""
 
-    turn_id: Annotated[str, described("Id of the turn.")]
+    turn_id: fields.TurnId
     archive: Annotated[str, described("Path of the archive that holds it.")]
     first_line: Annotated[int, described("Its first line in the archive, from 1.")]
     facts: Annotated[int, described("Facts that it invalidated.")]
@@ -62,7 +63,7 @@ class MessageOutput(JsonOutput):
 class RequestOutput(JsonOutput):
     """A request that a run would send to a model."""
 
-    turn_id: Annotated[str, described("Id of the turn.")]
+    turn_id: fields.TurnId
     prompt: Annotated[str, described("Name of the prompt.")]
     model: Annotated[str, described("Provider and model.")]
     messages: Annotated[list[MessageOutput], described("The messages, in order.")]

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from turnetl.formats.base import ParseCounts
+from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.skip_reasons import SkipReason
@@ -52,7 +53,7 @@ class ArchiveOutput(LineCountsOutput):
 class NameCollisionOutput(JsonOutput):
     """A group that several folders share only because they have the same name."""
 
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
     folders: Annotated[list[str], described("The folders, sorted.")]
 
 

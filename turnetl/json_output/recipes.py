@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from turnetl.graph_model import Receipt
+from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import Entity
@@ -21,12 +22,12 @@ _SCORE = "The score that orders the results; what it measures depends on the rec
 class SourceTurnOutput(JsonOutput):
     """A turn that a result comes from, with its archive and lines."""
 
-    turn_id: Annotated[str, described("Id of the turn.")]
-    session_id: Annotated[str, described("Id of the session.")]
+    turn_id: fields.TurnId
+    session_id: fields.SessionId
     started_at: Annotated[Timestamp, described("Time of the turn.")]
-    archive: Annotated[str, described("Path of the archive that holds the turn.")]
-    first_line: Annotated[int, described("First line of the turn in the archive, from 1.")]
-    last_line: Annotated[int, described("Last line of the turn in the archive.")]
+    archive: fields.Archive
+    first_line: fields.FirstLine
+    last_line: fields.LastLine
 
 
 class CenterOutput(JsonOutput):
@@ -34,7 +35,7 @@ class CenterOutput(JsonOutput):
 
     uuid: Annotated[str, described("Uuid of the entity.")]
     name: Annotated[str, described("Name of the entity.")]
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
 
 
 class FactResultOutput(JsonOutput):
@@ -48,14 +49,9 @@ class FactResultOutput(JsonOutput):
     source_uuid: Annotated[str, described("Uuid of that entity.")]
     target: Annotated[str, described("Name of the other entity.")]
     target_uuid: Annotated[str, described("Uuid of the other entity.")]
-    group: Annotated[str, described("Id of the group.")]
-    valid_at: Annotated[
-        Timestamp | None, described("Time from which the fact holds; null if unknown.")
-    ]
-    invalid_at: Annotated[
-        Timestamp | None,
-        described("Time at which the fact was invalidated; null if it still holds."),
-    ]
+    group: fields.Group
+    valid_at: fields.ValidAt
+    invalid_at: fields.InvalidAt
     turns: Annotated[
         list[SourceTurnOutput], described("The turns that state the fact, oldest first.")
     ]
@@ -69,7 +65,7 @@ class EntityResultOutput(JsonOutput):
     score: Annotated[float, described(_SCORE)]
     labels: Annotated[list[str], described("Labels of the entity, sorted.")]
     summary: Annotated[str, described("Summary of the entity; may be empty.")]
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
     turns: Annotated[
         list[SourceTurnOutput], described("The turns that mention the entity, oldest first.")
     ]
@@ -82,7 +78,7 @@ class EpisodeResultOutput(JsonOutput):
     name: Annotated[str, described("Name of the episode.")]
     score: Annotated[float, described(_SCORE)]
     text: Annotated[str, described("The text of the episode.")]
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
     turn: Annotated[
         SourceTurnOutput | None,
         described("The turn; null if another program wrote the episode."),
@@ -96,7 +92,7 @@ class CommunityResultOutput(JsonOutput):
     name: Annotated[str, described("Name of the community.")]
     score: Annotated[float, described(_SCORE)]
     summary: Annotated[str, described("Summary of the community.")]
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
 
 
 class RecipeSearchOutput(JsonOutput):

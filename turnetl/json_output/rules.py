@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 from turnetl.episodes.rule_examples import RuleExample, RuleExplanation
+from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.noise import NoiseRule
 
@@ -30,7 +31,7 @@ class RulesOutput(JsonOutput):
 class RuleMatchesOutput(JsonOutput):
     """The turns of a group that a rule matches."""
 
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
     turns: Annotated[int, described("Turns that the rule matches.")]
     attributed: Annotated[
         int,
@@ -42,17 +43,17 @@ class RuleMatchesOutput(JsonOutput):
 class RuleExampleOutput(JsonOutput):
     """A turn that a rule matches."""
 
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
     started_at: Annotated[
         Timestamp | None, described("Time of the prompt; null if the archive has none.")
     ]
-    session_id: Annotated[str, described("Id of the session.")]
-    turn_id: Annotated[str, described("Id of the turn.")]
+    session_id: fields.SessionId
+    turn_id: fields.TurnId
     prompt: Annotated[str, described("Beginning of the user's prompt, on one line.")]
     response: Annotated[str, described("Beginning of the agent's response, on one line.")]
     archive: Annotated[str, described("Path of the archive.")]
-    first_line: Annotated[int, described("First line of the turn in the archive, from 1.")]
-    last_line: Annotated[int, described("Last line of the turn in the archive.")]
+    first_line: fields.FirstLine
+    last_line: fields.LastLine
 
 
 class RuleExplanationOutput(RuleOutput):

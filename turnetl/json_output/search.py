@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
+from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import Usage
 from turnetl.retrieval.hits import SearchHit
-
-_VALID_AT = described("Time from which the fact holds; null if unknown.")
-_INVALID_AT = described("Time at which the fact was invalidated; null if it still holds.")
 
 
 class HitFactOutput(JsonOutput):
@@ -18,15 +16,15 @@ class HitFactOutput(JsonOutput):
 
     fact: Annotated[str, described("The fact.")]
     relation: Annotated[str, described("The fact's relation.")]
-    valid_at: Annotated[Timestamp | None, _VALID_AT]
-    invalid_at: Annotated[Timestamp | None, _INVALID_AT]
+    valid_at: fields.ValidAt
+    invalid_at: fields.InvalidAt
 
 
 class HitOutput(JsonOutput):
     """A turn, and its fact that matches the query best."""
 
-    id: Annotated[str, described("The beginning of the turn's id, which other commands accept.")]
-    prompt: Annotated[str, described("The first line of what the user wrote.")]
+    id: fields.ShortTurnId
+    prompt: fields.Prompt
     started_at: Annotated[Timestamp, described("Time of the turn.")]
     fact: Annotated[str, described("The fact; of a turn without one, its best passage.")]
     score: Annotated[
@@ -40,17 +38,22 @@ class HitOutput(JsonOutput):
         ),
     ]
     relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
-    valid_at: Annotated[Timestamp | None, _VALID_AT]
-    invalid_at: Annotated[Timestamp | None, _INVALID_AT]
-    group: Annotated[str, described("Id of the group.")]
-    session_id: Annotated[str, described("Id of the session.")]
-    turn_id: Annotated[str, described("Id of the turn.")]
-    archive: Annotated[str, described("Path of the archive that holds the turn.")]
-    first_line: Annotated[int, described("First line of the turn in the archive, from 1.")]
-    last_line: Annotated[int, described("Last line of the turn in the archive.")]
-    passage: Annotated[str, described("The passage of the turn that matches best.")]
+    valid_at: fields.ValidAt
+    invalid_at: fields.InvalidAt
+    group: fields.Group
+    session_id: fields.SessionId
+    turn_id: fields.TurnId
+    archive: fields.Archive
+    first_line: fields.FirstLine
+    last_line: fields.LastLine
+    passage: Annotated[
+        str,
+        described(
+            "The passage of the turn that matches best; empty if the prompt or a fact says it."
+        ),
+    ]
     more_facts: Annotated[list[HitFactOutput], described("Further facts of the turn, best first.")]
-    files: Annotated[list[str], described("Files that the turn changed.")]
+    files: fields.ChangedFiles
 
 
 class SearchOutput(JsonOutput):
@@ -71,14 +74,8 @@ class SearchOutput(JsonOutput):
         int,
         described("Turns that were left out because nothing is close; --nearest prints them."),
     ]
-    caught_up_at: Annotated[
-        Timestamp | None,
-        described("When the search index last held the whole graph; null if it never did."),
-    ]
-    unread: Annotated[
-        str | None,
-        described("Why the graph was not read: its newest turns may be missing; null if it was."),
-    ]
+    caught_up_at: fields.CaughtUpAt
+    unread: fields.Unread
     usage: Annotated[
         UsageOutput,
         described(

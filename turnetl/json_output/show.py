@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
+from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.turns import (
     IndexAgeOutput,
@@ -68,7 +69,7 @@ class ShowSessionOutput(IndexAgeOutput):
     """A session."""
 
     kind: Annotated[Literal["session"], described("What the id leads to.")]
-    session_id: Annotated[str, described("Id of the session.")]
+    session_id: fields.SessionId
     turns: Annotated[list[TurnSummaryOutput], described("Its turns, oldest first.")]
     resume: Annotated[str | None, _RESUME]
 
@@ -115,7 +116,7 @@ class ShowLinesOutput(JsonOutput):
     """The lines of a turn in its archive, printed with `--raw`."""
 
     kind: Annotated[Literal["lines"], described("What is printed.")]
-    turn_id: Annotated[str, described("Id of the turn.")]
+    turn_id: fields.TurnId
     archive: Annotated[str, described("Path of the archive.")]
     first_line: Annotated[int, described("Number of the first line, from 1.")]
     lines: Annotated[list[str], described("The lines.")]

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.index import IndexStatusOutput, index_status_output
 from turnetl.json_output.usage import UsageOutput, usage_output
@@ -13,7 +14,7 @@ from turnetl.model import Usage
 class QuarantinedTurnOutput(JsonOutput):
     """A quarantined turn."""
 
-    turn_id: Annotated[str, described("Id of the turn.")]
+    turn_id: fields.TurnId
     error: Annotated[str, described("Why it is quarantined, in one sentence.")]
     archive: Annotated[str, described("Path of the archive that holds it.")]
     first_line: Annotated[int, described("Its first line in the archive, from 1.")]
@@ -22,7 +23,7 @@ class QuarantinedTurnOutput(JsonOutput):
 class GroupOutput(JsonOutput):
     """The turns of a group, each counted once: committed, quarantined, pending or noise."""
 
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
     pending: Annotated[int, described("Turns that are not in the graph yet.")]
     quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
     uncommitted_reasons: Annotated[

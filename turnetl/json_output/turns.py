@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.model import Fact
 from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
@@ -10,32 +11,26 @@ from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
 class IndexAgeOutput(JsonOutput):
     """How current the index was that a command read."""
 
-    caught_up_at: Annotated[
-        Timestamp | None,
-        described("When the search index last held the whole graph; null if it never did."),
-    ]
-    unread: Annotated[
-        str | None,
-        described("Why the graph was not read, so that its newest turns may be missing, or null."),
-    ]
+    caught_up_at: fields.CaughtUpAt
+    unread: fields.Unread
 
 
 class TurnSummaryOutput(JsonOutput):
     """A turn in a few lines."""
 
-    id: Annotated[str, described("The beginning of the turn's id, which commands accept.")]
-    prompt: Annotated[str, described("The first line of what the user wrote.")]
+    id: fields.ShortTurnId
+    prompt: fields.Prompt
     started_at: Annotated[Timestamp | None, described("Time of the prompt.")]
     ended_at: Annotated[Timestamp | None, described("Time of its last row; null if unknown.")]
-    group: Annotated[str, described("Id of the group.")]
+    group: fields.Group
     format: Annotated[str, described("Format of the archive.")]
     git_branch: Annotated[str | None, described("The git branch; null if unknown.")]
-    session_id: Annotated[str, described("Id of the session.")]
-    turn_id: Annotated[str, described("Id of the turn.")]
-    archive: Annotated[str, described("Path of the archive that holds the turn.")]
-    first_line: Annotated[int, described("First line of the turn in the archive, from 1.")]
-    last_line: Annotated[int, described("Last line of the turn in the archive.")]
-    files: Annotated[list[str], described("Files that the turn changed.")]
+    session_id: fields.SessionId
+    turn_id: fields.TurnId
+    archive: fields.Archive
+    first_line: fields.FirstLine
+    last_line: fields.LastLine
+    files: fields.ChangedFiles
 
 
 class StatedFactOutput(JsonOutput):
@@ -45,13 +40,8 @@ class StatedFactOutput(JsonOutput):
     fact_id: Annotated[str, described("Id of the fact.")]
     text: Annotated[str, described("The fact as a sentence.")]
     relation: Annotated[str, described("Its relation.")]
-    valid_at: Annotated[
-        Timestamp | None, described("Time from which the fact holds; null if unknown.")
-    ]
-    invalid_at: Annotated[
-        Timestamp | None,
-        described("Time at which the fact was invalidated; null if it still holds."),
-    ]
+    valid_at: fields.ValidAt
+    invalid_at: fields.InvalidAt
 
 
 def turn_summary_output(turn: TurnSummary) -> TurnSummaryOutput:

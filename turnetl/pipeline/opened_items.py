@@ -51,6 +51,7 @@ async def show(
     settings: Settings,
     clock: Clock,
     *,
+    directory: Path,
     limit: int,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[Details]:
@@ -59,9 +60,10 @@ async def show(
     The text of a turn is that of the lake; without the lake's table, that of the graph.
 
     Args:
-        text: an id, the beginning of one, or the name of an entity.
+        text: an id, the beginning of one, the name of an entity, or the path of a file.
         settings: the graph, its index and the lake.
         clock: returns the current time.
+        directory: the one to which a path that starts with a dot is relative.
         limit: at most this many turns of an entity.
         progress: called while the index is brought up to date.
 
@@ -71,7 +73,7 @@ async def show(
         IndexUnusable: the index cannot be used.
     """
     found = await read_index(
-        lambda index: details(index, text, limit=limit), settings, clock, progress
+        lambda index: details(index, text, directory, limit=limit), settings, clock, progress
     )
     if isinstance(found.value, TurnDetails):
         turn = _lake_turn(settings, found.value.summary.receipt)
@@ -85,6 +87,7 @@ async def show_archive_lines(
     settings: Settings,
     clock: Clock,
     *,
+    directory: Path,
     redacted: bool = True,
     progress: Progress = ignore_progress,
 ) -> ArchiveLines:
@@ -94,6 +97,7 @@ async def show_archive_lines(
         text: the id of the turn, or the beginning of it.
         settings: the graph, its index and the redaction.
         clock: returns the current time.
+        directory: the one to which a path that starts with a dot is relative.
         redacted: without secrets.
         progress: called while the index is brought up to date.
 
@@ -101,7 +105,9 @@ async def show_archive_lines(
         BadUsage: the text does not lead to one turn.
         BadArchive: the archive is missing or cannot be read.
     """
-    found = await read_index(lambda index: details(index, text, limit=1), settings, clock, progress)
+    found = await read_index(
+        lambda index: details(index, text, directory, limit=1), settings, clock, progress
+    )
     if not isinstance(found.value, TurnDetails):
         raise BadUsage(f"`{text}` is no turn: only turns have lines in an archive")
     receipt = found.value.summary.receipt

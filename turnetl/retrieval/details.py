@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from turnetl.errors import BadUsage
 from turnetl.index.lookup import IndexedItem, ItemKind, LookupIndex, StatedFact
@@ -63,18 +64,19 @@ class FactDetails:
 Details = TurnDetails | SessionDetails | EntityDetails | FactDetails
 
 
-def details(index: LookupIndex, text: str, *, limit: int) -> Details:
-    """Return what an id, the beginning of one, or the name of an entity leads to.
+def details(index: LookupIndex, text: str, directory: Path, *, limit: int) -> Details:
+    """Return what an id, the beginning of one, the name of an entity or a path leads to.
 
     Args:
         index: of the graph.
-        text: the id or name.
+        text: the id, the name, or the path of a file.
+        directory: the one to which a path that starts with a dot is relative.
         limit: at most this many turns of an entity.
 
     Raises:
         BadUsage: it leads to nothing, or to several things.
     """
-    item = find_item(index, text)
+    item = find_item(index, text, directory)
     found = _details(index, item, limit)
     if found is None:
         raise BadUsage(f"the {item.kind} `{item.id}` was removed from the graph at this moment")

@@ -8,7 +8,7 @@ from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.model import Fact, GroupId, SessionId, TurnId
 from turnetl.retrieval.excerpts import ExcerptRanking, first_passage, prompt_title
 from turnetl.retrieval.ranking import RankedTurn
-from turnetl.retrieval.repetition import distinct_facts, repeats_title, shown_text
+from turnetl.retrieval.repetition import distinct_facts, repeats_any, repeats_title, shown_text
 from turnetl.retrieval.turn_summary import ID_CHARS, changed_files, one_line
 
 _MORE_FACTS = 4
@@ -55,7 +55,7 @@ class SearchHit:
     first_line: int
     last_line: int
     passage: str
-    """The part of the turn's text that matches best."""
+    """The part of the turn's text that matches best; empty if the prompt or a fact says it."""
     more_facts: tuple[HitFact, ...]
     """Further facts of the turn, best first."""
     files: tuple[str, ...]
@@ -85,7 +85,9 @@ def build_hits(
     selected: Collection[str] = (),
     excerpts: ExcerptRanking | None = None,
 ) -> tuple[SearchHit, ...]:
-    """Return the hits for these turns. A hit shows no fact that repeats its prompt or another fact.
+    """Return the hits for these turns.
+
+    No fact of a hit repeats its prompt or another fact, and no passage repeats either of them.
 
     Args:
         ranked: turns, in the order of the hits.
@@ -127,6 +129,7 @@ def _hit(
 ) -> SearchHit:
     receipt = ranked.turn.receipt
     best = facts[0] if facts else None
+    shown = [fact.text for fact in facts] or [passage]
     return SearchHit(
         id=receipt.turn_id[:ID_CHARS],
         prompt=title,
@@ -143,7 +146,7 @@ def _hit(
         archive=receipt.archive,
         first_line=receipt.first_line,
         last_line=receipt.last_line,
-        passage=passage,
+        passage="" if repeats_any(passage, (title, *shown)) else passage,
         more_facts=tuple(
             HitFact(fact.text, fact.relation, fact.valid_at, fact.invalid_at) for fact in facts[1:]
         ),

@@ -18,12 +18,14 @@ _MIN_SUFFIX = 2
 FILE_LABEL = "File"
 
 
-def find_item(index: LookupIndex, text: str) -> IndexedItem:
+def find_item(index: LookupIndex, text: str, directory: Path) -> IndexedItem:
     """Resolve an id, the beginning of one, the name of an entity, or the path of a file.
 
     Args:
         index: of the graph.
-        text: an id or a name; of a file also the end or the absolute form of its path.
+        text: an id or a name; of a file also the end of its path, its absolute path, or a path that
+            starts with a dot.
+        directory: the one to which such a path is relative.
 
     Raises:
         BadUsage: no item or several items match; the message lists some of them.
@@ -31,7 +33,7 @@ def find_item(index: LookupIndex, text: str) -> IndexedItem:
     lookup, text = index.lookup(), _storable(text)
     matches = lookup.with_prefix(text, _LISTED + 1) if text else []
     exact = [item for item in matches if item.id == text]
-    found = exact or matches or [_item(entity) for entity in _named(lookup, text)]
+    found = exact or matches or [_item(entity) for entity in _named(lookup, text, directory)]
     if not found:
         raise BadUsage(
             f"nothing has the id or the name `{one_line(text, _NAME_CHARS)}`: `turnetl search` and "
@@ -106,9 +108,9 @@ def _by_id(lookup: Lookup, text: str) -> list[Entity]:
     return [entity for entity in found if entity is not None]
 
 
-def _named(lookup: Lookup, text: str) -> list[Entity]:
-    """Return the entities with this name, else the files whose paths end with it."""
-    return lookup.entities_named(text) or _files(lookup, text)
+def _named(lookup: Lookup, text: str, directory: Path) -> list[Entity]:
+    """Return the entities with this name, such as the command `./gradlew`, else the files."""
+    return lookup.entities_named(text) or _files(lookup, file_path(text, directory))
 
 
 def _files(lookup: Lookup, path: str) -> list[Entity]:

@@ -1,4 +1,4 @@
-"""Facts that repeat what is printed beside them: the title of their turn, or another fact.
+"""What repeats the texts beside it: a fact the title of its turn or another fact, a passage both.
 
 Texts are compared by their words, without case, white space and punctuation at the ends of words;
 of a truncated text, the words that are left.
@@ -60,6 +60,12 @@ def repeats_title(fact: Fact, title: ShownText) -> bool:
     more, length = len(said.words) - len(title.words), len(title.words)
     is_quote = fact.relation in _QUOTES and length >= _LONG_TITLE_CHARS
     return is_quote or more < max(_LITTLE_MORE_CHARS, length // 2)
+
+
+def repeats_any(text: str, shown: Iterable[str]) -> bool:
+    """Return whether one of the texts that are shown beside a text has all its words."""
+    said = shown_text(text)
+    return any(shown_text(other).contains(said) for other in shown)
 
 
 def quotes_title(fact: Fact, title: ShownText) -> bool:
