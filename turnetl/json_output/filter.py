@@ -46,7 +46,7 @@ class FilterCountsOutput(KeptOutput):
 class FilterGroupOutput(FilterCountsOutput):
     """The turns of a group."""
 
-    group: fields.Group
+    group: fields.GroupField
     unchanged: Annotated[bool, described("Whether nothing changed, so that nothing was written.")]
 
 

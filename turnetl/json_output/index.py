@@ -12,7 +12,7 @@ from turnetl.json_output.usage import UsageOutput, usage_output
 class IndexedGroupOutput(JsonOutput):
     """A group in the search index."""
 
-    group: fields.Group
+    group: fields.GroupField
     turns: Annotated[int, described("Turns in the index.")]
 
 
@@ -33,7 +33,7 @@ class IndexStatusOutput(JsonOutput):
     ]
     bytes: Annotated[int, described("Size on disk.")]
     embedder: Annotated[str, described("Embedder of the passages.")]
-    caught_up_at: fields.CaughtUpAt
+    caught_up_at: fields.CaughtUpAtField
     groups: Annotated[list[IndexedGroupOutput], described("The groups, sorted by name.")]
 
 

@@ -27,7 +27,7 @@ class RunUsageOutput(UsageOutput):
 class InvalidationOutput(JsonOutput):
     """A turn that invalidated many facts."""
 
-    turn_id: fields.TurnId
+    turn_id: fields.TurnIdField
     archive: Annotated[str, described("Path of the archive that holds it.")]
     first_line: Annotated[int, described("Its first line in the archive, from 1.")]
     facts: Annotated[int, described("Facts that it invalidated.")]
@@ -63,7 +63,7 @@ class MessageOutput(JsonOutput):
 class RequestOutput(JsonOutput):
     """A request that a run would send to a model."""
 
-    turn_id: fields.TurnId
+    turn_id: fields.TurnIdField
     prompt: Annotated[str, described("Name of the prompt.")]
     model: Annotated[str, described("Provider and model.")]
     messages: Annotated[list[MessageOutput], described("The messages, in order.")]

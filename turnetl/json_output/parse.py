@@ -53,7 +53,7 @@ class ArchiveOutput(LineCountsOutput):
 class NameCollisionOutput(JsonOutput):
     """A group that several folders share only because they have the same name."""
 
-    group: fields.Group
+    group: fields.GroupField
     folders: Annotated[list[str], described("The folders, sorted.")]
 
 

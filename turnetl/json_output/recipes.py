@@ -22,12 +22,12 @@ _SCORE = "The score that orders the results; what it measures depends on the rec
 class SourceTurnOutput(JsonOutput):
     """A turn that a result comes from, with its archive and lines."""
 
-    turn_id: fields.TurnId
-    session_id: fields.SessionId
+    turn_id: fields.TurnIdField
+    session_id: fields.SessionIdField
     started_at: Annotated[Timestamp, described("Time of the turn.")]
-    archive: fields.Archive
-    first_line: fields.FirstLine
-    last_line: fields.LastLine
+    archive: fields.ArchiveField
+    first_line: fields.FirstLineField
+    last_line: fields.LastLineField
 
 
 class CenterOutput(JsonOutput):
@@ -35,7 +35,7 @@ class CenterOutput(JsonOutput):
 
     uuid: Annotated[str, described("Uuid of the entity.")]
     name: Annotated[str, described("Name of the entity.")]
-    group: fields.Group
+    group: fields.GroupField
 
 
 class FactResultOutput(JsonOutput):
@@ -49,9 +49,9 @@ class FactResultOutput(JsonOutput):
     source_uuid: Annotated[str, described("Uuid of that entity.")]
     target: Annotated[str, described("Name of the other entity.")]
     target_uuid: Annotated[str, described("Uuid of the other entity.")]
-    group: fields.Group
-    valid_at: fields.ValidAt
-    invalid_at: fields.InvalidAt
+    group: fields.GroupField
+    valid_at: fields.ValidAtField
+    invalid_at: fields.InvalidAtField
     turns: Annotated[
         list[SourceTurnOutput], described("The turns that state the fact, oldest first.")
     ]
@@ -65,7 +65,7 @@ class EntityResultOutput(JsonOutput):
     score: Annotated[float, described(_SCORE)]
     labels: Annotated[list[str], described("Labels of the entity, sorted.")]
     summary: Annotated[str, described("Summary of the entity; may be empty.")]
-    group: fields.Group
+    group: fields.GroupField
     turns: Annotated[
         list[SourceTurnOutput], described("The turns that mention the entity, oldest first.")
     ]
@@ -78,7 +78,7 @@ class EpisodeResultOutput(JsonOutput):
     name: Annotated[str, described("Name of the episode.")]
     score: Annotated[float, described(_SCORE)]
     text: Annotated[str, described("The text of the episode.")]
-    group: fields.Group
+    group: fields.GroupField
     turn: Annotated[
         SourceTurnOutput | None,
         described("The turn; null if another program wrote the episode."),
@@ -92,7 +92,7 @@ class CommunityResultOutput(JsonOutput):
     name: Annotated[str, described("Name of the community.")]
     score: Annotated[float, described(_SCORE)]
     summary: Annotated[str, described("Summary of the community.")]
-    group: fields.Group
+    group: fields.GroupField
 
 
 class RecipeSearchOutput(JsonOutput):

@@ -31,7 +31,7 @@ class RulesOutput(JsonOutput):
 class RuleMatchesOutput(JsonOutput):
     """The turns of a group that a rule matches."""
 
-    group: fields.Group
+    group: fields.GroupField
     turns: Annotated[int, described("Turns that the rule matches.")]
     attributed: Annotated[
         int,
@@ -43,17 +43,17 @@ class RuleMatchesOutput(JsonOutput):
 class RuleExampleOutput(JsonOutput):
     """A turn that a rule matches."""
 
-    group: fields.Group
+    group: fields.GroupField
     started_at: Annotated[
         Timestamp | None, described("Time of the prompt; null if the archive has none.")
     ]
-    session_id: fields.SessionId
-    turn_id: fields.TurnId
+    session_id: fields.SessionIdField
+    turn_id: fields.TurnIdField
     prompt: Annotated[str, described("Beginning of the user's prompt, on one line.")]
     response: Annotated[str, described("Beginning of the agent's response, on one line.")]
     archive: Annotated[str, described("Path of the archive.")]
-    first_line: fields.FirstLine
-    last_line: fields.LastLine
+    first_line: fields.FirstLineField
+    last_line: fields.LastLineField
 
 
 class RuleExplanationOutput(RuleOutput):

@@ -16,15 +16,15 @@ class HitFactOutput(JsonOutput):
 
     fact: Annotated[str, described("The fact.")]
     relation: Annotated[str, described("The fact's relation.")]
-    valid_at: fields.ValidAt
-    invalid_at: fields.InvalidAt
+    valid_at: fields.ValidAtField
+    invalid_at: fields.InvalidAtField
 
 
 class HitOutput(JsonOutput):
     """A turn, and its fact that matches the query best."""
 
-    id: fields.ShortTurnId
-    prompt: fields.Prompt
+    id: fields.ShortTurnIdField
+    prompt: fields.PromptField
     started_at: Annotated[Timestamp, described("Time of the turn.")]
     fact: Annotated[str, described("The fact; of a turn without one, its best passage.")]
     score: Annotated[
@@ -38,14 +38,14 @@ class HitOutput(JsonOutput):
         ),
     ]
     relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
-    valid_at: fields.ValidAt
-    invalid_at: fields.InvalidAt
-    group: fields.Group
-    session_id: fields.SessionId
-    turn_id: fields.TurnId
-    archive: fields.Archive
-    first_line: fields.FirstLine
-    last_line: fields.LastLine
+    valid_at: fields.ValidAtField
+    invalid_at: fields.InvalidAtField
+    group: fields.GroupField
+    session_id: fields.SessionIdField
+    turn_id: fields.TurnIdField
+    archive: fields.ArchiveField
+    first_line: fields.FirstLineField
+    last_line: fields.LastLineField
     passage: Annotated[
         str,
         described(
@@ -53,7 +53,7 @@ class HitOutput(JsonOutput):
         ),
     ]
     more_facts: Annotated[list[HitFactOutput], described("Further facts of the turn, best first.")]
-    files: fields.ChangedFiles
+    files: fields.ChangedFilesField
 
 
 class SearchOutput(JsonOutput):
@@ -74,8 +74,8 @@ class SearchOutput(JsonOutput):
         int,
         described("Turns that were left out because nothing is close; --nearest prints them."),
     ]
-    caught_up_at: fields.CaughtUpAt
-    unread: fields.Unread
+    caught_up_at: fields.CaughtUpAtField
+    unread: fields.UnreadField
     usage: Annotated[
         UsageOutput,
         described(

@@ -69,7 +69,7 @@ class ShowSessionOutput(IndexAgeOutput):
     """A session."""
 
     kind: Annotated[Literal["session"], described("What the id leads to.")]
-    session_id: fields.SessionId
+    session_id: fields.SessionIdField
     turns: Annotated[list[TurnSummaryOutput], described("Its turns, oldest first.")]
     resume: Annotated[str | None, _RESUME]
 
@@ -116,7 +116,7 @@ class ShowLinesOutput(JsonOutput):
     """The lines of a turn in its archive, printed with `--raw`."""
 
     kind: Annotated[Literal["lines"], described("What is printed.")]
-    turn_id: fields.TurnId
+    turn_id: fields.TurnIdField
     archive: Annotated[str, described("Path of the archive.")]
     first_line: Annotated[int, described("Number of the first line, from 1.")]
     lines: Annotated[list[str], described("The lines.")]

@@ -14,7 +14,7 @@ from turnetl.model import Usage
 class QuarantinedTurnOutput(JsonOutput):
     """A quarantined turn."""
 
-    turn_id: fields.TurnId
+    turn_id: fields.TurnIdField
     error: Annotated[str, described("Why it is quarantined, in one sentence.")]
     archive: Annotated[str, described("Path of the archive that holds it.")]
     first_line: Annotated[int, described("Its first line in the archive, from 1.")]
@@ -23,7 +23,7 @@ class QuarantinedTurnOutput(JsonOutput):
 class GroupOutput(JsonOutput):
     """The turns of a group, each counted once: committed, quarantined, pending or noise."""
 
-    group: fields.Group
+    group: fields.GroupField
     pending: Annotated[int, described("Turns that are not in the graph yet.")]
     quarantined: Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
     uncommitted_reasons: Annotated[

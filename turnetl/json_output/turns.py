@@ -11,26 +11,26 @@ from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
 class IndexAgeOutput(JsonOutput):
     """How current the index was that a command read."""
 
-    caught_up_at: fields.CaughtUpAt
-    unread: fields.Unread
+    caught_up_at: fields.CaughtUpAtField
+    unread: fields.UnreadField
 
 
 class TurnSummaryOutput(JsonOutput):
     """A turn in a few lines."""
 
-    id: fields.ShortTurnId
-    prompt: fields.Prompt
+    id: fields.ShortTurnIdField
+    prompt: fields.PromptField
     started_at: Annotated[Timestamp | None, described("Time of the prompt.")]
     ended_at: Annotated[Timestamp | None, described("Time of its last row; null if unknown.")]
-    group: fields.Group
+    group: fields.GroupField
     format: Annotated[str, described("Format of the archive.")]
     git_branch: Annotated[str | None, described("The git branch; null if unknown.")]
-    session_id: fields.SessionId
-    turn_id: fields.TurnId
-    archive: fields.Archive
-    first_line: fields.FirstLine
-    last_line: fields.LastLine
-    files: fields.ChangedFiles
+    session_id: fields.SessionIdField
+    turn_id: fields.TurnIdField
+    archive: fields.ArchiveField
+    first_line: fields.FirstLineField
+    last_line: fields.LastLineField
+    files: fields.ChangedFilesField
 
 
 class StatedFactOutput(JsonOutput):
@@ -40,8 +40,8 @@ class StatedFactOutput(JsonOutput):
     fact_id: Annotated[str, described("Id of the fact.")]
     text: Annotated[str, described("The fact as a sentence.")]
     relation: Annotated[str, described("Its relation.")]
-    valid_at: fields.ValidAt
-    invalid_at: fields.InvalidAt
+    valid_at: fields.ValidAtField
+    invalid_at: fields.InvalidAtField
 
 
 def turn_summary_output(turn: TurnSummary) -> TurnSummaryOutput:
