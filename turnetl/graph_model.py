@@ -59,6 +59,52 @@ class CommittedTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitRecord:
+    """What is recorded about a committed turn, with which it can be undone. No text, no vector."""
+
+    receipt: Receipt
+    sequence: int
+    """Number of the commit in its group."""
+    entities_before: tuple[Entity, ...]
+    """The entities that the turn changed, as it found them."""
+    facts_before: tuple[Fact, ...]
+    """The facts that the turn changed, invalidated or stated again, as it found them."""
+    entities_new: tuple[str, ...]
+    """Uuids of the entities that the turn created."""
+    facts_new: tuple[str, ...]
+    """Uuids of the facts that the turn created."""
+    mentions: tuple[str, ...]
+    """Uuids of the entities that its episodes mention, sorted."""
+    endpoints: tuple[str, ...]
+    """Uuids of the entities that its new facts connect, sorted; not all of them are mentioned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """All that has to be done to undo one turn: done completely or not at all."""
+
+    receipt: Receipt
+    """Of the turn; names its episodes and its session."""
+    entities_removed: tuple[str, ...]
+    """Uuids. One that is still in use when the turn is gone is kept."""
+    facts_removed: tuple[str, ...]
+    """Uuids."""
+    entities_restored: tuple[Entity, ...]
+    """In the state to restore, each with its embedding."""
+    facts_restored: tuple[Fact, ...]
+    """In the state to restore, each with its embedding; the graph holds them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """A turn was undone."""
+
+    entities_kept: tuple[str, ...]
+    """Uuids of those entities of `entities_removed` that an episode or a fact of another program
+    uses; they stay."""
+
+
+@dataclass(frozen=True, slots=True)
 class GroupVersion:
     """State of a group: the number of its latest commit (0 if none) and of its committed turns."""
 

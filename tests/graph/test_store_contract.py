@@ -1,12 +1,13 @@
 """The contract of every store: the same for the embedded graph and for a server."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 
 import msgspec
 import pytest
 
 from tests.builders import GROUP, START
+from tests.graph.committing import acquire, commit, commit_history, no_owner_is_dead
 from tests.graph.sample_changes import (
     NOW,
     PROFILE,
@@ -23,31 +24,8 @@ from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph import to_rows as rows
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile, Lease
-from turnetl.model import Change, GroupId, Usage
-
-
-def no_owner_is_dead(_: str) -> bool:
-    return False
-
-
-async def acquire(
-    store: GraphStore, owner: str = "host:1", *, group: GroupId = GROUP, now: datetime = NOW
-) -> Lease:
-    return await store.acquire(
-        group, PROFILE, owner=owner, now=now, ttl=TTL, is_dead=no_owner_is_dead
-    )
-
-
-async def commit(store: GraphStore, lease: Lease, change: Change) -> bool:
-    return await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
-
-
-async def commit_history(store: GraphStore) -> Lease:
-    lease = await acquire(store)
-    for sample in history():
-        assert await commit(store, lease, sample)
-    return lease
+from turnetl.graph_model import GroupProfile
+from turnetl.model import GroupId, Usage
 
 
 async def test_an_empty_graph_holds_nothing(store: GraphStore) -> None:

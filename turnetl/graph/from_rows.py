@@ -1,14 +1,23 @@
 """From rows of a store to values: the same for both stores. Times are timezone-aware already."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from turnetl import ids, schema
 from turnetl.graph import graphiti_names
-from turnetl.graph_model import CommittedTurn, Community, EpisodeNode, Mention, Receipt, Subgraphs
+from turnetl.graph_model import (
+    CommitRecord,
+    CommittedTurn,
+    Community,
+    EpisodeNode,
+    Mention,
+    Receipt,
+    Subgraphs,
+)
 from turnetl.model import Entity, Fact, GroupId, TurnId, Usage, Vector
 
 _USAGE = frozenset(field.name for field in fields(Usage))
@@ -28,6 +37,7 @@ class _BeforeImages(msgspec.Struct):
 
 
 _BEFORE_IMAGES = msgspec.json.Decoder(_BeforeImages)
+_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
 
 
 def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
@@ -56,6 +66,42 @@ def committed_turn(
         text=turn_texts([receipt], contents)[receipt.turn_id],
         entities=_sorted_uuids(images.entities, images.entities_new),
         facts=_sorted_uuids(images.facts, images.facts_new),
+    )
+
+
+def commit_record(
+    receipt: Receipt,
+    sequence: int,
+    before_images: str,
+    mentioned: Mapping[str, Sequence[str]],
+    endpoints: Mapping[str, tuple[str, str]],
+) -> CommitRecord:
+    """Return the record of a TurnCommit.
+
+    Args:
+        receipt: of the turn.
+        sequence: number of the commit.
+        before_images: JSON, as `to_rows.before_images` makes it.
+        mentioned: by the uuid of at least each of its episodes, what it mentions, if anything.
+        endpoints: by the uuid of at least each of its new facts that the graph still holds, the
+            entities that it connects.
+    """
+    images = msgspec.json.decode(before_images)
+    ends = (endpoints.get(uuid, ()) for uuid in images["facts_new"])
+    mentions = (mentioned.get(uuid, ()) for uuid in chunk_ids(receipt))
+    return CommitRecord(
+        receipt=receipt,
+        sequence=sequence,
+        entities_before=tuple(
+            entity_from_row(_with_times(row), row["attributes"], None) for row in images["entities"]
+        ),
+        facts_before=tuple(
+            fact_from_row(_with_times(row), row["attributes"], None) for row in images["facts"]
+        ),
+        entities_new=tuple(images["entities_new"]),
+        facts_new=tuple(images["facts_new"]),
+        mentions=tuple(sorted({uuid for of_episode in mentions for uuid in of_episode})),
+        endpoints=tuple(sorted({uuid for of_fact in ends for uuid in of_fact})),
     )
 
 
@@ -157,6 +203,12 @@ def _community_from_row(row: Mapping[str, Any]) -> Community:
 def _value(row: Mapping[str, Any], column: schema.Column) -> Any:
     value = row.get(column.name)
     return tuple(value or ()) if column.dtype == schema.TEXTS else value
+
+
+def _with_times(image: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the before-image with its times, which are texts in JSON."""
+    times = {name: image[name] for name in _TIMES if image.get(name) is not None}
+    return {**image, **{name: datetime.fromisoformat(time) for name, time in times.items()}}
 
 
 def _sorted_uuids(changed: Iterable[_Image], new: Iterable[str]) -> tuple[str, ...]:

@@ -58,6 +58,12 @@ def read_commit(columns: Sequence[Column]) -> str:
     return f"MATCH (c:TurnCommit {{turn_id: $turn_id}}) RETURN {properties}"
 
 
+def read_commits(columns: Sequence[Column]) -> str:
+    """Return the query for all TurnCommits of a group, with the properties of `read_commit`."""
+    properties = _properties((*columns, *_STORE_COLUMNS))
+    return f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN {properties}"
+
+
 def _properties(columns: Sequence[Column]) -> str:
     return ", ".join(f"c.{column.name}" for column in columns)
 
@@ -117,6 +123,12 @@ WHERE c.group_id = $group_id AND c.sequence > CAST($after AS INT64)
 RETURN c.turn_id ORDER BY c.sequence LIMIT $limit
 """
 COMMIT = read_commit(schema.RECEIPTS.columns)
+COMMITS = read_commits(schema.RECEIPTS.columns)
+FACT_ENDS = """
+MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
+WHERE e.group_id = $group_id
+RETURN e.uuid, a.uuid, b.uuid
+"""
 COUNTS = (
     "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN count(*)",
     "MATCH (n:Entity) WHERE n.group_id = $group_id RETURN count(*)",

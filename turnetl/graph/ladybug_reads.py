@@ -9,6 +9,7 @@ from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph.lease import LeaseState
 from turnetl.graph_model import (
+    CommitRecord,
     CommittedTurn,
     GroupContents,
     GroupProfile,
@@ -92,6 +93,30 @@ def commits(client: LadybugClient, group: GroupId, after: int, limit: int) -> li
     # The ids first: a scan of all columns would read the before-images of every commit.
     parameters = {"group_id": group, "after": str(after), "limit": limit}
     return [_commit(client, turn) for (turn,) in client.query(cypher.COMMITS_AFTER, parameters)]
+
+
+def commit_records(
+    client: LadybugClient, group: GroupId, turns: Collection[TurnId] | None
+) -> list[CommitRecord]:
+    parameters = {"group_id": group}
+    if turns is None:
+        rows = client.query(cypher.COMMITS, parameters)
+    else:
+        lookups = [client.query(cypher.COMMIT, {"turn_id": turn}) for turn in sorted(set(turns))]
+        rows = [row for found in lookups for row in found]
+    mentioned: dict[str, list[str]] = {}
+    for episode, entity in client.query(cypher.MENTIONS, parameters):
+        mentioned.setdefault(episode, []).append(entity)
+    ends = {
+        uuid: (source, target)
+        for uuid, source, target in client.query(cypher.FACT_ENDS, parameters)
+    }
+    records = (
+        from_rows.commit_record(ladybug_rows.receipt(columns), sequence, images, mentioned, ends)
+        for *columns, sequence, images in rows
+    )
+    of_group = (record for record in records if record.receipt.group_id == group)
+    return sorted(of_group, key=attrgetter("sequence"))
 
 
 def turn_ids(client: LadybugClient, group: GroupId) -> frozenset[TurnId]:

@@ -43,7 +43,7 @@ def statements(
         *((cypher.SAVE_EPISODE, _parameters(row), False) for row in episodes),
         (cypher.SAVE_SAGA, _parameters(saga), False),
         *_saga_boundaries(change),
-        *((cypher.SAVE_ENTITY, _entity_parameters(entity), False) for entity in change.entities),
+        *((cypher.SAVE_ENTITY, entity_parameters(entity), False) for entity in change.entities),
         *_facts(change, changed),
         *((cypher.UNLINK_NEXT, _link_params(link), False) for link in outdated),
         *((query, asdict(link) | shared, must_match) for query, link, must_match in links),
@@ -112,6 +112,18 @@ def subgraphs(episodes: Any, mentions: Iterable[Sequence[Any]], communities: Any
     )
 
 
+def entity_parameters(entity: Entity) -> dict[str, Any]:
+    """Return the parameters of `cypher.SAVE_ENTITY`."""
+    return _parameters(to_rows.entity_row(entity)) | {"attributes": _json(entity)}
+
+
+def changed_fact_parameters(fact: Fact) -> dict[str, Any]:
+    """Return the parameters of `cypher.UPDATE_FACT`: a fact never changes its entities."""
+    row = _fact_parameters(fact)
+    del row["source_node_uuid"], row["target_node_uuid"]
+    return row
+
+
 def without_zone(time: datetime) -> datetime:
     """Return the time in UTC without its zone, as Ladybug's TIMESTAMP requires."""
     return time.astimezone(UTC).replace(tzinfo=None)
@@ -124,12 +136,10 @@ def as_utc(time: datetime | None) -> datetime | None:
 
 def _facts(change: Change, changed: set[str]) -> Iterable[LadybugStatement]:
     for fact in change.facts:
-        row = _parameters(to_rows.fact_row(fact)) | {"attributes": _json(fact)}
         if fact.uuid in changed:
-            del row["source_node_uuid"], row["target_node_uuid"]
-            yield cypher.UPDATE_FACT, row, True
+            yield cypher.UPDATE_FACT, changed_fact_parameters(fact), True
         else:
-            yield cypher.CREATE_FACT, row, True
+            yield cypher.CREATE_FACT, _fact_parameters(fact), True
 
 
 def _saga_boundaries(change: Change) -> Iterable[LadybugStatement]:
@@ -144,8 +154,8 @@ def _link_params(link: to_rows.LinkRow) -> dict[str, Any]:
     return {"source": link.source, "target": link.target}
 
 
-def _entity_parameters(entity: Entity) -> dict[str, Any]:
-    return _parameters(to_rows.entity_row(entity)) | {"attributes": _json(entity)}
+def _fact_parameters(fact: Fact) -> dict[str, Any]:
+    return _parameters(to_rows.fact_row(fact)) | {"attributes": _json(fact)}
 
 
 def _json(value: Entity | Fact) -> str:

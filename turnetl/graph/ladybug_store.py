@@ -8,18 +8,21 @@ from typing import Any
 
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_reads as reads
-from turnetl.graph import ladybug_rows, to_rows
+from turnetl.graph import ladybug_reversal, ladybug_rows, to_rows
 from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug_rows import LadybugStatement
 from turnetl.graph.lease import LeaseState, grant, lost_lease
 from turnetl.graph_model import (
+    CommitRecord,
     CommittedTurn,
     GroupContents,
     GroupProfile,
     GroupVersion,
     Lease,
     Receipt,
+    Reversal,
+    Reverted,
     Subgraphs,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
@@ -85,6 +88,11 @@ class LadybugStore:
     async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
         return await self._client.run(lambda client: reads.commits(client, group, after, limit))
 
+    async def commit_records(
+        self, group: GroupId, turns: Collection[TurnId] | None = None
+    ) -> Sequence[CommitRecord]:
+        return await self._client.run(lambda client: reads.commit_records(client, group, turns))
+
     async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
         return await self._client.run(lambda client: reads.turn_ids(client, group))
 
@@ -127,10 +135,7 @@ class LadybugStore:
     ) -> bool:
         def commit(client: LadybugClient) -> bool:
             with client.transaction():
-                state = reads.lease_state(client, lease.group_id)
-                fence, owner = (state.fence, state.owner) if state else (None, None)
-                if error := lost_lease(lease, fence, owner):
-                    raise error
+                _check_lease(client, lease)
                 if client.query(cypher.IS_COMMITTED, {"turn_id": change.episode.turn_id}):
                     return False
                 parameters = _lease_parameters(lease, until=now + ttl)
@@ -140,6 +145,19 @@ class LadybugStore:
             return True
 
         return await self._client.run(commit)
+
+    async def revert(
+        self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
+    ) -> Reverted | None:
+        def revert(client: LadybugClient) -> Reverted | None:
+            with client.transaction():
+                _check_lease(client, lease)
+                if not client.query(cypher.IS_COMMITTED, {"turn_id": reversal.receipt.turn_id}):
+                    return None
+                client.query(cypher.RENEW, _lease_parameters(lease, until=now + ttl))
+                return ladybug_reversal.revert(client, reversal, now)
+
+        return await self._client.run(revert)
 
     async def pause(self) -> None:
         await self._client.pause()
@@ -151,6 +169,14 @@ class LadybugStore:
 def _prepare(client: LadybugClient) -> None:
     for statement in cypher.SCHEMA:
         client.query(statement)
+
+
+def _check_lease(client: LadybugClient, lease: Lease) -> None:
+    """Raise GraphUnusable if another writer took the group."""
+    state = reads.lease_state(client, lease.group_id)
+    fence, owner = (state.fence, state.owner) if state else (None, None)
+    if error := lost_lease(lease, fence, owner):
+        raise error
 
 
 def _write_turn(

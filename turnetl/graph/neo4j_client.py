@@ -6,6 +6,7 @@ from typing import Any, LiteralString
 
 from neo4j import AsyncDriver, AsyncTransaction
 
+from turnetl.graph import to_rows
 from turnetl.graph.neo4j_errors import translate_errors
 
 
@@ -44,3 +45,16 @@ class Neo4jClient:
 
     async def close(self) -> None:
         await self._driver.close()
+
+
+async def write_rows(
+    transaction: AsyncTransaction, query: LiteralString, parameters: dict[str, Any]
+) -> None:
+    """Run one statement of a turn, and check that it wrote all of its rows.
+
+    Raises:
+        GraphUnusable: the turn names an entity or a fact that the graph does not hold.
+    """
+    result = await (await transaction.run(query, parameters)).single()
+    if result is not None and result["done"] != len(parameters["rows"]):
+        raise to_rows.incomplete_graph(parameters["group"])

@@ -54,6 +54,15 @@ RETURN c {.*} AS commit
 ORDER BY c.group_id, c.sequence
 LIMIT $limit
 """
+COMMIT_RECORDS: LiteralString = """
+MATCH (c:TurnCommit {group_id: $group})
+WHERE $turns IS NULL OR c.turn_id IN $turns
+RETURN c {.*} AS commit
+"""
+FACT_ENDS: LiteralString = """
+MATCH (source)-[e:RELATES_TO {group_id: $group}]->(target)
+RETURN e.uuid AS uuid, source.uuid AS source, target.uuid AS target
+"""
 TURN_IDS: LiteralString = """
 MATCH (c:TurnCommit {group_id: $group})
 RETURN c.turn_id AS turn_id
@@ -169,6 +178,13 @@ WITH g
 OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
 RETURN g.fence AS fence, g.lease_owner AS owner, g.sequence AS sequence,
        c IS NOT NULL AS is_committed
+"""
+CHECK_COMMITTED: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group})
+SET g.lease_until = $until
+WITH g
+OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
+RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS is_committed
 """
 
 CREATE_TURN: LiteralString = """

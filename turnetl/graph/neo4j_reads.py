@@ -8,6 +8,7 @@ from turnetl.graph import from_rows, neo4j_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.neo4j_client import Neo4jClient
 from turnetl.graph_model import (
+    CommitRecord,
     CommittedTurn,
     GroupContents,
     GroupProfile,
@@ -78,6 +79,22 @@ async def commits(
     episodes = await client.read(cypher.SOME_EPISODE_CONTENTS, uuids=uuids)
     contents = {row["uuid"]: row["content"] for row in episodes}
     return [neo4j_rows.committed_turn(row, contents) for row in rows]
+
+
+async def commit_records(
+    client: Neo4jClient, group: GroupId, turns: Collection[TurnId] | None
+) -> list[CommitRecord]:
+    selected = None if turns is None else sorted(set(turns))
+    rows = await client.read(cypher.COMMIT_RECORDS, group=group, turns=selected)
+    mentioned: dict[str, list[str]] = {}
+    async for row in client.stream(cypher.MENTIONS, group=group):
+        mentioned.setdefault(row["episode"], []).append(row["entity"])
+    ends = {
+        row["uuid"]: (row["source"], row["target"])
+        async for row in client.stream(cypher.FACT_ENDS, group=group)
+    }
+    records = (neo4j_rows.commit_record(row, mentioned, ends) for row in rows)
+    return sorted(records, key=attrgetter("sequence"))
 
 
 async def turn_ids(client: Neo4jClient, group: GroupId) -> frozenset[TurnId]:

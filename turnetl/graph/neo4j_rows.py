@@ -1,6 +1,6 @@
 """Between turnetl's values and Neo4j's rows: statements with parameters, and the driver's times."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, LiteralString
@@ -10,7 +10,15 @@ from neo4j.time import DateTime
 from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.lease import LeaseState
-from turnetl.graph_model import CommittedTurn, GroupProfile, Lease, Mention, Receipt, Subgraphs
+from turnetl.graph_model import (
+    CommitRecord,
+    CommittedTurn,
+    GroupProfile,
+    Lease,
+    Mention,
+    Receipt,
+    Subgraphs,
+)
 from turnetl.llm.vectors import pack
 from turnetl.model import Change, Entity, Fact, Vector
 
@@ -33,10 +41,10 @@ def statements(
     """
     shared = {"group": receipt.group_id, "now": now}
     changed = {fact.uuid for fact in change.facts_before}
-    facts = [(fact.uuid in changed, _fact_properties(fact)) for fact in change.facts]
+    facts = [(fact.uuid in changed, fact_properties(fact)) for fact in change.facts]
     with_rows: list[tuple[LiteralString, list[dict[str, Any]]]] = [
         (cypher.DROP_LABELS, _dropped_labels(change)),
-        (cypher.SAVE_ENTITIES, [_entity_properties(entity) for entity in change.entities]),
+        (cypher.SAVE_ENTITIES, [entity_properties(entity) for entity in change.entities]),
         (cypher.CREATE_FACTS, [row for is_changed, row in facts if not is_changed]),
         (cypher.UPDATE_FACTS, [row for is_changed, row in facts if is_changed]),
         (cypher.LINK_MENTIONS, [asdict(link) for link in to_rows.mention_links(change)]),
@@ -64,6 +72,16 @@ def group_properties(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
     }
 
 
+def entity_properties(entity: Entity) -> dict[str, Any]:
+    """Return all properties of an Entity node."""
+    return to_rows.entity_row(entity) | to_rows.attribute_row(entity)
+
+
+def fact_properties(fact: Fact) -> dict[str, Any]:
+    """Return all properties of a RELATES_TO edge."""
+    return to_rows.fact_row(fact) | to_rows.attribute_row(fact)
+
+
 def lease_state(row: Mapping[str, Any]) -> LeaseState:
     """Return the lease in a row of `cypher.LEASE_STATE` or `cypher.LOCK_OR_CREATE`."""
     group = _with_python_times(row["properties"])
@@ -89,6 +107,17 @@ def committed_turn(row: Mapping[str, Any], contents: Mapping[str, str]) -> Commi
     commit = row["commit"]
     sequence, before_images = commit[to_rows.SEQUENCE], commit[to_rows.BEFORE_IMAGES]
     return from_rows.committed_turn(receipt(row), sequence, before_images, contents)
+
+
+def commit_record(
+    row: Mapping[str, Any],
+    mentioned: Mapping[str, Sequence[str]],
+    endpoints: Mapping[str, tuple[str, str]],
+) -> CommitRecord:
+    """Return the record in a row of `cypher.COMMIT_RECORDS`; as `from_rows.commit_record`."""
+    commit = row["commit"]
+    sequence, before_images = commit[to_rows.SEQUENCE], commit[to_rows.BEFORE_IMAGES]
+    return from_rows.commit_record(receipt(row), sequence, before_images, mentioned, endpoints)
 
 
 def entity(row: Mapping[str, Any]) -> Entity:
@@ -136,14 +165,6 @@ def _turn_parameters(
             for episode, link in zip(episodes, links, strict=True)
         ],
     }
-
-
-def _entity_properties(entity: Entity) -> dict[str, Any]:
-    return to_rows.entity_row(entity) | to_rows.attribute_row(entity)
-
-
-def _fact_properties(fact: Fact) -> dict[str, Any]:
-    return to_rows.fact_row(fact) | to_rows.attribute_row(fact)
 
 
 def _dropped_labels(change: Change) -> list[dict[str, Any]]:

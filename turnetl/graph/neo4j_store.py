@@ -5,24 +5,27 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any, LiteralString
+from typing import LiteralString
 
-from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
+from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from turnetl.errors import GraphBusy
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import neo4j_reads as reads
-from turnetl.graph import neo4j_rows, schema_version, to_rows
+from turnetl.graph import neo4j_reversal, neo4j_rows, schema_version
 from turnetl.graph.lease import grant, lost_lease, new_creation_id
-from turnetl.graph.neo4j_client import Neo4jClient
+from turnetl.graph.neo4j_client import Neo4jClient, write_rows
 from turnetl.graph.neo4j_errors import AlreadyExists, translate_errors
 from turnetl.graph_model import (
+    CommitRecord,
     CommittedTurn,
     GroupContents,
     GroupProfile,
     GroupVersion,
     Lease,
     Receipt,
+    Reversal,
+    Reverted,
     Subgraphs,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
@@ -113,6 +116,11 @@ class Neo4jStore:
     async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
         return await reads.commits(self._client, group, after, limit)
 
+    async def commit_records(
+        self, group: GroupId, turns: Collection[TurnId] | None = None
+    ) -> Sequence[CommitRecord]:
+        return await reads.commit_records(self._client, group, turns)
+
     async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
         return await reads.turn_ids(self._client, group)
 
@@ -167,25 +175,30 @@ class Neo4jStore:
             sequence = state["sequence"] if state else 0
             statements = neo4j_rows.statements(change, receipt, now, sequence=sequence)
             for query, parameters in statements:
-                await _write(transaction, query, parameters)
+                await write_rows(transaction, query, parameters)
             await transaction.commit()
         return True
+
+    async def revert(
+        self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
+    ) -> Reverted | None:
+        async with self._client.transaction() as transaction:
+            turn_id = reversal.receipt.turn_id
+            result = await transaction.run(
+                cypher.CHECK_COMMITTED, group=lease.group_id, turn_id=turn_id, until=now + ttl
+            )
+            state = await result.single()
+            fence, owner = (state["fence"], state["owner"]) if state else (None, None)
+            if error := lost_lease(lease, fence, owner):
+                raise error
+            if not (state and state["is_committed"]):
+                return None
+            reverted = await neo4j_reversal.revert(transaction, reversal, now)
+            await transaction.commit()
+        return reverted
 
     async def pause(self) -> None:
         """Do nothing: a reader of a server excludes nobody."""
 
     async def close(self) -> None:
         await self._client.close()
-
-
-async def _write(
-    transaction: AsyncTransaction, query: LiteralString, parameters: dict[str, Any]
-) -> None:
-    """Run one statement of a turn, and check that it wrote all of its rows.
-
-    Raises:
-        GraphUnusable: the turn names an entity or a fact that the graph does not hold.
-    """
-    result = await (await transaction.run(query, parameters)).single()
-    if result is not None and result["done"] != len(parameters["rows"]):
-        raise to_rows.incomplete_graph(parameters["group"])

@@ -10,12 +10,15 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from turnetl.graph_model import (
+    CommitRecord,
     CommittedTurn,
     GroupContents,
     GroupProfile,
     GroupVersion,
     Lease,
     Receipt,
+    Reversal,
+    Reverted,
     Subgraphs,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
@@ -62,6 +65,18 @@ class GraphStore(ReceiptStore, Protocol):
             group: an unknown one has none.
             after: a `sequence` of the group; 0 for all turns.
             limit: positive. What it returns is held in memory, with all texts.
+        """
+
+    async def commit_records(
+        self, group: GroupId, turns: Collection[TurnId] | None = None
+    ) -> Sequence[CommitRecord]:
+        """Return what is recorded about the committed turns of a group, by `sequence`.
+
+        Reads no text and no vector: 10,000 turns fit into memory.
+
+        Args:
+            group: an unknown one has none.
+            turns: only these, without those that are not committed; None for all.
         """
 
     async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
@@ -122,6 +137,26 @@ class GraphStore(ReceiptStore, Protocol):
         Raises:
             GraphUnusable: another writer took the group: its fence is higher. Nothing is written.
             GraphBusy: the graph did not respond; `receipts` shows whether the turn was committed.
+        """
+
+    async def revert(
+        self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
+    ) -> Reverted | None:
+        """Undo a committed turn in one transaction; extend the lease.
+
+        Deletes its episodes with all their relationships and its TurnCommit, connects the episodes
+        before and after it in its session, and deletes the saga with its last episode. Removes and
+        restores entities and facts as the reversal says. Data without a TurnCommit, of another
+        program, is not touched: an entity that it uses is kept. The `sequence` of the TurnGroup
+        stays.
+
+        Returns:
+            What was kept; None, with nothing written, if the turn is not committed.
+
+        Raises:
+            GraphUnusable: another writer took the group, or the graph does not hold a fact to
+                restore. Nothing is written.
+            GraphBusy: the graph did not respond; `receipts` shows whether the turn was undone.
         """
 
     async def pause(self) -> None:

@@ -162,16 +162,21 @@ def saga_links(change: Change) -> list[LinkRow]:
     ]
 
 
+def next_link(before: str, after: str) -> LinkRow:
+    """Return the link from one episode of a session to the next one."""
+    return LinkRow(ids.edge_id("NEXT_EPISODE", before, after), before, after)
+
+
 def next_links(change: Change) -> list[LinkRow]:
     """Return the new NEXT_EPISODE links: to the turn, between its chunks, and to the next turn."""
     chain = [_previous_episode(change), *episode_ids(change), change.next_turn]
-    return [_next_link(before, after) for before, after in pairwise(chain) if before and after]
+    return [next_link(before, after) for before, after in pairwise(chain) if before and after]
 
 
 def outdated_links(change: Change) -> list[LinkRow]:
     """Return the link that a late turn replaces: the one between its two neighbours."""
     before = _previous_episode(change)
-    return [_next_link(before, change.next_turn)] if before and change.next_turn else []
+    return [next_link(before, change.next_turn)] if before and change.next_turn else []
 
 
 def receipt_row(receipt: Receipt) -> RowDict:
@@ -215,10 +220,6 @@ def _previous_episode(change: Change) -> str | None:
     """Return the last episode of the turn before."""
     before = change.previous_turn
     return ids.chunk_id(before, change.previous_chunks - 1) if before else None
-
-
-def _next_link(before: str, after: str) -> LinkRow:
-    return LinkRow(ids.edge_id("NEXT_EPISODE", before, after), before, after)
 
 
 def _image(value: Entity | Fact) -> RowDict:

@@ -1,0 +1,105 @@
+"""Undo a turn in Ladybug. Everything runs in a transaction of the caller, under its lease.
+
+A pattern goes one hop at a time from a node with a key: in one pattern the second hop scans.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime
+
+from turnetl import ids
+from turnetl.graph import from_rows, ladybug_rows, to_rows
+from turnetl.graph import ladybug_cypher as cypher
+from turnetl.graph.ladybug_client import LadybugClient
+from turnetl.graph_model import Receipt, Reversal, Reverted
+
+_EPISODE_BEFORE = """
+MATCH (e:Episodic {uuid: $uuid})
+WITH e
+MATCH (other:Episodic)-[:NEXT_EPISODE]->(e)
+RETURN other.uuid AS found ORDER BY found LIMIT 1
+"""
+_EPISODE_AFTER = """
+MATCH (e:Episodic {uuid: $uuid})
+WITH e
+MATCH (e)-[:NEXT_EPISODE]->(other:Episodic)
+RETURN other.uuid AS found ORDER BY found LIMIT 1
+"""
+_DELETE_EPISODE = "MATCH (e:Episodic {uuid: $uuid}) DETACH DELETE e"
+_DELETE_FACT = "MATCH (e:RelatesToNode_ {uuid: $uuid}) DETACH DELETE e"
+_DELETE_ENTITY = "MATCH (n:Entity {uuid: $uuid}) DETACH DELETE n"
+_USES = tuple(
+    f"MATCH (n:Entity {{uuid: $uuid}}) WITH n MATCH {use} RETURN 1 LIMIT 1"
+    for use in (
+        "(:Episodic)-[:MENTIONS]->(n)",
+        "(n)-[:RELATES_TO]->(:RelatesToNode_)",
+        "(:RelatesToNode_)-[:RELATES_TO]->(n)",
+    )
+)
+_SAGA_BOUNDARIES = """
+MATCH (s:Saga {uuid: $uuid}) RETURN s.first_episode_uuid, s.last_episode_uuid
+"""
+_SET_SAGA_BOUNDARIES = """
+MATCH (s:Saga {uuid: $uuid}) SET s.first_episode_uuid = $first, s.last_episode_uuid = $last
+"""
+_HAS_EPISODES = """
+MATCH (s:Saga {uuid: $uuid}) WITH s MATCH (s)-[:HAS_EPISODE]->(:Episodic) RETURN 1 LIMIT 1
+"""
+_DELETE_SAGA = "MATCH (s:Saga {uuid: $uuid}) DETACH DELETE s"
+_DELETE_TURN_COMMIT = "MATCH (c:TurnCommit {turn_id: $turn_id}) DELETE c"
+
+
+def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted:
+    """Undo the turn; as `GraphStore.revert`.
+
+    Raises:
+        GraphUnusable: the graph does not hold a fact to restore.
+    """
+    _remove_episodes(client, reversal.receipt, now)
+    for fact in reversal.facts_removed:
+        client.query(_DELETE_FACT, {"uuid": fact})
+    kept = _remove_entities(client, reversal.entities_removed)
+    for entity in reversal.entities_restored:
+        client.query(cypher.SAVE_ENTITY, ladybug_rows.entity_parameters(entity))
+    for restored in reversal.facts_restored:
+        if not client.query(cypher.UPDATE_FACT, ladybug_rows.changed_fact_parameters(restored)):
+            raise to_rows.incomplete_graph(reversal.receipt.group_id)
+    client.query(_DELETE_TURN_COMMIT, {"turn_id": reversal.receipt.turn_id})
+    return Reverted(kept)
+
+
+def _remove_episodes(client: LadybugClient, receipt: Receipt, now: datetime) -> None:
+    """Delete the turn's episodes and close the gap in the session."""
+    episodes = from_rows.chunk_ids(receipt)
+    before = _neighbour(client, _EPISODE_BEFORE, episodes[0])
+    after = _neighbour(client, _EPISODE_AFTER, episodes[-1])
+    for episode in episodes:
+        client.query(_DELETE_EPISODE, {"uuid": episode})
+    if before and after:
+        shared = {"group_id": receipt.group_id, "now": ladybug_rows.without_zone(now)}
+        client.query(cypher.LINK_NEXT, asdict(to_rows.next_link(before, after)) | shared)
+    saga = {"uuid": ids.saga_id(receipt.group_id, receipt.session_id)}
+    for first, last in client.query(_SAGA_BOUNDARIES, saga):
+        boundaries = {
+            "first": after if first in episodes else first,
+            "last": before if last in episodes else last,
+        }
+        client.query(_SET_SAGA_BOUNDARIES, saga | boundaries)
+    if not client.query(_HAS_EPISODES, saga):
+        client.query(_DELETE_SAGA, saga)
+
+
+def _neighbour(client: LadybugClient, query: str, episode: str) -> str | None:
+    rows = client.query(query, {"uuid": episode})
+    return str(rows[0][0]) if rows else None
+
+
+def _remove_entities(client: LadybugClient, uuids: Iterable[str]) -> tuple[str, ...]:
+    """Delete the entities that nothing uses any more; return the others."""
+    kept = []
+    for uuid in uuids:
+        if any(client.query(query, {"uuid": uuid}) for query in _USES):
+            kept.append(uuid)
+        else:
+            client.query(_DELETE_ENTITY, {"uuid": uuid})
+    return tuple(kept)
