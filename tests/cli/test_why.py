@@ -1,40 +1,16 @@
 """`turnetl why` in a repository, on the graph of the samples."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, CommandResult, clean_environment, run_in_process
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.repository import Repository
 
 FIRST = 'class Cart:\n    def add(self, book):\n        self.add_line(book["price"])\n'
 SECOND = FIRST.replace(
     'book["price"]', '\n            book["price_cents"] / 100, quantity\n        '
 )
-
-
-class Repository:
-    """A repository of the bookshop, whose commits have the times of the samples."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "bookshop"
-        self.file = self.folder / "src/bookshop/cart.py"
-        self.file.parent.mkdir(parents=True)
-        self._git("init", "--quiet")
-
-    def commit(self, content: str, at: str) -> None:
-        self.file.write_text(content)
-        self._git("add", ".")
-        self._git("commit", "--quiet", "-m", "Cart", GIT_AUTHOR_DATE=at, GIT_COMMITTER_DATE=at)
-
-    def _git(self, *arguments: str, **environment: str) -> None:
-        identity = ("-c", "user.name=dev", "-c", "user.email=dev@example.org")
-        subprocess.run(
-            ["git", *identity, *arguments],
-            cwd=self.folder,
-            check=True,
-            env=clean_environment(self.folder) | environment,
-        )
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnetl.formats.kit.tool_input import format_input
+from turnetl.formats.kit.tool_input import added_lines, format_input
 
 PATCH = """*** Begin Patch
 *** Update File: cart.py
@@ -100,3 +100,35 @@ def test_the_summary_omits_a_change_with_a_private_key_but_for_its_first_line() 
 
 def test_the_summary_of_a_huge_change_is_short() -> None:
     assert len(change("", "\n".join(map(str, range(500_000))))) < 400
+
+
+LONG = [f"line_{number} = {number}" for number in range(90)]
+PATCHED = "\n+".join(LONG)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"file_path": "a.py", "content": "\n".join(LONG)},
+        {"filePath": "a.py", "oldString": "old\n", "newString": "\n".join(LONG)},
+        {
+            "file_path": "a.py",
+            "edits": [{"new_string": LONG[0]}, {"new_string": "\n".join(LONG[1:])}],
+        },
+        {"input": f"*** Begin Patch\n*** Update File: a.py\n-old\n+{PATCHED}\n*** End Patch"},
+        f"*** Begin Patch\n*** Add File: a.py\n+{PATCHED}\n*** End Patch",
+        {"command": ["apply_patch", f"*** Begin Patch\n*** Add File: a.py\n+{PATCHED}"]},
+    ],
+)
+def test_all_lines_that_a_call_adds_can_be_read(arguments: object) -> None:
+    assert added_lines(arguments) == [("a.py", LONG)]
+
+
+@pytest.mark.parametrize("arguments", [{"file_path": "a.py"}, {"command": "ls"}, "text", None, [1]])
+def test_a_call_that_changes_no_file_adds_no_lines(arguments: object) -> None:
+    assert added_lines(arguments) == []
+
+
+def test_a_line_that_an_edit_keeps_is_not_added() -> None:
+    edit = {"file_path": "a.py", "old_string": "keep\nold", "new_string": "  keep\nnew"}
+    assert added_lines(edit) == [("a.py", ["new"])]

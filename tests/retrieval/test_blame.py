@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 from tests import builders
 from tests.builders import START
 from turnetl.retrieval.blame import (
+    ArchivedEdit,
     BlamedLine,
     FileEdit,
+    NotRead,
+    adds_line,
     edits_within,
     file_edits,
-    may_add_line,
+    is_distinctive,
     parse_blame,
-    shows_line,
+    read_edits,
 )
 from turnetl.retrieval.conversation import Conversation, ConversationStep, TextSource
 from turnetl.retrieval.turn_summary import TurnSummary
@@ -36,7 +39,7 @@ def step(text: str, *, is_error: bool = False, minute: int | None = 1) -> Conver
 
 def edits(*steps: ConversationStep, path: str = "src/cart.py") -> list[FileEdit]:
     conversation = Conversation(TextSource.LAKE, "", steps, (), "", None)
-    return file_edits(TURN, conversation, path, START)
+    return file_edits(TURN, conversation, path, START, NotRead.MISSING)
 
 
 def test_the_lines_of_a_commit_are_gathered() -> None:
@@ -72,8 +75,8 @@ def test_no_text_of_a_line_changes_what_is_read(text: str) -> None:
 def test_an_edit_of_the_file_is_found_however_its_path_is_written(edited: str) -> None:
     (edit,) = edits(step(edited))
     assert edit.at == START + timedelta(minutes=1)
-    assert shows_line(edit, "total") is False
-    assert "total" in edit.added
+    assert "total" in edit.excerpt
+    assert not adds_line(edit, "total", "total")
 
 
 @pytest.mark.parametrize("other", ["src/cart.py", "cart.py :: + a", "lib/cart.py :: + a", "ls"])
@@ -92,18 +95,31 @@ def test_an_edit_without_a_time_has_that_of_the_fact() -> None:
 def test_a_commit_contains_the_edits_after_the_previous_one() -> None:
     made = edits(*(step(f"src/cart.py :: + {n}", minute=n) for n in (3, 1, 2)))
     start, end = START + timedelta(minutes=1), START + timedelta(minutes=2)
-    assert [edit.added for edit in edits_within(made, start, end)] == ["2"]
-    assert [edit.added for edit in edits_within(made, None, end)] == ["1", "2"]
+    assert [edit.excerpt for edit in edits_within(made, start, end)] == ["2"]
+    assert [edit.excerpt for edit in edits_within(made, None, end)] == ["1", "2"]
 
 
-def test_a_removed_line_is_not_shown() -> None:
+def test_a_removed_line_is_not_one_that_an_excerpt_shows() -> None:
     (edit,) = edits(step('src/cart.py :: - book["price"] + book["price_cents"]'))
-    assert shows_line(edit, '   book["price_cents"]')
-    assert not shows_line(edit, 'book["price"]')
-    assert not may_add_line(edit, 'book["price"]')
+    added, removed = '   book["price_cents"]', 'book["price"]'
+    assert adds_line(edit, added, added)
+    assert not adds_line(edit, removed, removed)
 
 
-def test_an_abbreviated_edit_may_have_added_any_line() -> None:
-    (edit,) = edits(step("src/cart.py :: + " + "line of code " * 20))
-    assert may_add_line(edit, "another line of code here")
-    assert not shows_line(edit, "another line of code here")
+def test_an_excerpt_is_compared_with_the_line_without_secrets() -> None:
+    (edit,) = edits(step("src/cart.py :: + key = [REDACTED:a:1]"))
+    assert adds_line(edit, "key = secret", "key = [REDACTED:a:1]")
+    assert not adds_line(edit, "key = secret", "key = [REDACTED:a:2]")
+
+
+def test_an_edit_that_was_read_added_whole_lines_only() -> None:
+    archived = [
+        ArchivedEdit("../shop/src/cart.py", ("total = sum(prices)", "}"), None),
+        ArchivedEdit("lib/cart.py", ("other = 1",), START),
+    ]
+    (edit,) = read_edits(TURN, archived, "src/cart.py", START)
+    assert edit.at == START
+    assert adds_line(edit, "    total  = sum(prices)", "")
+    assert adds_line(edit, "}", "")
+    assert not adds_line(edit, "total = sum(", "")
+    assert (is_distinctive("  total = 1"), is_distinctive("      }")) == (True, False)

@@ -41,6 +41,8 @@ class RawToolCall:
     """The whole result."""
     is_error: bool = False
     ended_at: datetime | None = None
+    arguments: object = field(default=None, compare=False, repr=False)
+    """What `input` shows in part, decoded: see `kit.tool_input.added_lines`. Not redacted."""
 
 
 @dataclass(slots=True)

@@ -14,6 +14,19 @@ from turnetl.json_output.turns import (
 from turnetl.retrieval.why import Attribution
 
 
+class NotReadOutput(JsonOutput):
+    """A turn whose edits could not be read from its archive."""
+
+    turn_id: Annotated[str, described("Id of the turn.")]
+    reason: Annotated[
+        str,
+        described(
+            "`missing`: the archive is not there; `unreadable`; `changed`: it no longer has the "
+            "turn as it was read."
+        ),
+    ]
+
+
 class AttributionOutput(JsonOutput):
     """A commit of the file, and the turns that wrote its lines."""
 
@@ -24,8 +37,9 @@ class AttributionOutput(JsonOutput):
     certainty: Annotated[
         str,
         described(
-            "`line`: edits of the turns show lines of the commit; `commit`: only this turn can "
-            "have written them between this commit and the one before; `unknown`."
+            "`line`: edits of the turns added lines of the commit; `commit`: the lines are too "
+            "short to be known by their text, and only this turn added them between this commit "
+            "and the one before; `unknown`."
         ),
     ]
     turns: Annotated[
@@ -37,6 +51,14 @@ class AttributionOutput(JsonOutput):
     candidates: Annotated[
         list[TurnSummaryOutput],
         described("If it is unknown: the turns that edited the file between both commits."),
+    ]
+
+    not_read: Annotated[
+        list[NotReadOutput],
+        described(
+            "Turns that edited the file between both commits, of whose edits only an excerpt could "
+            "be compared."
+        ),
     ]
 
 
@@ -79,4 +101,8 @@ def _attribution(found: Attribution) -> AttributionOutput:
         turns=[turn_summary_output(turn) for turn in found.turns],
         facts=[stated_fact_output(fact) for fact in found.facts],
         candidates=[turn_summary_output(turn) for turn in found.candidates],
+        not_read=[
+            NotReadOutput(turn_id=turn.receipt.turn_id, reason=reason)
+            for turn, reason in found.not_read
+        ],
     )

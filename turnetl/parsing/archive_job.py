@@ -207,12 +207,20 @@ def _parse(
     if format_ is None:
         raise problems.unknown_format(path, data)
     parsed = format_.read(data)
+    _drop_arguments(parsed)
     if not parsed.counts.used and (detected := formats.sniff(data)) is not format_:
         raise problems.wrong_format(path, format_, detected)
     problem = archive.problem or problems.line_problem(
         path, parsed.counts, ends_with_newline=data.endswith(b"\n")
     )
     return ArchiveContent(format_, parsed, sha256, problem)
+
+
+def _drop_arguments(parsed: ParsedArchive) -> None:
+    """Drop what no table holds: arguments are not redacted, and may be long."""
+    for turn in parsed.turns:
+        for call in turn.tool_calls:
+            call.arguments = None
 
 
 def _build_unchanged(job: ArchiveJob, stored: StoredTurns, options: ParseOptions) -> TurnsTable:

@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import Fatal
 from turnetl.graph_model import Receipt
 from turnetl.index.lookup import LookupIndex
 from turnetl.lake import Lake
 from turnetl.model import GroupId, TurnId
+from turnetl.parsing.archive_edits import archived_edits
 from turnetl.pipeline.git import FileInRepository, blame, file_in_repository, previous_change
 from turnetl.pipeline.opened_items import IndexAnswer, log, read_index
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.conversation import Conversation, from_turn
-from turnetl.retrieval.why import Attribution, attribute
+from turnetl.retrieval.why import Attribution, EditSources, attribute
 from turnetl.settings import Settings
 
 
@@ -60,14 +62,23 @@ async def why(
     commits = blame(file, line)
     dated = [(commit, previous_change(file, commit)) for commit in commits[:limit]]
 
-    def conversations(receipts: Sequence[Receipt]) -> Mapping[TurnId, Conversation]:
-        return _conversations(settings, receipts)
-
     def read(index: LookupIndex) -> FileAuthorship:
-        found = attribute(index, dated, str(file.root), conversations, by_line=line is not None)
+        sources = _edit_sources(settings)
+        found = attribute(index, dated, str(file.root), sources, by_line=line is not None)
         return FileAuthorship(file, line, found, len(commits))
 
     return await read_index(read, settings, clock, progress)
+
+
+def _edit_sources(settings: Settings) -> EditSources:
+    redactor = wiring.redactor(settings)
+    # Turns may have been parsed with or without personal data, whatever the settings say now.
+    other = wiring.redactor(settings.model_copy(update={"redact_pii": not settings.redact_pii}))
+    return EditSources(
+        archives=lambda receipts: archived_edits(receipts, (redactor, other)),
+        conversations=lambda receipts: _conversations(settings, receipts),
+        redact=lambda texts: redactor.redact_many([list(texts)])[0].texts,
+    )
 
 
 def _conversations(

@@ -6,14 +6,21 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from turnetl.formats.kit.diff_summary import ADDED_CHARS
 from turnetl.report.layout import caption, format_minute, indented, plural
 from turnetl.report.turns import fact_text, files_line, lineage, turns_grid
+from turnetl.retrieval.blame import NotRead
 from turnetl.retrieval.why import Attribution, Certainty
 
 _COMMIT_CHARS = 10
 _HOW = {
     Certainty.LINE: "known from the text of the edit",
-    Certainty.COMMIT: "no other turn can have written it between this commit and the one before",
+    Certainty.COMMIT: "no other turn added such a line between this commit and the one before",
+}
+_NOT_READ = {
+    NotRead.MISSING: "the archive of {} is not there",
+    NotRead.UNREADABLE: "the archive of {} cannot be read",
+    NotRead.CHANGED: "the archive of {} no longer has the turn as it was read",
 }
 
 
@@ -46,7 +53,7 @@ def _attribution(found: Attribution, directory: Path, *, by_line: bool) -> Itera
         )
     else:
         yield Text.assemble(("not committed yet", "bold"), (lines, "dim"))
-    for line in _turns(found, directory):
+    for line in (*_turns(found, directory), *_notes(found)):
         yield indented(line)
     yield Text()
 
@@ -62,6 +69,16 @@ def _turns(found: Attribution, directory: Path) -> Iterator[RenderableType]:
     rows = ((turn, [lineage(turn.receipt, directory)]) for turn in found.turns)
     yield turns_grid(rows, with_group=False)
     yield Text(_HOW[found.certainty], "dim")
+
+
+def _notes(found: Attribution) -> Iterator[Text]:
+    """Yield what was not compared, and why."""
+    for turn, reason in found.not_read:
+        yield Text(
+            f"{_NOT_READ[reason].format(turn.id)}: only an excerpt of its edits was compared, "
+            f"at most {ADDED_CHARS} characters of each",
+            "yellow",
+        )
 
 
 def _unknown(candidates: int) -> str:

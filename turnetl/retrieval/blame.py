@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from enum import StrEnum
 from posixpath import join, normpath
 
 from turnetl.retrieval.conversation import Conversation, ConversationStep
@@ -14,8 +15,27 @@ _PATCHED = re.compile(r"\*\*\* (?:Add|Update) File: (\S+)")
 _SEPARATOR, _ADDED = " :: ", " + "
 _MIN_LINE_CHARS = 8
 """Characters of a line that is not in many files by chance: `return None` is longer than `}`."""
-_SHOWN_CHARS = 250
-"""Characters of added lines that `formats.kit.diff_summary` always keeps."""
+
+
+class NotRead(StrEnum):
+    """Why the edits of a turn could not be read from its archive."""
+
+    MISSING = "missing"
+    """The archive is not there."""
+    UNREADABLE = "unreadable"
+    CHANGED = "changed"
+    """The archive no longer has the turn as it was committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedEdit:
+    """A change of a file as the archive of a turn has it, with its secrets."""
+
+    path: str
+    """As the tool call has it."""
+    added: tuple[str, ...]
+    """All lines that it added."""
+    at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +70,10 @@ class FileEdit:
 
     turn: TurnSummary
     at: datetime
-    added: str
-    """Lines that it added, abbreviated; empty if they are not known."""
+    added: frozenset[str] | NotRead
+    """All lines that it added, as the archive has them, or why they could not be read."""
+    excerpt: str = ""
+    """Some of them, redacted, if they could not be read."""
 
 
 @dataclass(slots=True)
@@ -78,22 +100,38 @@ def parse_blame(output: str) -> list[BlamedCommit]:
 
 
 def file_edits(
-    turn: TurnSummary, conversation: Conversation, path: str, default_at: datetime | None
+    turn: TurnSummary,
+    conversation: Conversation,
+    path: str,
+    default_at: datetime | None,
+    not_read: NotRead,
 ) -> list[FileEdit]:
-    """Return the successful edits of a file in a turn.
+    """Return excerpts of the successful edits of a file in a turn.
 
     Args:
         turn: the turn.
         conversation: its steps.
         path: of the file, from the root of the repository.
         default_at: time of an edit whose own time is unknown.
+        not_read: why they could not be read from the archive.
     """
     return [
-        FileEdit(turn, at, added)
+        FileEdit(turn, at, not_read, excerpt)
         for step in conversation.steps
         if not step.is_error and (at := step.ended_at or default_at) is not None
-        for edited, added in _changes(step)
-        if f"/{normpath(join(turn.receipt.cwd or '/', edited))}".endswith(f"/{path}")
+        for edited, excerpt in _changes(step)
+        if _leads_to(edited, path, turn)
+    ]
+
+
+def read_edits(
+    turn: TurnSummary, archived: Sequence[ArchivedEdit], path: str, default_at: datetime | None
+) -> list[FileEdit]:
+    """Return the edits of a file in a turn whose archive was read; arguments as `file_edits`."""
+    return [
+        FileEdit(turn, at, frozenset(map(_one_line, edit.added)))
+        for edit in archived
+        if (at := edit.at or default_at) is not None and _leads_to(edit.path, path, turn)
     ]
 
 
@@ -105,18 +143,26 @@ def edits_within(
     return sorted(within, key=lambda edit: (edit.at, edit.turn.receipt.turn_id))
 
 
-def shows_line(edit: FileEdit, line: str) -> bool:
-    """Return whether an edit is known to have added a line; false for one that says nothing."""
-    wanted = _one_line(line)
-    return len(wanted) >= _MIN_LINE_CHARS and wanted in _one_line(edit.added)
+def adds_line(edit: FileEdit, line: str, redacted: str) -> bool:
+    """Return whether an edit is known to have added a line; spaces in it are compared as one.
 
-
-def may_add_line(edit: FileEdit, line: str) -> bool:
-    """Return whether an edit added a line, or was abbreviated so that it may have done so.
-
-    A line that would have fitted into the abbreviation and is not in it was not added.
+    Args:
+        edit: an edit of the file.
+        line: a line of the file.
+        redacted: the same without secrets: it is compared if only an excerpt is known.
     """
-    return shows_line(edit, line) or len(edit.added) + len(line) >= _SHOWN_CHARS
+    if isinstance(edit.added, NotRead):
+        return is_distinctive(line) and _one_line(redacted) in _one_line(edit.excerpt)
+    return _one_line(line) in edit.added
+
+
+def is_distinctive(line: str) -> bool:
+    """Return whether a line is long enough to be known by its text."""
+    return len(_one_line(line)) >= _MIN_LINE_CHARS
+
+
+def _leads_to(edited: str, path: str, turn: TurnSummary) -> bool:
+    return f"/{normpath(join(turn.receipt.cwd or '/', edited))}".endswith(f"/{path}")
 
 
 def _one_line(text: str) -> str:

@@ -1,8 +1,8 @@
 """Which turns wrote the lines of a file: git's commits and times against the edits of turns.
 
-A commit contains what was edited since the previous commit of the file. An edit is abbreviated: it
-shows a line, may have added it, or cannot have. If none shows the line and it is not certain which
-turn may have added it, the answer is that it is unknown.
+A commit contains what was edited since the previous commit of the file. The archive of a turn has
+all lines that its edits added; without it, an excerpt of them is compared. If no edit added the
+line, or several added one that is in many files, the answer is that it is unknown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +15,15 @@ from turnetl.graph_model import Receipt
 from turnetl.index.lookup import LookupIndex, StatedFact
 from turnetl.model import Fact, TurnId
 from turnetl.retrieval.blame import (
+    ArchivedEdit,
     BlamedCommit,
     FileEdit,
+    NotRead,
+    adds_line,
     edits_within,
     file_edits,
-    may_add_line,
-    shows_line,
+    is_distinctive,
+    read_edits,
 )
 from turnetl.retrieval.conversation import Conversation, from_episode_text
 from turnetl.retrieval.items import FILE_LABEL
@@ -28,17 +31,26 @@ from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn
 
 _EDITED = frozenset({"CREATED", "MODIFIED"})
 
-Conversations = Callable[[Sequence[Receipt]], Mapping[TurnId, Conversation]]
-"""Returns the conversations of those turns that the lake holds."""
+
+@dataclass(frozen=True, slots=True)
+class EditSources:
+    """Where the texts of edits come from."""
+
+    archives: Callable[[Sequence[Receipt]], Mapping[TurnId, Sequence[ArchivedEdit] | NotRead]]
+    """Returns the edits of turns as their archives have them, or why they cannot be read."""
+    conversations: Callable[[Sequence[Receipt]], Mapping[TurnId, Conversation]]
+    """Returns the conversations of those turns that the lake holds."""
+    redact: Callable[[Sequence[str]], Sequence[str]]
+    """Returns texts without secrets: the lake and the graph have only such texts."""
 
 
 class Certainty(StrEnum):
     """How it is known which turns wrote the lines of a commit."""
 
     LINE = "line"
-    """Edits of the turns show lines of the commit."""
+    """Edits of the turns added lines of the commit."""
     COMMIT = "commit"
-    """Only this turn can have written them between this commit and the one before."""
+    """The lines are in many files, and only this turn added them between the commits."""
     UNKNOWN = "unknown"
 
 
@@ -54,6 +66,8 @@ class Attribution:
     """What these turns state about their changes of the file."""
     candidates: tuple[TurnSummary, ...]
     """If it is unknown: the turns that edited the file before the commit and after the previous."""
+    not_read: tuple[tuple[TurnSummary, NotRead], ...]
+    """Turns that edited the file at that time of whose edits only an excerpt was compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +83,7 @@ def attribute(
     index: LookupIndex,
     commits: Sequence[tuple[BlamedCommit, datetime | None]],
     root: str,
-    conversations: Conversations,
+    sources: EditSources,
     *,
     by_line: bool,
 ) -> list[Attribution]:
@@ -79,53 +93,100 @@ def attribute(
         index: of the graph.
         commits: each with the time of the commit of the file before it, if there is one.
         root: absolute path of the repository.
-        conversations: returns the texts of turns.
+        sources: of the texts of edits.
         by_line: whether only one line is asked for.
     """
-    editing: dict[str, list[_EditingTurn]] = {}
-    for commit, _ in commits:
-        if commit.path not in editing:
-            editing[commit.path] = _editing_turns(index, commit.path, root)
-    receipts = {
-        turn.summary.receipt.turn_id: turn.summary.receipt
-        for turns in editing.values()
-        for turn in turns
+    editing = {
+        path: [
+            turn
+            for turn in _editing_turns(index, path, root)
+            if any(_is_near(turn, *commit) for commit in commits if commit[0].path == path)
+        ]
+        for path in dict.fromkeys(commit.path for commit, _ in commits)
     }
-    texts = conversations(list(receipts.values()))
-    edits = {
-        path: [edit for turn in turns for edit in _edits(turn, path, texts)]
-        for path, turns in editing.items()
-    }
+    edits = _all_edits(editing, sources)
     return [
         _attribution(
             commit,
             edits_within(edits[commit.path], since, commit.authored_at),
             editing[commit.path],
+            sources.redact,
             by_line=by_line,
         )
         for commit, since in commits
     ]
 
 
+def _is_near(turn: _EditingTurn, commit: BlamedCommit, since: datetime | None) -> bool:
+    """Return whether a turn was at work between a commit and the one before it."""
+    receipt = turn.summary.receipt
+    ended_before = since is not None and receipt.ended_at is not None and receipt.ended_at <= since
+    return receipt.started_at <= commit.authored_at and not ended_before
+
+
+def _all_edits(
+    editing: Mapping[str, Sequence[_EditingTurn]], sources: EditSources
+) -> dict[str, list[FileEdit]]:
+    """Return the edits of each path, from the archives as far as these can be read."""
+    turns = [turn.summary.receipt for of_path in editing.values() for turn in of_path]
+    receipts = {receipt.turn_id: receipt for receipt in turns}
+    archived = sources.archives(list(receipts.values()))
+    not_read = {turn: reason for turn, reason in archived.items() if isinstance(reason, NotRead)}
+    texts = sources.conversations([receipts[turn] for turn in not_read])
+    return {
+        path: [edit for turn in turns for edit in _edits(turn, path, archived, texts)]
+        for path, turns in editing.items()
+    }
+
+
+def _edits(
+    turn: _EditingTurn,
+    path: str,
+    archived: Mapping[TurnId, Sequence[ArchivedEdit] | NotRead],
+    texts: Mapping[TurnId, Conversation],
+) -> list[FileEdit]:
+    receipt = turn.summary.receipt
+    times = [fact.valid_at for fact in turn.facts if fact.valid_at is not None]
+    default_at = max(times, default=receipt.started_at)
+    of_turn = archived[receipt.turn_id]
+    if isinstance(of_turn, NotRead):
+        conversation = texts.get(receipt.turn_id) or from_episode_text(turn.text)
+        return file_edits(turn.summary, conversation, path, default_at, of_turn)
+    return read_edits(turn.summary, of_turn, path, default_at)
+
+
 def _attribution(
     commit: BlamedCommit,
     edits: Sequence[FileEdit],
     editing: Sequence[_EditingTurn],
+    redact: Callable[[Sequence[str]], Sequence[str]],
     *,
     by_line: bool,
 ) -> Attribution:
+    not_read = _not_read(edits)
     lines = [line.text for line in commit.lines]
-    shown = [edit for edit in edits if any(shows_line(edit, line) for line in lines)]
-    possible = [edit for edit in edits if any(may_add_line(edit, line) for line in lines)]
-    if shown:
+    pairs = list(zip(lines, redact(lines) if not_read else lines, strict=True))
+    known = [pair for pair in pairs if is_distinctive(pair[0])]
+    adding = [edit for edit in edits if any(adds_line(edit, *pair) for pair in known)]
+    possible = [edit for edit in edits if any(adds_line(edit, *pair) for pair in pairs)]
+    if adding:
         # Of several edits that wrote the same line, the commit has the last one.
-        certainty, turns = Certainty.LINE, _turns(shown[-1:] if by_line else shown)
-    elif len(_turns(possible)) == 1:
+        certainty, turns = Certainty.LINE, _turns(adding[-1:] if by_line else adding)
+    elif len(_turns(possible)) == 1 and not not_read:
         certainty, turns = Certainty.COMMIT, _turns(possible)
     else:
-        return Attribution(commit, Certainty.UNKNOWN, (), (), _turns(edits))
+        return Attribution(commit, Certainty.UNKNOWN, (), (), _turns(edits), not_read)
     facts = (fact for one in editing if one.summary in turns for fact in one.facts)
-    return Attribution(commit, certainty, turns, tuple(facts), ())
+    return Attribution(commit, certainty, turns, tuple(facts), (), not_read)
+
+
+def _not_read(edits: Sequence[FileEdit]) -> tuple[tuple[TurnSummary, NotRead], ...]:
+    found = {
+        edit.turn.receipt.turn_id: (edit.turn, edit.added)
+        for edit in edits
+        if isinstance(edit.added, NotRead)
+    }
+    return tuple(found.values())
 
 
 def _turns(edits: Sequence[FileEdit]) -> tuple[TurnSummary, ...]:
@@ -160,13 +221,6 @@ def _edits_by_turn(stated: Sequence[StatedFact]) -> dict[int, list[Fact]]:
             for key in one.turns:
                 facts.setdefault(key, []).append(one.indexed.fact)
     return facts
-
-
-def _edits(turn: _EditingTurn, path: str, texts: Mapping[TurnId, Conversation]) -> list[FileEdit]:
-    receipt = turn.summary.receipt
-    conversation = texts.get(receipt.turn_id) or from_episode_text(turn.text)
-    times = [fact.valid_at for fact in turn.facts if fact.valid_at is not None]
-    return file_edits(turn.summary, conversation, path, max(times, default=receipt.started_at))
 
 
 def _is_in_repository(receipt: Receipt, root: str) -> bool:

@@ -85,9 +85,10 @@ class ChatConversation:
         if self._has_result:
             self._drop_calls_without_result()
         for call in calls:
-            arguments = call.arguments
-            raw = RawToolCall(call.name, format_input(message_content.decoded(arguments)))
-            encoded = arguments if isinstance(arguments, str) else compact_json(arguments)
+            arguments = message_content.decoded(call.arguments)
+            raw = RawToolCall(call.name, format_input(arguments), arguments=arguments)
+            recorded = call.arguments
+            encoded = recorded if isinstance(recorded, str) else compact_json(recorded)
             self.builder.add_call(turn, raw, len(encoded))
             self._pending.append((call.key, raw))
 

@@ -177,7 +177,7 @@ class ClaudeReader:
         return None
 
     def _add_call(self, turn: RawTurn, block: ClaudeBlock) -> None:
-        call = RawToolCall(block.name or "", format_input(block.input))
+        call = RawToolCall(block.name or "", format_input(block.input), arguments=block.input)
         self.builder.add_call(turn, call, len(compact_json(block.input)), block.id)
         self.skill_calls.add(call)
         if call.name in _SUBAGENTS and isinstance(block.input, dict):

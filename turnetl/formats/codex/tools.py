@@ -44,7 +44,8 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
     """Return a call, and the characters of its input as the archive records them."""
     arguments = _input(item)
     encoded = arguments if isinstance(arguments, str) else compact_json(arguments)
-    call = RawToolCall(_name(item), _format(arguments))
+    decoded = _decoded(arguments)
+    call = RawToolCall(_name(item), _format(decoded), arguments=decoded)
     if item.type == "image_generation_call" and item.result:
         call.result = "[image]"
     return call, len(encoded)
@@ -100,9 +101,8 @@ def _name(item: CodexItem) -> str:
     return (item.type or "").removesuffix("_call")
 
 
-def _format(encoded: Any) -> str:
+def _format(arguments: Any) -> str:
     """Return a call's input as one text; for a web search its query."""
-    arguments = _decoded(encoded)
     if not isinstance(arguments, dict) or "command" in arguments or "cmd" in arguments:
         return format_input(arguments)
     values = (arguments.get(key) for key in ("query", "url"))

@@ -144,8 +144,9 @@ class StreamReader:
         if event.type == "tool_result":
             return self._add_result(event)
         if event.type == "tool_use":
-            call = RawToolCall(event.tool_name or "", format_input(event.parameters))
-            self.builder.add_call(turn, call, len(compact_json(event.parameters)), event.tool_id)
+            arguments = event.parameters
+            call = RawToolCall(event.tool_name or "", format_input(arguments), arguments=arguments)
+            self.builder.add_call(turn, call, len(compact_json(arguments)), event.tool_id)
         else:
             self._end_run(turn, event)
         return None

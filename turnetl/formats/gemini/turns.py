@@ -143,7 +143,7 @@ class GeminiReader:
         result, failed = result_of(recorded)
         ended_at = parse_time(recorded.timestamp)
         text = format_input(recorded.args)
-        call = RawToolCall(recorded.name or "", text, result, failed, ended_at)
+        call = RawToolCall(recorded.name or "", text, result, failed, ended_at, recorded.args)
         has_result = recorded.result is not None or recorded.status in FAILED
         key = None if has_result else recorded.id
         self.builder.add_call(turn, call, len(compact_json(recorded.args)), key)

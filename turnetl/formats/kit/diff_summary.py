@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-_REMOVED, _ADDED = 80, 260
+_REMOVED, ADDED_CHARS = 80, 260
 """Characters of removed lines and of added lines."""
 _LINE = 500
 """Maximum characters of the first line; it is kept even above the limit."""
@@ -28,7 +28,10 @@ _DEFINITIONS = (
 
 def summarize_changes(removed: Iterable[str], added: Iterable[str]) -> str:
     """Return `- removed lines + added lines`, each part only if it has lines."""
-    parts = ("\n".join(_informative(removed, _REMOVED)), "\n".join(_informative(added, _ADDED)))
+    parts = (
+        "\n".join(_informative(removed, _REMOVED)),
+        "\n".join(_informative(added, ADDED_CHARS)),
+    )
     return " ".join(f"{sign} {lines}" for sign, lines in zip("-+", parts, strict=True) if lines)
 
 

@@ -1,6 +1,8 @@
 """Summaries of patches as agents write them: `*** Begin Patch` ... `*** End Patch`."""
 
 import re
+from itertools import starmap
+from typing import NamedTuple
 
 from turnetl.formats.kit.diff_summary import summarize_changes
 
@@ -8,6 +10,15 @@ _BEGIN = "*** Begin Patch"
 _APPLY = re.compile(r"\s*(?:cd \S+ && )?apply_patch\b[^\n]*\n")
 """A shell command that does nothing but apply a patch."""
 _HEADER = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+
+
+class PatchedFile(NamedTuple):
+    """The change of one file in a patch."""
+
+    operation: str
+    """`Add`, `Update` or `Delete`."""
+    path: str
+    body: str
 
 
 def is_patch(text: str) -> bool:
@@ -19,19 +30,29 @@ def summarize_patch(text: str) -> str:
 
     One file: `src/app.py :: - return None + return cart`. Several files keep their headers.
     """
-    patch = text if is_patch(text) else _applied_patch(text)
-    if patch is None:
-        return text
-    _, *fields = _HEADER.split(patch)
-    files = list(zip(fields[::3], fields[1::3], map(_summary, fields[2::3]), strict=True))
-    match files:
+    match [(file, _summary(file)) for file in patched_files(text)]:
         case []:
             return text
-        case [(operation, path, summary)]:
-            summary = summary or ("deleted" if operation == "Delete" else "")
-            return f"{path} :: {summary}" if summary else path
-    entries = (f"*** {operation} File: {path} {summary}" for operation, path, summary in files)
-    return " ".join(entry.rstrip() for entry in entries)
+        case [(file, summary)]:
+            summary = summary or ("deleted" if file.operation == "Delete" else "")
+            return f"{file.path} :: {summary}" if summary else file.path
+        case several:
+            entries = (f"*** {file.operation} File: {file.path} {text}" for file, text in several)
+            return " ".join(entry.rstrip() for entry in entries)
+
+
+def patched_files(text: str) -> list[PatchedFile]:
+    """Return the files of a patch, or of a shell command that applies one; else none."""
+    patch = text if is_patch(text) else _applied_patch(text)
+    if patch is None:
+        return []
+    _, *fields = _HEADER.split(patch)
+    return list(starmap(PatchedFile, zip(fields[::3], fields[1::3], fields[2::3], strict=True)))
+
+
+def patch_lines(file: PatchedFile, sign: str) -> list[str]:
+    """Return the lines of one file with a sign, `+` or `-`, stripped of whitespace."""
+    return [line[1:].strip() for line in file.body.split("\n") if line.startswith(sign)]
 
 
 def _applied_patch(text: str) -> str | None:
@@ -41,10 +62,6 @@ def _applied_patch(text: str) -> str | None:
     return patch if is_patch(patch) else None
 
 
-def _summary(body: str) -> str:
+def _summary(file: PatchedFile) -> str:
     """Return the first removed and added lines of one file in a patch."""
-    lines = body.split("\n")
-    removed, added = (
-        [line[1:].strip() for line in lines if line.startswith(sign)] for sign in "-+"
-    )
-    return summarize_changes(removed, added)
+    return summarize_changes(patch_lines(file, "-"), patch_lines(file, "+"))

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.kit.diff_summary import changed_lines, summarize_changes
-from turnetl.formats.kit.patches import is_patch, summarize_patch
+from turnetl.formats.kit.patches import is_patch, patch_lines, patched_files, summarize_patch
 
 _PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
 _REMOVED = ("old_string", "oldString")
@@ -35,6 +35,24 @@ def format_input(arguments: object) -> str:
         return f"{path} :: {summary}" if summary else path
     text = _command(arguments) or _patch(arguments)
     return compact_json(arguments) if text is None else summarize_patch(text)
+
+
+def added_lines(arguments: object) -> list[tuple[str, list[str]]]:
+    """Return the path of each file that a call changes, with all lines that it adds.
+
+    Lines are stripped of whitespace. The input shows only a few of them.
+    """
+    if not isinstance(arguments, dict):
+        return _patched_lines(arguments) if isinstance(arguments, str) else []
+    if (path := _path(arguments)) is None:
+        return _patched_lines(_command(arguments) or _patch(arguments) or "")
+    texts = _changed_texts(arguments)
+    lines = [line for old, new in texts for line in changed_lines(new, but_not_in=old)]
+    return [(path, lines)] if any(old or new for old, new in texts) else []
+
+
+def _patched_lines(text: str) -> list[tuple[str, list[str]]]:
+    return [(file.path, patch_lines(file, "+")) for file in patched_files(text)]
 
 
 def compact_json(value: Any) -> str:
@@ -86,16 +104,21 @@ def _path(arguments: Mapping[str, Any]) -> str | None:
 
 
 def _change_summary(arguments: Mapping[str, Any]) -> str:
+    texts = _changed_texts(arguments)
+    removed = (line for old, new in texts for line in changed_lines(old, but_not_in=new))
+    added = (line for old, new in texts for line in changed_lines(new, but_not_in=old))
+    return summarize_changes(removed, added)
+
+
+def _changed_texts(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the text before and the text after each change of a file."""
     edits = arguments.get("edits")
     changes = edits if isinstance(edits, list) and edits else [arguments]
-    texts = [
+    return [
         (_first_text(change, _REMOVED) or "", _first_text(change, _ADDED) or "")
         for change in changes
         if isinstance(change, dict)
     ]
-    removed = (line for old, new in texts for line in changed_lines(old, but_not_in=new))
-    added = (line for old, new in texts for line in changed_lines(new, but_not_in=old))
-    return summarize_changes(removed, added)
 
 
 def _first_text(fields: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:

@@ -23,6 +23,7 @@ def add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
         result=_result(state),
         is_error=state.status == "error",
         ended_at=parse_raw_timestamp(state.time.end) if state.time is not None else None,
+        arguments=state.input,
     )
     size = len(compact_json(state.input)) if state.input is not None else 0
     builder.add_call(turn, call, size)

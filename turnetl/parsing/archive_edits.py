@@ -1,0 +1,94 @@
+"""The lines that turns added to files, complete: only the archive holds all of a long edit.
+
+The texts are as the archive has them, with their secrets: they are compared, never shown.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from turnetl import formats
+from turnetl.errors import BadArchive
+from turnetl.formats.base import ParsedArchive, RawTurn
+from turnetl.formats.kit.tool_input import added_lines
+from turnetl.graph_model import Receipt
+from turnetl.model import GroupId, TurnId
+from turnetl.parsing.redaction import archive_texts, redacted_turns
+from turnetl.parsing.sources import ParseLimits, decompress_archive, read_stored, stat_archive
+from turnetl.parsing.table import build_rows
+from turnetl.redact import Redactor
+from turnetl.retrieval.blame import ArchivedEdit, NotRead
+from turnetl.skip_reasons import SkipReason
+
+ArchivedEdits = Mapping[TurnId, Sequence[ArchivedEdit] | NotRead]
+_Source = tuple[str, GroupId, str]
+"""Archive, group and format of a turn."""
+
+
+def archived_edits(receipts: Sequence[Receipt], redactors: Sequence[Redactor]) -> ArchivedEdits:
+    """Return the edits of turns as their archives have them, or why they cannot be read.
+
+    A turn is read only if its archive still has it as it was committed, by its `content_hash`.
+
+    Args:
+        receipts: of the turns.
+        redactors: any of them may have redacted the turns: the digest is of redacted texts.
+    """
+    found: dict[TurnId, Sequence[ArchivedEdit] | NotRead] = {}
+    for source, of_source in groupby(sorted(receipts, key=_source), key=_source):
+        found |= _edits_in(source, list(of_source), redactors)
+    return found
+
+
+def _edits_in(
+    source: _Source, receipts: Sequence[Receipt], redactors: Sequence[Redactor]
+) -> ArchivedEdits:
+    path, group, format_name = source
+    try:
+        data = _content(Path(path))
+    except BadArchive as error:
+        is_missing = error.reason is SkipReason.MISSING
+        reason = NotRead.MISSING if is_missing else NotRead.UNREADABLE
+        return {receipt.turn_id: reason for receipt in receipts}
+    found: dict[TurnId, Sequence[ArchivedEdit] | NotRead] = {
+        receipt.turn_id: NotRead.CHANGED for receipt in receipts
+    }
+    if (reader := formats.by_name(format_name)) is None:
+        return found
+    parsed = reader.read(data)
+    wanted = {(receipt.turn_id, receipt.content_hash) for receipt in receipts}
+    for redactor in redactors:
+        keys = _keys(parsed, redactor, format_name, group)
+        for key, turn in zip(keys, parsed.turns, strict=True):
+            if key in wanted:
+                wanted.remove(key)
+                found[key[0]] = list(_edits(turn))
+        if not wanted:
+            break
+    return found
+
+
+def _content(path: Path) -> bytes:
+    return decompress_archive(path, read_stored(stat_archive(path)), ParseLimits()).data
+
+
+def _keys(
+    parsed: ParsedArchive, redactor: Redactor, format_name: str, group: GroupId
+) -> list[tuple[TurnId, str]]:
+    """Return id and digest of each turn, as `parse` gives them."""
+    texts = redactor.redact_many([archive_texts(parsed)])[0]
+    rows = build_rows(redacted_turns(parsed, *texts), format_name, group, archive="")
+    ids, hashes = (rows.column(name).to_pylist() for name in ("turn_id", "content_hash"))
+    return list(zip(ids, hashes, strict=True))
+
+
+def _edits(turn: RawTurn) -> Iterator[ArchivedEdit]:
+    """Yield the changes of files by the calls of a turn that did not fail."""
+    for call in turn.tool_calls:
+        if not call.is_error:
+            for path, lines in added_lines(call.arguments):
+                yield ArchivedEdit(path, tuple(lines), call.ended_at)
+
+
+def _source(receipt: Receipt) -> _Source:
+    return receipt.archive, receipt.group_id, receipt.format
