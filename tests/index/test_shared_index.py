@@ -1,6 +1,7 @@
 """An index that other processes and other users have open."""
 
 import sqlite3
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from turnetl.index.batch_writer import REMOVED_BATCH
 from turnetl.index.files import CATALOG
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
-from turnetl.model import SessionId
+from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 
 
 async def test_a_locked_catalog_is_busy_and_not_unusable(tmp_path: Path) -> None:
@@ -65,11 +66,53 @@ async def test_vectors_of_other_dimensions_are_refused(tmp_path: Path) -> None:
             index.similarities(np.ones(256, np.float32), None, limit=1)
 
 
+class PausingGraph(LoadedGraph):
+    """Knows whether it is paused: each read opens it again."""
+
+    is_paused = False
+
+    async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
+        self.is_paused = False
+        return await super().turn_ids(group)
+
+    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
+        self.is_paused = False
+        return await super().facts(group, uuids)
+
+    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
+        self.is_paused = False
+        return await super().entities(group, uuids)
+
+    async def pause(self) -> None:
+        self.is_paused = True
+
+
+async def test_an_ingest_may_start_before_each_transaction_of_a_catch_up(tmp_path: Path) -> None:
+    """Turns are added in the first transaction and removed in the second one."""
+    sequences = {turn("docs"): 2, turn("refund"): 3}
+    graph = PausingGraph(_contents(["docs", "refund"]), sequences=sequences)
+    paused: list[bool] = []
+
+    def record(step: str) -> None:
+        if step == "catalog":
+            paused.append(graph.is_paused)
+
+    with closing(open_index(tmp_path, before_step=record)) as index:
+        await index.catch_up(_graph(["cart"]), EMBEDDER, now=NOW)
+        paused.clear()
+        await index.catch_up(graph, EMBEDDER, now=NOW)
+    assert paused == [True, True]
+
+
 def _modes(folder: Path) -> set[int]:
     return {S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()}
 
 
 def _graph(names: list[str]) -> LoadedGraph:
+    return LoadedGraph(_contents(names))
+
+
+def _contents(names: list[str]) -> GroupContents:
     receipts = tuple(
         builders.receipt(
             builders.episode(
@@ -81,7 +124,7 @@ def _graph(names: list[str]) -> LoadedGraph:
         )
         for number, name in enumerate(names)
     )
-    contents = GroupContents(
+    return GroupContents(
         group_id=GROUP,
         profile=None,
         entities=(),
@@ -89,5 +132,3 @@ def _graph(names: list[str]) -> LoadedGraph:
         receipts=receipts,
         texts={turn(name): f"user: {name}" for name in names},
     )
-    sequences = {turn(name): number for number, name in enumerate(names, start=1)}
-    return LoadedGraph(contents, sequences=sequences)

@@ -112,6 +112,7 @@ class Follower:
         touched_entities, touched_facts = catalog.touched(keys)
         entities = await self._graph.entities(group, sorted(touched_entities))
         facts = await self._graph.facts(group, sorted(touched_facts))
+        await self._graph.pause()
         self._parts.before_step("catalog")
         with catalog.transaction():
             forget_turns(self._parts, keys)
