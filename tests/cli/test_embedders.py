@@ -1,11 +1,43 @@
 """Embedders by name, from the settings to the hits of a search."""
 
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+
+import pytest
 
 from tests.cli.archives import two_turns
-from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.command import SAMPLES, run_in_process, turnetl_process
 from tests.cli.provider_setup import SESSION_START
 from tests.fakes.onnx_models import write_model
+
+
+class HubThatIsDown(ThreadingHTTPServer):
+    """Refuses every request, and counts them."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Refusal)
+        self.paths: list[str] = []
+
+
+class _Refusal(BaseHTTPRequestHandler):
+    server: HubThatIsDown
+
+    def do_GET(self) -> None:
+        self.server.paths.append(self.path)
+        self.send_error(404)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def hub() -> Iterator[HubThatIsDown]:
+    with HubThatIsDown() as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
 
 
 def test_a_model_in_a_folder_embeds_the_graph_and_the_queries(tmp_path: Path) -> None:
@@ -40,3 +72,21 @@ def test_a_model_that_nobody_knows_is_reported_before_anything_is_read(tmp_path:
     result = run_in_process("backfill", SAMPLES, folder=tmp_path, **environment)
     assert result.exit_code == 2
     assert result.messages[0].startswith("turnetl: fastembed has no model `BAAI/bge-smal`; similar")
+
+
+def test_a_download_that_is_refused_is_a_sentence_after_one_request(
+    hub: HubThatIsDown, tmp_path: Path
+) -> None:
+    archive = two_turns(tmp_path, SESSION_START)
+    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
+    result = turnetl_process(
+        *("index", "--rebuild"),
+        folder=tmp_path,
+        TURNETL_EMBEDDER__PROVIDER="fastembed:BAAI/bge-small-en-v1.5",
+        HF_ENDPOINT=f"http://127.0.0.1:{hub.server_port}",
+    )
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "cannot be downloaded: check the network" in result.messages[-1]
+    assert "TURNETL_EMBEDDER__MODEL to a folder that holds a model" in result.messages[-1]
+    assert "Traceback" not in result.stderr
+    assert len(hub.paths) == 1

@@ -24,6 +24,8 @@ _BATCH_SIZE = 32
 """Texts. Texts of one batch are padded to the longest; larger batches only need more memory."""
 _EMPTY = "-"
 """Embedded for an empty text: some models have no vector for one."""
+_TIMEOUT = 10.0
+"""Seconds to wait for Hugging Face's response about a model."""
 _PROBE = "length"
 _MEGABYTES = 1_000
 """In a gigabyte, as fastembed counts."""
@@ -125,6 +127,7 @@ def _load(known: dict[str, Any], cache: Path) -> Encode:
         megabytes = f"{known['size_in_GB'] * _MEGABYTES:,.0f} MB"
         log.warning("downloading the embedding model `%s` (%s) to `%s`", name, megabytes, cache)
         try:
+            _check_source(known["sources"])
             model = fastembed.TextEmbedding(name, **arguments)
         # Any exception of the network, of the disk, or about a damaged file.
         except Exception as error:
@@ -133,6 +136,17 @@ def _load(known: dict[str, Any], cache: Path) -> Encode:
                 "TURNETL_EMBEDDER__MODEL to a folder that holds a model"
             ) from error
     return lambda texts: np.stack(list(model.embed(list(texts), batch_size=len(texts))))
+
+
+def _check_source(sources: dict[str, Any]) -> None:
+    """Ask Hugging Face for the model once, if it is there only; raises any exception.
+
+    Without a network, fastembed tries three times and sleeps 39 seconds in all.
+    """
+    from huggingface_hub import HfApi  # noqa: PLC0415 - an extra
+
+    if sources["hf"] and not sources["url"]:
+        HfApi().model_info(sources["hf"], timeout=_TIMEOUT)
 
 
 def _description(model: str) -> dict[str, Any]:
