@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.archives import conversation, write_archive
-from tests.cli.command import clean_environment, run_in_process
+from tests.cli.command import clean_environment, index_folder, run_in_process
 from tests.cli.provider_setup import SESSION_START
 
 WITHOUT_PRIVILEGES = """
@@ -19,6 +19,18 @@ run = "from turnetl.cli import main; main()"
 os.execv(sys.executable, [sys.executable, "-c", run, *sys.argv[1:]])
 """
 """Runs a command as a user whose permissions count: Linux's PR_CAPBSET_DROP of CAP_DAC_OVERRIDE."""
+
+KILLED_WRITER = """
+import os, sqlite3, sys
+catalog = sqlite3.connect(sys.argv[1], isolation_level=None)
+catalog.execute("PRAGMA cache_size = 1")
+catalog.execute("BEGIN IMMEDIATE")
+catalog.execute("INSERT INTO settings VALUES ('large', zeroblob(100000))")
+os._exit(0)
+"""
+"""Ends in a transaction whose pages are partly written."""
+
+SEARCH = ("search", "cart")
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="root may write everything elsewhere")
 
@@ -87,3 +99,25 @@ def test_a_search_says_that_the_index_lacks_turns_and_may_not_be_written(shop: P
     index.chmod(0o755)
     assert result.returncode == 0
     assert "may not be written; this is what the search index holds" in result.stderr
+
+
+@linux
+def test_what_a_killed_writer_left_in_a_folder_that_may_not_be_written_is_explained(
+    shop: Path,
+) -> None:
+    index = index_folder(shop)
+    subprocess.run(
+        [sys.executable, "-c", KILLED_WRITER, index / "catalog.sqlite"], check=True, cwd=shop
+    )
+    assert (index / "catalog.sqlite-journal").stat().st_size
+    index.chmod(0o555)
+    (index / "catalog.sqlite").chmod(0o444)
+    refused, status = (run_unprivileged(shop, *command) for command in (SEARCH, ("status",)))
+    index.chmod(0o755)
+    (index / "catalog.sqlite").chmod(0o644)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "has a transaction that a killed process left unfinished" in refused.stderr
+    assert "run `turnetl index` as a user who may write it" in refused.stderr
+    assert status.returncode == 0
+    assert "a killed process left unfinished" in " ".join(status.stdout.split())
+    assert run_in_process(*SEARCH, folder=shop).exit_code == 0

@@ -20,7 +20,7 @@ from turnetl.index.vectors import ValidRows
 
 TOKENS = 1 << 16
 """Tokens are numbers below this."""
-_BUSY_TIMEOUT = 5.0
+BUSY_TIMEOUT = 5.0
 """Seconds to wait for another process that changes the file's structure."""
 
 
@@ -55,9 +55,14 @@ class CatalogState:
                 connection.execute(f"PRAGMA user_version = {sql.VERSION}")
 
     @classmethod
-    def open_for_reading(cls, path: Path) -> Self:
-        """Open the file, which exists; nothing can be written."""
-        connection = _connect(path)
+    def open_for_reading(cls, path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:
+        """Open the file, which exists; nothing can be written.
+
+        Args:
+            path: of the file.
+            busy_timeout: seconds to wait for another process that has the file locked.
+        """
+        connection = _connect(path, busy_timeout)
         # Not `mode=ro`: that could not undo what a killed writer left.
         connection.execute("PRAGMA query_only = ON")
         return cls(connection)
@@ -152,12 +157,12 @@ class CatalogState:
         return self.connection.execute(query, parameters).fetchall()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, busy_timeout: float = BUSY_TIMEOUT) -> sqlite3.Connection:
     """Open a file that exists; a missing one is not created."""
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
-        timeout=_BUSY_TIMEOUT,
+        timeout=busy_timeout,
         isolation_level=None,
         check_same_thread=False,
     )

@@ -1,5 +1,6 @@
 """The files of an index, and the errors about them."""
 
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ import msgspec
 from turnetl.errors import IndexBusy, IndexUnusable
 
 CATALOG, LEXICAL, VECTORS, LOCK = "catalog.sqlite", "lexical", "vectors", "lock.sqlite"
+_JOURNAL = f"{CATALOG}-journal"
+"""SQLite's record of an unfinished transaction of the catalog."""
 WRITER = f"{LOCK}-writer"
 """The id of the process that holds the lock."""
 _PRIMARY = 0xFF
@@ -38,13 +41,15 @@ def translated_errors(folder: Path) -> Iterator[None]:
     Raises:
         DamagedIndex: a file is damaged or missing.
         IndexBusy: another process has the catalog locked for longer than a commit takes.
-        IndexUnusable: the folder cannot be written.
+        IndexUnusable: the folder cannot be written, or a killed writer's transaction not undone.
     """
     try:
         yield
     except sqlite3.OperationalError as error:
         if is_busy(error):
             raise IndexBusy(f"another process has the search index `{folder}` locked") from error
+        if _has_unfinished_transaction(folder):
+            raise _not_recoverable(folder) from error
         raise _unusable(folder, str(error)) from error
     except OSError as error:
         raise _unusable(folder, error.strerror or str(error)) from error
@@ -78,6 +83,19 @@ def share(folder: Path, like: Path) -> None:
 def folder_size(folder: Path) -> int:
     """Return the size of all files of a folder, in bytes."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _has_unfinished_transaction(folder: Path) -> bool:
+    """Return whether a writer left a transaction that nobody may undo in this folder."""
+    return (folder / _JOURNAL).exists() and not os.access(folder, os.W_OK)
+
+
+def _not_recoverable(folder: Path) -> IndexUnusable:
+    return IndexUnusable(
+        f"the search index `{folder}` has a transaction that a killed process left unfinished, and "
+        "its folder may not be written to undo it: run `turnetl index` as a user who may write it, "
+        "or name a copy of the lake that you may write to with --lake"
+    )
 
 
 def _unusable(folder: Path, reason: str) -> IndexUnusable:

@@ -11,6 +11,7 @@ from pathlib import Path
 from turnetl.graph_model import GroupVersion, Receipt
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
+from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import CATALOG, folder_size, translated_errors
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.port import IndexStatus
@@ -57,18 +58,25 @@ class IndexSnapshot:
 
 
 @contextmanager
-def open_snapshot(folder: Path) -> Iterator[IndexSnapshot | None]:
+def open_snapshot(
+    folder: Path, *, busy_timeout: float = BUSY_TIMEOUT
+) -> Iterator[IndexSnapshot | None]:
     """Open the index of a folder for reading; None if there is none, or of another version.
+
+    Args:
+        folder: of the index.
+        busy_timeout: seconds to wait for another process that has the catalog locked.
 
     Raises:
         DamagedIndex: it is no index.
+        IndexBusy: another process still has the catalog locked.
     """
     path = folder / CATALOG
     if not path.exists():
         yield None
         return
     with translated_errors(folder):
-        catalog = Catalog.open_for_reading(path)
+        catalog = Catalog.open_for_reading(path, busy_timeout=busy_timeout)
     with closing(catalog):
         with translated_errors(folder):
             is_known = catalog.version == catalog_sql.VERSION

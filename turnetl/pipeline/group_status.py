@@ -9,6 +9,7 @@ from turnetl.clock import Clock
 from turnetl.errors import Fatal, IndexBusy, IndexUnusable, Retryable
 from turnetl.graph.port import ReceiptStore
 from turnetl.group_names import select_groups
+from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion import group as ingesting
@@ -36,13 +37,25 @@ class PlannedGroups:
     """Without groups for which the graph was busy: an ingest plans these when it runs them."""
 
 
-async def status(settings: Settings, options: RunOptions, clock: Clock) -> IngestReport:
+async def status(
+    settings: Settings,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    busy_timeout: float = BUSY_TIMEOUT,
+) -> IngestReport:
     """Report on every group of lake or graph, including missing archives. Writes nothing.
 
     While another process writes an embedded graph, the report is that of the search index.
+
+    Args:
+        settings: the lake, the graph and its index.
+        options: select the groups.
+        clock: returns the current time.
+        busy_timeout: seconds to wait for another process that has the index locked.
     """
     files = turn_files(Lake(settings.lake))
-    with _snapshot(settings) as index:
+    with _snapshot(settings, busy_timeout) as index:
         report = await _status(index, files, settings, options, clock)
     missing = {
         group: missing_archives(file.metadata for file in of_group)
@@ -50,7 +63,7 @@ async def status(settings: Settings, options: RunOptions, clock: Clock) -> Inges
     }
     return replace(
         report,
-        index_problem=await _index_problem(settings),
+        index_problem=await _index_problem(settings, busy_timeout),
         groups=tuple(
             replace(group, missing_archives=missing.get(group.group, ())) for group in report.groups
         ),
@@ -81,22 +94,22 @@ async def _status(
 
 
 @contextmanager
-def _snapshot(settings: Settings) -> Iterator[IndexSnapshot | None]:
+def _snapshot(settings: Settings, busy_timeout: float) -> Iterator[IndexSnapshot | None]:
     """Open the index for reading; None if there is none that can be read."""
     with ExitStack() as opened:
         index = None
         with suppress(IndexUnusable, IndexBusy):
-            index = opened.enter_context(wiring.index_snapshot(settings))
+            index = opened.enter_context(wiring.index_snapshot(settings, busy_timeout=busy_timeout))
         yield index
 
 
-async def _index_problem(settings: Settings) -> str | None:
+async def _index_problem(settings: Settings, busy_timeout: float) -> str | None:
     """Return why a search would not use the index as it is, and what to do; None if it would."""
     if not wiring.has_index(settings):
         return None
     try:
         async with wiring.embedder(settings) as embedder:
-            wiring.check_index(settings, embedder)
+            wiring.check_index(settings, embedder, busy_timeout=busy_timeout)
     except DamagedIndex as error:
         return f"{error.damage}; the next search rebuilds it"
     except (Fatal, IndexBusy) as error:

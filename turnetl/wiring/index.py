@@ -6,6 +6,7 @@ from pathlib import Path
 
 from turnetl.graph.open import embedded_file
 from turnetl.index import creation
+from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.location import IndexEmbedder, index_folder
 from turnetl.index.persistent import PersistentIndex
@@ -41,25 +42,41 @@ def _dimensions(settings: Settings, embedder: Embedder) -> int:
     return embedder.dimensions
 
 
-def index_snapshot(settings: Settings) -> AbstractContextManager[IndexSnapshot | None]:
+def index_snapshot(
+    settings: Settings, *, busy_timeout: float = BUSY_TIMEOUT
+) -> AbstractContextManager[IndexSnapshot | None]:
     """Open the index for reading, without an embedder; None if there is none.
+
+    Args:
+        settings: of the index.
+        busy_timeout: seconds to wait for another process that has the catalog locked.
 
     Raises:
         DamagedIndex: it is no index.
+        IndexBusy: another process still has the catalog locked.
     """
-    return open_snapshot(index_folder(settings.lake, settings.graph_url))
+    folder = index_folder(settings.lake, settings.graph_url)
+    return open_snapshot(folder, busy_timeout=busy_timeout)
 
 
-def check_index(settings: Settings, embedder: Embedder) -> None:
+def check_index(
+    settings: Settings, embedder: Embedder, *, busy_timeout: float = BUSY_TIMEOUT
+) -> None:
     """Check that a search would use the index as it is. Sends no request.
 
     The dimensions of the embedder are compared as far as the settings name them.
 
+    Args:
+        settings: of the index.
+        embedder: that a search would use.
+        busy_timeout: seconds to wait for another process that has the catalog locked.
+
     Raises:
+        IndexBusy: another process still has the catalog locked.
         DamagedIndex: a file is damaged or missing: a search rebuilds it.
         IndexUnusable: a search refuses it.
     """
-    with index_snapshot(settings) as snapshot:
+    with index_snapshot(settings, busy_timeout=busy_timeout) as snapshot:
         dimensions = settings.embedder.dimensions or (
             snapshot.embedder().dimensions if snapshot else 0
         )
