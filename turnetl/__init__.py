@@ -11,7 +11,9 @@ from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl import errors
-    from turnetl.api import backfill, filter, ingest, parse, search, status  # noqa: A004
+    from turnetl.api.history import entity, file, fix, show, timeline, why
+    from turnetl.api.runs import backfill, filter, ingest, parse, status  # noqa: A004
+    from turnetl.api.search import search
     from turnetl.backfill_report import BackfillReport
     from turnetl.episodes import FilterReport
     from turnetl.errors import (
@@ -24,8 +26,13 @@ if TYPE_CHECKING:
     from turnetl.ingestion.assumed_time import AssumedTime
     from turnetl.ingestion.report import GroupReport, IngestReport
     from turnetl.parsing import ParseReport
+    from turnetl.pipeline.opened_items import IndexAnswer
+    from turnetl.pipeline.origin import FileAuthorship
     from turnetl.progress import Progress, ProgressUpdate
+    from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
+    from turnetl.retrieval.fix import ErrorHistory
     from turnetl.retrieval.hits import SearchHit
+    from turnetl.retrieval.timeline import Timeline
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings, load_settings
 
@@ -33,9 +40,14 @@ __all__ = [
     "AssumedTime",
     "BackfillReport",
     "BadUsage",
+    "EntityDetails",
+    "ErrorHistory",
+    "FactDetails",
     "Fatal",
+    "FileAuthorship",
     "FilterReport",
     "GroupReport",
+    "IndexAnswer",
     "IngestReport",
     "ParseReport",
     "Progress",
@@ -43,30 +55,51 @@ __all__ = [
     "Retryable",
     "RunOptions",
     "SearchHit",
+    "SessionDetails",
     "Settings",
     "Skip",
+    "Timeline",
+    "TurnDetails",
     "TurnetlError",
     "backfill",
+    "entity",
     "errors",
+    "file",
     "filter",
+    "fix",
     "ingest",
     "load_settings",
     "parse",
     "search",
+    "show",
     "status",
+    "timeline",
+    "why",
 ]
 
 _MODULES = {
-    "turnetl.api": ("backfill", "filter", "ingest", "parse", "search", "status"),
+    "turnetl.api.history": ("entity", "file", "fix", "show", "timeline", "why"),
+    "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "status"),
+    "turnetl.api.search": ("search",),
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
     "turnetl.ingestion.assumed_time": ("AssumedTime",),
     "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
     "turnetl.parsing": ("ParseReport",),
+    "turnetl.pipeline.opened_items": ("IndexAnswer",),
+    "turnetl.pipeline.origin": ("FileAuthorship",),
     "turnetl.progress": ("Progress", "ProgressUpdate"),
     "turnetl.run_options": ("RunOptions",),
+    "turnetl.retrieval.details": (
+        "EntityDetails",
+        "FactDetails",
+        "SessionDetails",
+        "TurnDetails",
+    ),
+    "turnetl.retrieval.fix": ("ErrorHistory",),
     "turnetl.retrieval.hits": ("SearchHit",),
+    "turnetl.retrieval.timeline": ("Timeline",),
     "turnetl.settings": ("Settings", "load_settings"),
 }
 """Where each public name is defined."""

@@ -20,7 +20,9 @@ from turnetl.errors import BadUsage, TurnetlError
 
 PAGE = (ROOT / "docs" / "python-api.md").read_text()
 HEAVY = {"graphiti_core", "httpx", "neo4j", "polars", "prefect", "pyarrow", "pydantic", "rich"}
-EXAMPLE, PRINTED = re.findall(r"```(?:python|text)\n(.*?)```", PAGE, flags=re.DOTALL)
+EXAMPLE, PRINTED, QUESTIONS, ANSWERS = re.findall(
+    r"```(?:python|text)\n(.*?)```", PAGE, flags=re.DOTALL
+)
 FIELDS = {
     name: re.findall(r"`(\w+)`", cell)
     for name, cell in re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", PAGE, flags=re.MULTILINE)
@@ -28,11 +30,24 @@ FIELDS = {
 """The third column of the tables of types."""
 
 
+ANSWER_TYPES = (
+    turnetl.IndexAnswer,
+    turnetl.TurnDetails,
+    turnetl.SessionDetails,
+    turnetl.EntityDetails,
+    turnetl.FactDetails,
+    turnetl.Timeline,
+    turnetl.ErrorHistory,
+    turnetl.FileAuthorship,
+)
+FUNCTIONS = [name for name in turnetl.__all__ if inspect.isfunction(getattr(turnetl, name))]
+
+
 def test_every_public_name_is_documented_and_every_documented_name_is_public() -> None:
     rows = re.findall(r"^\| `(?:await )?(\w+)[`(]", PAGE, flags=re.MULTILINE)
     inside_reports = {
         kind.__name__
-        for report in (turnetl.BackfillReport, turnetl.SearchHit)
+        for report in (turnetl.BackfillReport, turnetl.SearchHit, *ANSWER_TYPES)
         for kind in types_inside(report)
     }
     assert {*rows, "errors"} - set(turnetl.__all__) <= inside_reports
@@ -46,9 +61,7 @@ def test_every_public_name_can_be_imported(name: str) -> None:
     assert is_type_alias or inspect.getdoc(value)
 
 
-@pytest.mark.parametrize(
-    "name", ["backfill", "filter", "ingest", "load_settings", "parse", "search", "status"]
-)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_documented_signature_names_every_parameter(name: str) -> None:
     documented = re.search(rf"^\| `(?:await )?{name}\((.*?)\)` \|", PAGE, flags=re.MULTILINE)
     assert documented
@@ -79,17 +92,16 @@ def members(kind: type) -> Iterator[str]:
     yield from (name for name, value in vars(kind).items() if isinstance(value, property))
 
 
-DOCUMENTED_TYPES = [
-    *types_inside(turnetl.BackfillReport),
-    *types_inside(turnetl.RunOptions),
-    *types_inside(turnetl.SearchHit),
-    turnetl.ProgressUpdate,
-]
+DOCUMENTED_TYPES = {
+    inner.__name__: inner
+    for kind in (turnetl.BackfillReport, turnetl.RunOptions, turnetl.SearchHit, *ANSWER_TYPES)
+    for inner in types_inside(kind)
+} | {"ProgressUpdate": turnetl.ProgressUpdate}
 
 
-@pytest.mark.parametrize("kind", DOCUMENTED_TYPES, ids=lambda kind: kind.__name__)
-def test_a_type_is_documented_with_all_its_fields_and_properties(kind: type) -> None:
-    assert FIELDS[kind.__name__] == list(members(kind))
+@pytest.mark.parametrize("name", DOCUMENTED_TYPES)
+def test_a_type_is_documented_with_all_its_fields_and_properties(name: str) -> None:
+    assert FIELDS[name] == list(members(DOCUMENTED_TYPES[name]))
 
 
 def test_every_documented_error_exists_and_every_error_is_documented() -> None:
@@ -117,10 +129,13 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         turnetl.backfil  # noqa: B018 - the access is the point
 
 
-def test_the_documented_example_prints_what_the_page_shows(tmp_path: Path) -> None:
+def test_the_documented_examples_print_what_the_page_shows(tmp_path: Path) -> None:
     process = run_script_with_workers(EXAMPLE, tmp_path)
     assert process.returncode == 0, process.stderr
     assert process.stdout == PRINTED
+    process = run_script(QUESTIONS, tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout == ANSWERS
 
 
 def test_without_a_guard_the_message_names_what_a_script_needs(tmp_path: Path) -> None:
@@ -138,7 +153,11 @@ def run_script_with_workers(code: str, folder: Path) -> subprocess.CompletedProc
         (archives / f"unknown-{number}.jsonl").write_text(f'{{"number": {number}}}\n')
     two_jobs = code.replace('Path("lake")', 'Path("lake"), jobs=2')
     assert two_jobs != code
-    (folder / "script.py").write_text(two_jobs)
+    return run_script(two_jobs, folder)
+
+
+def run_script(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "script.py").write_text(code)
     return subprocess.run(
         [sys.executable, "script.py"],
         capture_output=True,

@@ -1,0 +1,196 @@
+"""The public functions that answer from the search index: what `turnetl show` and others print.
+
+Each brings the index up to date with the graph first, and writes nothing else. The answer says how
+current the index is.
+"""
+
+import pathlib
+from collections.abc import Sequence
+from datetime import datetime
+from os import fspath
+
+from turnetl import pipeline
+from turnetl.api.arguments import Path, check_limit, group_ids
+from turnetl.clock import as_utc, now
+from turnetl.index.selection import Selection
+from turnetl.pipeline.opened_items import IndexAnswer
+from turnetl.pipeline.origin import FileAuthorship
+from turnetl.retrieval.details import Details, EntityDetails
+from turnetl.retrieval.fix import ErrorHistory
+from turnetl.retrieval.items import FILE_LABEL, file_path
+from turnetl.retrieval.timeline import Timeline
+from turnetl.settings import Settings, load_settings
+
+
+async def show(
+    name: str, settings: Settings | None = None, *, limit: int = 20
+) -> IndexAnswer[Details]:
+    """Return the turn, session, entity or fact that an id or a name leads to.
+
+    The text of a turn is that of the lake, with complete outcomes; without the lake, that of the
+    graph.
+
+    Args:
+        name: an id, the beginning of one, the name of an entity, or the path of a file; one that
+            starts with a dot is relative to the working directory.
+        settings: everything that is configured; None: as the command line would load it.
+        limit: at most this many turns of an entity, the last ones.
+
+    Returns:
+        A `TurnDetails`, `SessionDetails`, `EntityDetails` or `FactDetails`.
+
+    Raises:
+        BadUsage: the name leads to nothing, or to several things, which the message lists.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the search index cannot be used.
+    """
+    check_limit(limit)
+    return await pipeline.show(
+        name, settings or load_settings(), now, directory=pathlib.Path.cwd(), limit=limit
+    )
+
+
+async def timeline(
+    settings: Settings | None = None,
+    *,
+    groups: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    session: str | None = None,
+    entity: str | None = None,
+    file: str | None = None,
+    limit: int = 30,
+) -> IndexAnswer[Timeline]:
+    """Return the last turns that meet all conditions, oldest first.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        groups: group ids or project names; all groups if empty.
+        since: only turns that started then or later; UTC without a time zone.
+        until: only turns that started before.
+        session: only turns of the session with this id, or the beginning of one.
+        entity: only turns with a fact about the entity with this name.
+        file: only turns with a fact about this file: its absolute path, or the end of its path.
+        limit: at most this many turns.
+
+    Raises:
+        BadUsage: an unknown group; without a turn, a condition that no turn of the graph meets.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the search index cannot be used.
+    """
+    check_limit(limit)
+    selection = Selection(
+        groups=group_ids(groups),
+        since=as_utc(since),
+        until=as_utc(until),
+        session=session,
+        entity=entity,
+        file=file,
+    )
+    return await pipeline.timeline(
+        settings or load_settings(), now, selection=selection, limit=limit
+    )
+
+
+async def entity(
+    name: str,
+    settings: Settings | None = None,
+    *,
+    label: str | None = None,
+    groups: Sequence[str] = (),
+    limit: int = 20,
+) -> IndexAnswer[EntityDetails]:
+    """Return an entity with the last turns that state something about it, oldest first.
+
+    Args:
+        name: its name, in any case, or the beginning of its id.
+        settings: everything that is configured; None: as the command line would load it.
+        label: only an entity with this label.
+        groups: only an entity of these groups, ids or project names; all groups if empty.
+        limit: at most this many turns.
+
+    Raises:
+        BadUsage: there is none, or there are several, which the message lists; an unknown group.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the search index cannot be used.
+    """
+    check_limit(limit)
+    return await pipeline.entity(
+        name, settings or load_settings(), now, label=label, groups=groups, limit=limit
+    )
+
+
+async def file(
+    path: Path,
+    settings: Settings | None = None,
+    *,
+    groups: Sequence[str] = (),
+    limit: int = 20,
+) -> IndexAnswer[EntityDetails]:
+    """Return a file with the last turns that state something about it, oldest first.
+
+    Args:
+        path: in its project, the end of it, or the absolute path in any checkout; one that starts
+            with a dot is relative to the working directory. The file need not exist.
+        settings: everything that is configured; None: as the command line would load it.
+        groups: only a file of these groups, ids or project names; all groups if empty.
+        limit: at most this many turns.
+
+    Raises:
+        BadUsage: there is none, or there are several, which the message lists; an unknown group.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the search index cannot be used.
+    """
+    name = file_path(fspath(path), pathlib.Path.cwd())
+    return await entity(name, settings, label=FILE_LABEL, groups=groups, limit=limit)
+
+
+async def fix(
+    error: str,
+    settings: Settings | None = None,
+    *,
+    groups: Sequence[str] = (),
+    limit: int = 3,
+) -> IndexAnswer[Sequence[ErrorHistory]]:
+    """Return the errors that match a text, best first, each with what resolved it.
+
+    Args:
+        error: a message, a part of one, or a log that contains it; an empty text matches nothing.
+        settings: everything that is configured; None: as the command line would load it.
+        groups: only errors of these groups, ids or project names; all groups if empty.
+        limit: at most this many errors.
+
+    Raises:
+        BadUsage: an unknown group.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the search index cannot be used.
+    """
+    check_limit(limit)
+    return await pipeline.fix(error, settings or load_settings(), now, groups=groups, limit=limit)
+
+
+async def why(
+    path: Path,
+    settings: Settings | None = None,
+    *,
+    line: int | None = None,
+    limit: int = 10,
+) -> IndexAnswer[FileAuthorship]:
+    """Return which turns wrote a file or a line of it, by the commits of git.
+
+    Args:
+        path: a file in a git repository.
+        settings: everything that is configured; None: as the command line would load it.
+        line: only this line, from 1; None: all lines.
+        limit: at most this many commits, the newest.
+
+    Raises:
+        BadUsage: there is no such file, or git does not know it or the line.
+        Fatal: there is no `git`.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the search index cannot be used.
+    """
+    check_limit(limit)
+    return await pipeline.why(
+        pathlib.Path(path), line, settings or load_settings(), now, limit=limit
+    )
