@@ -59,12 +59,13 @@ def show_progress(*, as_json: bool) -> Iterator["Progress"]:
 
     A step of blocking work is also where a signal takes effect whose interrupt was discarded.
     """
-    from turnetl.console.progress_bars import ProgressBars
-    from turnetl.console.progress_log import log_progress
-
     if as_json or not sys.stderr.isatty():
+        from turnetl.console.progress_log import log_progress
+
         yield _stoppable(log_progress)
         return
+    from turnetl.console.progress_bars import ProgressBars
+
     with ProgressBars() as bars:
         yield _stoppable(bars.advance)
 

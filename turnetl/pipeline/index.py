@@ -4,24 +4,26 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
 from turnetl.graph.port import GraphStore
-from turnetl.index.estimate import estimate_embedding
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import CatchUpReport
 from turnetl.index.report import IndexReport
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.meter import Meter
 from turnetl.model import Usage
 from turnetl.pipeline.index_repair import open_repaired, repaired
 from turnetl.pipeline.waiting import after_other_writers
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.layout import plural
 from turnetl.settings import Settings
+
+if TYPE_CHECKING:  # a search without a model does without it
+    from turnetl.llm.meter import Meter
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +119,7 @@ async def current_index(
     clock: Clock,
     progress: Progress = ignore_progress,
     *,
-    meter: Meter | None = None,
+    meter: "Meter | None" = None,
 ) -> AsyncIterator[OpenIndex]:
     """Open the index, brought up to date with the graph.
 
@@ -199,6 +201,8 @@ async def state_cost(
     """
     if wiring.is_built_in(settings):
         return
+    from turnetl.index.estimate import estimate_embedding  # noqa: PLC0415 - imports a meter
+
     estimate = await estimate_embedding(store, opened.index.groups())
     if not estimate.turns:
         return

@@ -12,13 +12,9 @@ from turnetl.clock import Clock
 from turnetl.errors import TurnetlError
 from turnetl.group_names import select_groups
 from turnetl.index.selection import Selection
-from turnetl.llm.chat import ChatModel
-from turnetl.llm.meter import Meter
-from turnetl.llm.prices import Prices
 from turnetl.model import Usage
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.pipeline.index_repair import repaired
-from turnetl.pipeline.requested_model import requested_model
 from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
@@ -26,8 +22,10 @@ from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.search import Order, search
 from turnetl.settings import Settings
 
-if TYPE_CHECKING:  # it imports polars, which a search does without
+if TYPE_CHECKING:  # these import polars and the clients of models, which a search does without
     from turnetl.ingestion.report import IngestReport
+    from turnetl.llm.chat import ChatModel
+    from turnetl.llm.meter import Meter
 
 log = logging.getLogger(__name__)
 
@@ -105,8 +103,9 @@ async def search_turns(
             )
             if not found.hits:
                 check_conditions(opened.index, selected)
+            usage = Usage() if meter is None else meter.total
             return SearchResult(
-                found.hits, found.distant, opened.index.caught_up_at, opened.unread, meter.total
+                found.hits, found.distant, opened.index.caught_up_at, opened.unread, usage
             )
 
     return await repaired(settings, work)
@@ -125,11 +124,13 @@ def _with_group_ids(selection: Selection, opened: OpenIndex) -> Selection:
 @asynccontextmanager
 async def _reranker(
     settings: Settings, clock: Clock, *, is_wanted: bool
-) -> AsyncIterator[tuple[ChatModel | None, Meter]]:
+) -> AsyncIterator[tuple["ChatModel | None", "Meter | None"]]:
     """Open the model if it is wanted, and its meter."""
     if not is_wanted:
-        yield None, Meter(Prices())
+        yield None, None
         return
+    from turnetl.pipeline.requested_model import requested_model  # noqa: PLC0415 - as above
+
     async with requested_model(
         settings, clock, purpose="`--rerank` orders hits", alternative="search without it"
     ) as opened:

@@ -24,11 +24,12 @@ OUTSIDE = 0.7
 """What a turn outside of the time that the query names keeps of its score."""
 
 _PREPOSITION = "since|after|before|until"
-_EXPRESSION = re.compile(
+_EXPRESSION = (
     rf"(?:\b(?P<preposition>{_PREPOSITION}) )?(?<![\w./:-])"
-    rf"(?P<time>(?P<relative>(?!today)(?:{RELATIVE}))|{DATED})(?![\w/:-]|\.\w)",
-    re.IGNORECASE,
+    rf"(?P<time>(?P<relative>(?!today)(?:{RELATIVE}))|{DATED})(?![\w/:-]|\.\w)"
 )
+_PART = re.compile(r"[0-9]{4}|yesterday|ago|last|past|this", re.IGNORECASE)
+"""What every expression contains. Few queries do, and compiling `_EXPRESSION` takes 5 ms."""
 _GENERAL_WORDS = """
 change changed changes doing done happen happened happening made make work worked working all
 anything everything between during since until before after
@@ -48,9 +49,11 @@ def find_time(text: str, now: datetime) -> tuple[TimeSpan | None, str]:
     too: the texts of turns contain such dates.
     """
     text = _SPACES.sub(" ", text)
+    if not _PART.search(text):
+        return None, text
     spans, kept, end = [], [], 0
     quoted = [match.span() for match in _QUOTED.finditer(text)]
-    for match in _EXPRESSION.finditer(text):
+    for match in re.finditer(_EXPRESSION, text, re.IGNORECASE):
         if any(start < match.end() and match.start() < stop for start, stop in quoted):
             continue
         span = _span(match["time"], match["preposition"], now)
@@ -68,7 +71,7 @@ def find_time(text: str, now: datetime) -> tuple[TimeSpan | None, str]:
 
 def asks_for_all(text: str) -> bool:
     """Return whether a query that names a time asks for all that was done then."""
-    words = content_words(_EXPRESSION.sub(" ", text)).lower().split()
+    words = content_words(re.sub(_EXPRESSION, " ", text, flags=re.IGNORECASE)).lower().split()
     return not _QUOTED.search(text) and _ASKS_FOR_ALL.issuperset(words)
 
 

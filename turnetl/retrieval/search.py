@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from turnetl.index.documents import fact_text
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.index.terms import Tokenizer
-from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.excerpts import ExcerptRanking
@@ -23,6 +23,9 @@ from turnetl.retrieval.query import Query, analyze, used_part
 from turnetl.retrieval.query_time import asks_for_all, find_time, weigh_by_time
 from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank
 from turnetl.time_span import TimeSpan
+
+if TYPE_CHECKING:  # a search without a model does without it
+    from turnetl.llm.chat import ChatModel
 
 MIN_SCORE = 0.15
 """A turn with a lower score is close to the query only if it contains all of its terms.
@@ -61,7 +64,7 @@ async def search(
     limit: int = 10,
     nearest: bool = False,
     weights: Mapping[Evidence, float] = WEIGHTS,
-    model: ChatModel | None = None,
+    model: "ChatModel | None" = None,
 ) -> Hits:
     """Return the turns that match the query, best first, one hit per turn; possibly none.
 

@@ -15,10 +15,8 @@ from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices, load_prices
-from turnetl.llm.providers.registry import open_models
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.llm.transport.http import Timeouts
 from turnetl.settings import Settings
 from turnetl.wiring.embedding import is_remote
 
@@ -80,6 +78,9 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
             "no model is configured: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
             "TURNETL_LLM__API_KEY, or use `--extractor structural`, which needs no model"
         )
+    from turnetl.llm.providers.registry import open_models  # noqa: PLC0415 - imports httpx
+    from turnetl.llm.transport.http import Timeouts  # noqa: PLC0415 - as above
+
     return open_models(
         llm.provider,
         model=llm.model,

@@ -3,12 +3,15 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, open_embedder
 from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.meter import Meter
-from turnetl.llm.retry import RetryPolicy
 from turnetl.settings import Settings
+
+if TYPE_CHECKING:  # the built-in embedder does without these
+    from turnetl.llm.meter import Meter
+    from turnetl.llm.retry import RetryPolicy
 
 _MODEL_CACHE = Path(".cache", "turnetl", "models")
 """Folder in the home folder for downloaded embedding models, which all lakes share."""
@@ -16,7 +19,7 @@ _MODEL_CACHE = Path(".cache", "turnetl", "models")
 
 @asynccontextmanager
 async def embedder(
-    settings: Settings, retry_policy: RetryPolicy | None = None, meter: Meter | None = None
+    settings: Settings, retry_policy: "RetryPolicy | None" = None, meter: "Meter | None" = None
 ) -> AsyncIterator[Embedder]:
     """Open the embedder of this process, with its cache, and close it afterwards."""
     opened = CachedEmbedder(_embedder(settings, retry_policy, meter))
@@ -37,7 +40,7 @@ def is_built_in(settings: Settings) -> bool:
 
 
 def _embedder(
-    settings: Settings, retry_policy: RetryPolicy | None, meter: Meter | None
+    settings: Settings, retry_policy: "RetryPolicy | None", meter: "Meter | None"
 ) -> Embedder:
     config = settings.embedder
     return open_embedder(

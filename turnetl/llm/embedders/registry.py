@@ -1,12 +1,15 @@
 """From a provider's name to an embedder."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from turnetl.errors import BadUsage
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
-from turnetl.llm.meter import Meter
-from turnetl.llm.retry import RetryPolicy
+
+if TYPE_CHECKING:  # these import pydantic and the prices, which the built-in one does without
+    from turnetl.llm.meter import Meter
+    from turnetl.llm.retry import RetryPolicy
 
 BUILT_IN = "local"
 EMBEDDERS = (BUILT_IN, "fastembed", "openai-compatible")
@@ -21,8 +24,8 @@ def open_embedder(
     model: str | None = None,
     api_key: str | None = None,
     dimensions: int | None = None,
-    retry_policy: RetryPolicy | None = None,
-    meter: Meter | None = None,
+    retry_policy: "RetryPolicy | None" = None,
+    meter: "Meter | None" = None,
     cache: Path | None = None,
 ) -> Embedder:
     """Return an embedder; opens no connection yet.
