@@ -129,6 +129,71 @@ async def test_a_selection_has_the_turns_that_meet_all_conditions(
     assert {one.receipt.turn_id for one in held.values()} == {turn(name) for name in names}
 
 
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("Корзина", "КОРЗИНА"),
+        ("Straße", "STRASSE"),
+        ("STRASSE", "straße"),
+        ("İstanbul", "i\u0307stanbul"),
+        ("I\u0307stanbul", "İSTANBUL"),
+        ("Caf\u00e9", "CAFE\u0301"),
+        ("cafe\u0301", "CAF\u00c9"),
+    ],
+)
+async def test_names_are_compared_without_case_and_without_the_encoding_of_accents(
+    index: SearchIndex, name: str, typed: str
+) -> None:
+    await index.catch_up(_graph_of(name), EMBEDDER, now=NOW)
+    for selection in (*_selections(typed), Selection(file=f"{typed}/{typed}.py")):
+        assert len(index.select(selection)) == 1, selection
+    assert len(index.select(Selection(file=f"{typed}.py"))) == 1
+    assert len(index.select(Selection(file=f"/home/dev/{typed}/src/{typed}/{typed}.py"))) == 1
+    held = index.turns(index.select(Selection(tool=typed)).tolist())
+    assert {one.receipt.turn_id for one in held.values()} == {turn("tax")}
+    assert index.values(Condition.TOOL) == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"), [("\u0131rmak", "irmak"), ("İzmir", "izmir"), ("é", "e")]
+)
+async def test_other_letters_are_another_name(index: SearchIndex, name: str, typed: str) -> None:
+    await index.catch_up(_graph_of(name), EMBEDDER, now=NOW)
+    for selection in (*_selections(typed), Selection(file=f"{typed}.py")):
+        assert len(index.select(selection)) == 0, selection
+
+
+async def test_spellings_of_one_value_are_listed_once(index: SearchIndex) -> None:
+    spelled = contents(*TEXTS)
+    receipts = [
+        replace(one, tools=(tool,))
+        for one, tool in zip(spelled.receipts, ("Bash", "BASH", "Read"), strict=True)
+    ]
+    graph_of_tools = LoadedGraph(replace(spelled, receipts=tuple(receipts)))
+    await index.catch_up(graph_of_tools, EMBEDDER, now=NOW)
+    assert index.values(Condition.TOOL) == ["BASH", "Read"]
+
+
+def _selections(name: str) -> list[Selection]:
+    return [
+        Selection(entity=name),
+        Selection(label=name),
+        Selection(relation=name),
+        Selection(tool=name),
+    ]
+
+
+def _graph_of(name: str) -> LoadedGraph:
+    """Return a graph with a tool, an entity, a label, a relation and a file of this name."""
+    file = replace(FILE, name=f"src/{name}/{name}.py")
+    entity = replace(SESSION, name=name, labels=(name,))
+    plain = contents(*TEXTS, facts=(replace(EDITED, relation=name),))
+    receipts = [
+        replace(one, tools=(name,)) if one.turn_id == turn("tax") else one for one in plain.receipts
+    ]
+    return LoadedGraph(replace(plain, entities=(file, entity), receipts=tuple(receipts)))
+
+
 async def test_selected_turns_can_be_listed_newest_first(index: SearchIndex) -> None:
     await follow(index, *TEXTS)
     keys = index.newest(Selection(since=START + timedelta(minutes=1)), limit=5)

@@ -1,11 +1,13 @@
 """What a `LookupIndex` offers besides a search: its content by id, by name and by time."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.index.checkout_graph import EDITED, FILE, SESSION, TEXTS, graph
+from tests.fakes.followed_graphs import LoadedGraph
+from tests.index.checkout_graph import EDITED, FILE, SESSION, TEXTS, contents, graph
 from tests.index.indexed_shop import EMBEDDER, NOW, turn
 from turnetl.index.lookup import ItemKind, LookupIndex
 from turnetl.index.persistent import PersistentIndex
@@ -74,7 +76,19 @@ async def test_an_entity_is_found_by_its_name_in_any_case(index: LookupIndex) ->
     assert index.lookup().entities_named("check") == []
 
 
-@pytest.mark.parametrize("path", ["src/tax_rates.py", "tax_rates.py", "/tax_rates.py"])
+async def test_names_of_any_alphabet_are_found_in_any_case(opened: PersistentIndex) -> None:
+    street = replace(FILE, name="src/Straße/caf\u00e9.py")
+    checkout = replace(SESSION, name="Корзина")
+    named = replace(contents(*TEXTS), entities=(street, checkout))
+    await opened.catch_up(LoadedGraph(named), EMBEDDER, now=NOW)
+    lookup = opened.lookup()
+    assert lookup.entities_named("КОРЗИНА") == [checkout]
+    assert lookup.names_containing("РЗИ", "CONCEPT", 5) == ["Корзина"]
+    for path in ("SRC/STRASSE/CAFE\u0301.py", "strasse/café.PY", "CAFÉ.py"):
+        assert lookup.files_ending_with(path) == [street]
+
+
+@pytest.mark.parametrize("path", ["src/tax_rates.py", "tax_rates.py", "/TAX_rates.py"])
 async def test_a_file_is_found_by_the_end_of_its_path(index: LookupIndex, path: str) -> None:
     assert index.lookup().files_ending_with(path) == [FILE]
 

@@ -98,6 +98,20 @@ async def test_a_name_that_starts_with_a_dot_is_a_name_before_it_is_a_path(tmp_p
         assert find_item(named, COMMAND.name, HERE).id == COMMAND.uuid
 
 
+async def test_a_name_and_a_label_are_found_in_any_case(index: LookupIndex) -> None:
+    assert find_entity(index.lookup(), "SRC/Cart.py", "file") == CART
+    assert find_entity(index.lookup(), "CHECKOUT", "ERROR") == ERROR
+
+
+async def test_of_files_that_differ_in_case_the_one_typed_is_meant(tmp_path: Path) -> None:
+    upper = replace(CART, uuid="aaaa0009", name="src/CART.py")
+    with closing(PersistentIndex(tmp_path / "case", EMBEDDER.name, EMBEDDER.dimensions)) as both:
+        graph = LoadedGraph(contents(GROUP, (CART, upper), 0))
+        await both.catch_up(graph, EMBEDDER, now=NOW)
+        assert find_entity(both.lookup(), "src/CART.py", FILE_LABEL) == upper
+        assert find_entity(both.lookup(), "src/cart.py", FILE_LABEL) == CART
+
+
 async def test_several_files_with_the_same_end_are_listed(index: LookupIndex) -> None:
     with pytest.raises(BadUsage, match=r"File aaaa0001 .*; File aaaa0002 .*Type the id of one"):
         find_entity(index.lookup(), "cart.py", FILE_LABEL)

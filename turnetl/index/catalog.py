@@ -16,6 +16,7 @@ import msgspec
 from turnetl.graph_model import CommittedTurn, Receipt
 from turnetl.index import catalog_sql as sql
 from turnetl.index.catalog_state import CatalogState
+from turnetl.index.folding import fold
 from turnetl.index.lookup import Lookup
 from turnetl.index.packing import pack, unpack
 from turnetl.index.port import IndexedFact, IndexedGroup, IndexedTurn
@@ -98,8 +99,8 @@ class Catalog(CatalogState):
             ),
         )
         self.connection.executemany(
-            "INSERT OR IGNORE INTO turn_tools VALUES (?, ?)",
-            [(tool, key) for tool in receipt.tools],
+            "INSERT OR IGNORE INTO turn_tools VALUES (?, ?, ?)",
+            [(fold(tool), key, tool) for tool in receipt.tools],
         )
 
     def touched(self, keys: Collection[int]) -> tuple[set[str], set[str]]:
@@ -201,13 +202,14 @@ class Catalog(CatalogState):
     def _put_entity(self, entity: Entity) -> None:
         content = pack(replace(entity, embedding=None))
         self.connection.execute(
-            sql.ADD_ENTITY, (entity.uuid, entity.group_id, entity.name, content)
+            sql.ADD_ENTITY,
+            (entity.uuid, entity.group_id, entity.name, fold(entity.name), content),
         )
         ((key,),) = self.query("SELECT key FROM entities WHERE uuid = ?", entity.uuid)
         self.connection.execute("DELETE FROM entity_labels WHERE entity = ?", (key,))
         self.connection.executemany(
-            "INSERT OR IGNORE INTO entity_labels VALUES (?, ?)",
-            [(label, key) for label in entity.labels],
+            "INSERT OR IGNORE INTO entity_labels VALUES (?, ?, ?)",
+            [(fold(label), key, label) for label in entity.labels],
         )
 
     def _put_fact(self, fact: Fact, turns: Mapping[TurnId, int]) -> None:
@@ -225,6 +227,7 @@ class Catalog(CatalogState):
                 keys[fact.source],
                 keys[fact.target],
                 fact.relation,
+                fold(fact.relation),
                 fact.valid_at and microseconds(fact.valid_at),
                 fact.invalid_at and microseconds(fact.invalid_at),
                 content,

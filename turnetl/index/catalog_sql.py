@@ -1,6 +1,6 @@
-"""The catalog's tables and statements."""
+"""The catalog's tables and statements. A column `folded` holds `folding.fold` of a name."""
 
-VERSION = 9
+VERSION = 10
 APPLICATION_ID = 0x7475726F
 """SQLite's `application_id` of an index."""
 
@@ -28,32 +28,34 @@ CREATE TABLE removed_turns (
 );
 CREATE INDEX removed_turns_with_words ON removed_turns (key) WHERE has_words;
 CREATE TABLE turn_tools (
-    tool TEXT NOT NULL COLLATE NOCASE, turn INTEGER NOT NULL, PRIMARY KEY (tool, turn)
+    folded TEXT NOT NULL, turn INTEGER NOT NULL, tool TEXT NOT NULL, PRIMARY KEY (folded, turn)
 ) WITHOUT ROWID;
 CREATE TABLE entities (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid TEXT NOT NULL UNIQUE,
     group_id TEXT NOT NULL,
-    name TEXT NOT NULL COLLATE NOCASE,
+    name TEXT NOT NULL,
+    folded TEXT NOT NULL,
     content BLOB NOT NULL
 );
-CREATE INDEX entities_by_name ON entities (name);
+CREATE INDEX entities_by_name ON entities (folded);
 CREATE TABLE entity_labels (
-    label TEXT NOT NULL COLLATE NOCASE, entity INTEGER NOT NULL, PRIMARY KEY (label, entity)
+    folded TEXT NOT NULL, entity INTEGER NOT NULL, label TEXT NOT NULL, PRIMARY KEY (folded, entity)
 ) WITHOUT ROWID;
 CREATE TABLE facts (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     uuid TEXT NOT NULL UNIQUE,
     source INTEGER NOT NULL,
     target INTEGER NOT NULL,
-    relation TEXT NOT NULL COLLATE NOCASE,
+    relation TEXT NOT NULL,
+    folded TEXT NOT NULL,
     valid_at INTEGER,
     invalid_at INTEGER,
     content BLOB NOT NULL
 );
 CREATE INDEX facts_by_source ON facts (source);
 CREATE INDEX facts_by_target ON facts (target);
-CREATE INDEX facts_by_relation ON facts (relation);
+CREATE INDEX facts_by_relation ON facts (folded);
 CREATE TABLE fact_turns (
     turn INTEGER NOT NULL, fact INTEGER NOT NULL, PRIMARY KEY (turn, fact)
 ) WITHOUT ROWID;
@@ -77,15 +79,17 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 LAST_KEY = "SELECT seq FROM sqlite_sequence WHERE name = 'turns'"
 
 ADD_ENTITY = """
-INSERT INTO entities (uuid, group_id, name, content) VALUES (?, ?, ?, ?)
-ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, content = excluded.content"""
+INSERT INTO entities (uuid, group_id, name, folded, content) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (uuid) DO UPDATE SET
+    name = excluded.name, folded = excluded.folded, content = excluded.content"""
 
 ADD_FACT = """
-INSERT INTO facts (uuid, source, target, relation, valid_at, invalid_at, content)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO facts (uuid, source, target, relation, folded, valid_at, invalid_at, content)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (uuid) DO UPDATE SET
     source = excluded.source, target = excluded.target, relation = excluded.relation,
-    valid_at = excluded.valid_at, invalid_at = excluded.invalid_at, content = excluded.content"""
+    folded = excluded.folded, valid_at = excluded.valid_at, invalid_at = excluded.invalid_at,
+    content = excluded.content"""
 
 TURNS = """
 SELECT t.key, t.receipt, t.text, (

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from turnetl.index import lookup_sql as sql
+from turnetl.index.folding import fold
 from turnetl.index.packing import unpack
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.model import Entity, Fact, GroupId
@@ -86,11 +87,11 @@ class Lookup:
 
     def entities_named(self, name: str) -> list[Entity]:
         """Return the entities with this name, whatever its case, by group."""
-        return self._entities(sql.NAMED, name)
+        return self._entities(sql.NAMED, fold(name))
 
     def files_ending_with(self, path: str) -> list[Entity]:
-        """Return the files whose path is this one or ends with it, by path."""
-        return self._entities(sql.FILES, path.strip("/"))
+        """Return the files whose path is this one or ends with it, in any case, by path."""
+        return self._entities(sql.FILES, fold(path.strip("/")))
 
     def names_containing(self, text: str, label: str | None, limit: int) -> list[str]:
         """Return distinct names of entities that contain a text, in any case, shortest first.
@@ -100,7 +101,8 @@ class Lookup:
             label: only entities with this label; None: with any.
             limit: at most this many names.
         """
-        parameters = {"text": text, "label": label, "limit": limit}
+        folded = None if label is None else fold(label)
+        parameters = {"text": fold(text), "label": folded, "limit": limit}
         return [name for (name,) in self._connection.execute(sql.CONTAINING, parameters)]
 
     def fact(self, uuid: str) -> StatedFact | None:

@@ -24,18 +24,17 @@ SELECT key FROM turns WHERE key IN (SELECT value FROM json_each(?)) ORDER BY sta
 
 TOUCHED = "SELECT key, touched FROM turns WHERE key IN (SELECT value FROM json_each(?))"
 
-NAMED = "SELECT content FROM entities WHERE name = ? ORDER BY group_id, uuid"
+NAMED = "SELECT content FROM entities WHERE folded = ? ORDER BY group_id, uuid"
 
 FILES = """
 SELECT e.content FROM entities e JOIN entity_labels l ON l.entity = e.key
-WHERE l.label = 'File'
-    AND (e.name = ?1 OR substr('/' || e.name, -length('/' || ?1)) = '/' || ?1)
+WHERE l.folded = 'file' AND substr('/' || e.folded, -length('/' || ?1)) = '/' || ?1
 ORDER BY e.name, e.group_id"""
 
 CONTAINING = """
-SELECT DISTINCT e.name FROM entities e WHERE instr(lower(e.name), lower(:text)) AND (
+SELECT DISTINCT e.name FROM entities e WHERE instr(e.folded, :text) AND (
     :label IS NULL
-    OR e.key IN (SELECT l.entity FROM entity_labels l WHERE l.label = :label))
+    OR e.key IN (SELECT l.entity FROM entity_labels l WHERE l.folded = :label))
 ORDER BY length(e.name), e.name LIMIT :limit"""
 
 _FACTS = """

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from turnetl.index.folding import fold
 from turnetl.index.port import Condition, Keys
 from turnetl.index.selection import Selection
 
@@ -16,23 +17,23 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HELD = "(f.valid_at IS NULL OR f.valid_at < :as_of)"
 _HELD_STILL = "(f.invalid_at IS NULL OR f.invalid_at >= :as_of)"
 _ABOUT = "(f.source IN ({entities}) OR f.target IN ({entities}))"
-_NAMED = "SELECT key FROM entities WHERE name = :entity"
-_LABELLED = "SELECT entity FROM entity_labels WHERE label = :label"
+_NAMED = "SELECT key FROM entities WHERE folded = :entity"
+_LABELLED = "SELECT entity FROM entity_labels WHERE folded = :label"
 _FILES = """
-    SELECT e.key FROM entity_labels l JOIN entities e ON e.key = l.entity WHERE l.label = 'File'"""
+    SELECT e.key FROM entity_labels l JOIN entities e ON e.key = l.entity WHERE l.folded = 'file'"""
 _FILES_THAT_END_SO = f"""{_FILES}
-    AND (e.name = :file OR substr('/' || e.name, -length('/' || :file)) = '/' || :file)"""
+    AND substr('/' || e.folded, -length('/' || :file)) = '/' || :file"""
 _FILES_AT_THE_END = f"""{_FILES}
-    AND substr(:file, -length('/' || e.name)) = '/' || e.name"""
-_FILE_AT = f"""{_FILES_AT_THE_END} AND length(e.name) = (
-    SELECT max(length(name)) FROM entities WHERE key IN ({_FILES_AT_THE_END}))"""
+    AND substr(:file, -length('/' || e.folded)) = '/' || e.folded"""
+_FILE_AT = f"""{_FILES_AT_THE_END} AND length(e.folded) = (
+    SELECT max(length(folded)) FROM entities WHERE key IN ({_FILES_AT_THE_END}))"""
 
 _VALUES = {
     Condition.FORMAT: "SELECT DISTINCT format FROM turns WHERE format IS NOT NULL",
     Condition.BRANCH: "SELECT DISTINCT git_branch FROM turns WHERE git_branch IS NOT NULL",
-    Condition.TOOL: "SELECT DISTINCT tool FROM turn_tools",
-    Condition.LABEL: "SELECT DISTINCT label FROM entity_labels",
-    Condition.RELATION: "SELECT DISTINCT relation FROM facts",
+    Condition.TOOL: "SELECT min(tool) FROM turn_tools GROUP BY folded",
+    Condition.LABEL: "SELECT min(label) FROM entity_labels GROUP BY folded",
+    Condition.RELATION: "SELECT min(relation) FROM facts GROUP BY folded",
 }
 
 
@@ -118,7 +119,10 @@ def _conditions_on_turns(selection: Selection) -> Iterator[tuple[str, dict[str, 
     if selection.branch is not None:
         yield "git_branch = :branch", {"branch": selection.branch}
     if selection.tool is not None:
-        yield "key IN (SELECT turn FROM turn_tools WHERE tool = :tool)", {"tool": selection.tool}
+        yield (
+            "key IN (SELECT turn FROM turn_tools WHERE folded = :tool)",
+            {"tool": fold(selection.tool)},
+        )
 
 
 def _fact_conditions(selection: Selection) -> tuple[str, dict[str, Any]]:
@@ -128,16 +132,16 @@ def _fact_conditions(selection: Selection) -> tuple[str, dict[str, Any]]:
         conditions += [_HELD, _HELD_STILL]
         parameters["as_of"] = microseconds(selection.as_of)
     if selection.relation is not None:
-        conditions.append("f.relation = :relation")
-        parameters["relation"] = selection.relation
+        conditions.append("f.folded = :relation")
+        parameters["relation"] = fold(selection.relation)
     if selection.entity is not None:
         conditions.append(_ABOUT.format(entities=_NAMED))
-        parameters["entity"] = selection.entity
+        parameters["entity"] = fold(selection.entity)
     if selection.label is not None:
         conditions.append(_ABOUT.format(entities=_LABELLED))
-        parameters["label"] = selection.label
+        parameters["label"] = fold(selection.label)
     if selection.file is not None:
         is_absolute = selection.file.startswith("/") or selection.file[1:3] == ":/"
         conditions.append(_ABOUT.format(entities=_FILE_AT if is_absolute else _FILES_THAT_END_SO))
-        parameters["file"] = selection.file.rstrip("/")
+        parameters["file"] = fold(selection.file.rstrip("/"))
     return " AND ".join(conditions), parameters

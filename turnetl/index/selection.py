@@ -1,4 +1,4 @@
-"""Conditions on the turns of a search."""
+"""Conditions on the turns of a search. Where case does not matter, see `folding.fold`."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ class Selection:
     """Name of a tool that was called; case does not matter."""
     file: str | None = None
     """The end of the path of a file that a fact of the turn is about. Of an absolute path, the
-    file whose path in its project is the longest end of it."""
+    file whose path in its project is the longest end of it. Case does not matter."""
     entity: str | None = None
     """Name of an entity that the same fact is about; case does not matter."""
     label: str | None = None

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Sequence
 
 from turnetl.errors import BadUsage
+from turnetl.index.folding import fold
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.port import Condition
 from turnetl.index.selection import Selection
@@ -54,8 +55,8 @@ def check_conditions(index: LookupIndex, selection: Selection) -> None:
 
 def _known(value: str, known: Sequence[str]) -> str:
     """Return the value that may be meant, else those that there are."""
-    folded = {name.casefold(): name for name in known}
-    if nearest := difflib.get_close_matches(value.casefold(), folded, n=1):
+    folded = {fold(name): name for name in known}
+    if nearest := difflib.get_close_matches(fold(value), folded, n=1):
         return f"; did you mean `{folded[nearest[0]]}`?"
     more = ", …" if len(known) > _MAX_VALUES else ""
     return f"; the graph has {', '.join(known[:_MAX_VALUES])}{more}" if known else ""

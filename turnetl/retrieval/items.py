@@ -5,6 +5,7 @@ from os.path import normpath
 from pathlib import Path
 
 from turnetl.errors import BadUsage
+from turnetl.index.folding import fold
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup, LookupIndex
 from turnetl.model import Entity, GroupId
 from turnetl.retrieval.excerpts import prompt_title
@@ -59,12 +60,12 @@ def find_entity(
     Raises:
         BadUsage: there is none, or there are several; the message lists some of them.
     """
-    text, is_file = _storable(text), label == FILE_LABEL
+    text, is_file = _storable(text), label is not None and _is_same(label, FILE_LABEL)
     candidates = _files(lookup, text) if is_file else lookup.entities_named(text)
     found = [
         entity
         for entity in candidates or _by_id(lookup, text)
-        if (label is None or label in entity.labels) and (not groups or entity.group_id in groups)
+        if _has_label(entity, label) and (not groups or entity.group_id in groups)
     ]
     if not found:
         raise BadUsage(_unknown(lookup, text, label))
@@ -118,14 +119,23 @@ def _files(lookup: Lookup, path: str) -> list[Entity]:
     path = path.replace("\\", "/")
     ending = lookup.files_ending_with(path) if path.strip("/") else []
     if ending:
-        return [entity for entity in ending if entity.name == path] or ending
+        same = [entity for entity in ending if _is_same(entity.name, path)]
+        return [entity for entity in same if entity.name == path] or same or ending
     parts = path.strip("/").split("/")
     for start in range(1, len(parts) - _MIN_SUFFIX + 1):
         suffix = "/".join(parts[start:])
-        named = [entity for entity in lookup.files_ending_with(suffix) if entity.name == suffix]
-        if named:
+        ending = lookup.files_ending_with(suffix)
+        if named := [entity for entity in ending if _is_same(entity.name, suffix)]:
             return named
     return []
+
+
+def _has_label(entity: Entity, label: str | None) -> bool:
+    return label is None or any(_is_same(label, other) for other in entity.labels)
+
+
+def _is_same(name: str, other: str) -> bool:
+    return fold(name) == fold(other)
 
 
 def _unknown(lookup: Lookup, text: str, label: str | None) -> str:
