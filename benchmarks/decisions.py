@@ -8,13 +8,13 @@ digests, so without the archives nothing is measured. A label is `decision`, `pr
 is predicted by the fact of its turn that ends with it: DECIDED, PREFERS or REJECTED.
 
 The rules were fitted on the candidates of the part `tune`. Those of the part `held` are of other
-archives, and were seen only as totals while the rules were written. They are few: rules that were
-fitted on a half were right in 12 of 32 predictions in the other, so that most of it was moved to
-`tune`. The column `before` has the predictions of the extractor that the rules replaced
-(`structural 3`).
+archives, and were seen only as totals while the rules were written: rules that were fitted on a
+half were right in 12 of 32 predictions in the other, so that most of it was moved to `tune`. The
+part `held` has nearly all sentences of its archives. Only 13 of them state something: it shows
+whether the rules find what is not there, and hardly how much they miss.
 
-Exits with 1 if in either part the precision over all kinds is below 0.9 or the recall is lower than
-before.
+Exits with 1 if the precision over all kinds is below 0.9 in either part, or the recall in the part
+`tune` below 0.5.
 """
 
 import argparse
@@ -40,14 +40,13 @@ CANDIDATES = Path(__file__).with_name("decisions.tsv")
 NONE = "none"
 KINDS = {"DECIDED": "decision", "PREFERS": "preference", "REJECTED": "rejected"}
 """The label of a relation, the first that applies: a decision may also reject by name."""
-MIN_PRECISION = 0.9
+MIN_PRECISION, MIN_RECALL = 0.9, 0.5
 
 
 @dataclass(frozen=True)
 class Candidate:
     part: str
     label: str
-    before: str
     speaker: str
     """`user`, `agent`, or `answer` for what the user answered inside a call."""
     turn_id: str
@@ -105,7 +104,7 @@ def main() -> None:
 def read_candidates() -> Iterator[Candidate]:
     with CANDIDATES.open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t"):
-            columns = ("part", "label", "before", "speaker", "turn_id", "digest")
+            columns = ("part", "label", "speaker", "turn_id", "digest")
             yield Candidate(*(row[column] for column in columns))
 
 
@@ -157,25 +156,26 @@ def states(fact: FactDraft, speaker: str, sentence: str) -> bool:
 
 
 def report(predictions: Mapping[Candidate, str]) -> bool:
-    """Print the table; return whether precision and recall suffice in both parts."""
+    """Print the table; return whether precision and recall suffice."""
     is_good = True
     for part in ("tune", "held"):
         selected = [candidate for candidate in predictions if candidate.part == part]
         print(f"\n{part}: {len(selected)} candidates")
         for kind in (*KINDS.values(), "any kind"):
-            before, after = scores(selected, kind, None), scores(selected, kind, predictions)
-            print(f"  {kind:11} before  {before}\n  {'':11} now     {after}")
-        is_good &= after.precision >= MIN_PRECISION and after.recall >= before.recall
+            counted = scores(selected, kind, predictions)
+            print(f"  {kind:11} {counted}")
+        is_good &= counted.precision >= MIN_PRECISION
+        is_good &= part != "tune" or counted.recall >= MIN_RECALL
     return is_good
 
 
 def scores(
-    candidates: Iterable[Candidate], kind: str, predictions: Mapping[Candidate, str] | None
+    candidates: Iterable[Candidate], kind: str, predictions: Mapping[Candidate, str]
 ) -> Scores:
-    """Count one kind; without predictions those of the old extractor."""
+    """Count one kind, or all of them."""
     counts = Counter[str]()
     for candidate in candidates:
-        predicted = predictions[candidate] if predictions is not None else candidate.before
+        predicted = predictions[candidate]
         is_predicted, is_labelled = is_of(kind, predicted), is_of(kind, candidate.label)
         counts.update(
             predicted=is_predicted,

@@ -9,6 +9,7 @@ FILES = (
     "retrieval_questions.tsv",
     "retrieval_questions_other.tsv",
     "retrieval_questions_blind.tsv",
+    "retrieval_questions_absent.tsv",
 )
 ABSENT = "absent"
 """The kind of a question about a subject that never came up."""

@@ -6,11 +6,11 @@
 The benchmark ingests the archives with the structural extractor and searches all of their turns for
 questions that are worded as a user would a year later. It prints recall@1, @5 and @10 of the right
 turn: by plain BM25 over the episode texts and over prompts and responses, and by the stages of
-`turnetl search`, each with those before it. Weights and cut-off were chosen with these questions
-and, by cross-validation, with those of `--other`. Those of `--blind` were written before and are to
-be looked at rarely: no turn that answers one of them answers a question of another set. It also
-prints how many questions about subjects that never came up have no hits, and how many others lose
-theirs to the cut-off.
+`turnetl search`, each with those before it. The weights of the ranking were chosen with these
+questions and, by cross-validation, with those of `--other`. Those of `--blind` were written before
+and are to be looked at rarely: no turn that answers one of them answers a question of another set.
+The weight and the limit of the cut-off were chosen with all sets. The benchmark also prints how
+many questions about subjects that never came up have no hits, and how many others lose theirs.
 
 Default archives: those of tests/real_archives.py. Without them nothing is measured. Turns of
 archives without times are dated 2024. Exits with 1 if the search is not better than both BM25

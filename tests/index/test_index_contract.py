@@ -23,6 +23,7 @@ from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import CatchUpReport, Condition, Field, SearchIndex
 from turnetl.index.selection import Selection
+from turnetl.index.terms import Tokenizer
 from turnetl.llm.vectors import unpack
 
 
@@ -239,3 +240,11 @@ async def test_passages_have_their_distinct_tokens(index: SearchIndex) -> None:
     frequencies, turns = index.token_frequencies(passages.tokens.tolist())
     assert turns == 3
     assert 1 <= frequencies.min() <= frequencies.max() <= 3
+
+
+async def test_each_term_has_the_number_of_turns_that_contain_it(index: SearchIndex) -> None:
+    await follow(index, *TEXTS)
+    texts = [set(Tokenizer().count(text)) for text in TEXTS.values()]
+    terms = set().union(*texts, {"xyzzy"})
+    counted = {term: sum(term in text for text in texts) for term in terms}
+    assert index.term_frequencies(terms) == (counted, len(texts))

@@ -5,7 +5,7 @@ split into terms before they are indexed; tantivy only splits at spaces. A commi
 readers see the last one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import log
@@ -170,6 +170,11 @@ class LexicalIndex:
             if is_all or len(best) >= limit:
                 return {key: score / maximum for key, score in list(best.items())[:limit]}
             count *= _MORE
+
+    def term_frequencies(self, terms: Collection[str]) -> dict[str, int]:
+        """Return how many turns contain each term in their texts."""
+        searcher = self._indexes[_TURNS].searcher()
+        return {term: searcher.doc_freq(Field.TEXT.value, term) for term in terms}
 
     @contextmanager
     def _writer(self, kind: str) -> Iterator[tantivy.IndexWriter]:

@@ -191,6 +191,10 @@ class PersistentIndex:
             counts = parts.catalog.token_counts()
             return counts[np.asarray(tokens, dtype=np.int64)], parts.catalog.turn_count()
 
+    def term_frequencies(self, terms: Collection[str]) -> tuple[Mapping[str, int], int]:
+        with self._reading() as parts:
+            return parts.lexical.term_frequencies(terms), parts.catalog.turn_count()
+
     def turns(self, keys: Collection[int]) -> Mapping[int, IndexedTurn]:
         with self._reading() as parts:
             return parts.catalog.turns(keys)

@@ -259,6 +259,13 @@ class SearchIndex(Protocol):
         """Return how many turns contain each token, and the number of all turns."""
         ...
 
+    def term_frequencies(self, terms: Collection[str]) -> tuple[Mapping[str, int], int]:
+        """Return how many turns contain each term in their texts, and the number of all turns.
+
+        Turns that were removed a short time ago may be counted.
+        """
+        ...
+
     def turns(self, keys: Collection[int]) -> Mapping[int, IndexedTurn]:
         """Return the turns with these keys; an unknown key is left out."""
         ...

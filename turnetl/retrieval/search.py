@@ -11,27 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from turnetl.index.documents import fact_text
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.index.selection import Selection
-from turnetl.index.terms import Tokenizer
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.retrieval.cut_off import CutOff, cut_off
 from turnetl.retrieval.excerpts import ExcerptRanking
 from turnetl.retrieval.hits import SearchHit, build_hits, held_facts
-from turnetl.retrieval.query import Query, analyze, used_part
+from turnetl.retrieval.query import analyze, used_part
 from turnetl.retrieval.query_time import asks_for_all, find_time, weigh_by_time
 from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank
 from turnetl.time_span import TimeSpan
 
 if TYPE_CHECKING:  # a search without a model does without it
     from turnetl.llm.chat import ChatModel
-
-MIN_SCORE = 0.15
-"""A turn with a lower score is close to the query only if it contains all of its terms.
-
-It is low on purpose: a user skips a wrong hit at a glance, and never sees a hit that is missing.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +95,7 @@ async def search(
         ranked = weigh_by_time(ranked, ranked_in(_within(selection, time)))
     ranked = ranked[: limit if model is None else max(limit, RERANKED)]
     facts = held_facts(index, ranked, selection.as_of)
-    if not nearest and not any(_is_close(hit, facts[hit.turn.key], analyzed) for hit in ranked):
+    if not nearest and not _any_close(cut_off(analyzed, index), ranked, facts):
         return Hits(distant=len(ranked[:limit]))
     shown = np.array(sorted(hit.turn.key for hit in ranked), dtype=np.int64)
     excerpts = ExcerptRanking(analyzed, static_model, index.passage_tokens(shown))
@@ -144,8 +137,7 @@ def _within(selection: Selection, time: TimeSpan | None) -> Selection:
     )
 
 
-def _is_close(ranked: RankedTurn, facts: Sequence[IndexedFact], query: Query) -> bool:
-    if ranked.score >= MIN_SCORE or query.phrases:
-        return True
-    terms = Tokenizer().count("\n".join((ranked.turn.text, *map(fact_text, facts))))
-    return bool(query.terms) and query.terms.keys() <= terms.keys()
+def _any_close(
+    limit: CutOff, ranked: Sequence[RankedTurn], facts: Mapping[int, Sequence[IndexedFact]]
+) -> bool:
+    return any(limit.is_close(hit, facts[hit.turn.key]) for hit in ranked)
