@@ -200,6 +200,7 @@ IS_COMMITTED = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN 1"
 
 SCHEMA_VERSION = "MATCH (g:TurnGroup) RETURN DISTINCT g.schema_version"
 TABLES = "CALL show_tables() RETURN name"
+GROUP_IDS = "MATCH (g:TurnGroup) RETURN g.group_id"
 TURN_COMMIT_COLUMNS = "CALL table_info('TurnCommit') RETURN name"
 TURN_GROUP_COLUMNS = "CALL table_info('TurnGroup') RETURN name"
 

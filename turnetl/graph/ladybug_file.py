@@ -1,14 +1,15 @@
 """Open a Ladybug file, so that no process reads it while another one writes it.
 
 Ladybug itself excludes a second writing process, but neither a reader beside a writer nor a second
-writer in the same process. A lock on a file beside the graph excludes all three.
+writer in the same process. A lock on a file beside the graph excludes all three. Whoever holds it
+and finds a log knows that the last writer did not close the file.
 """
 
 import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,10 +17,11 @@ from typing import IO, Any
 
 import ladybug
 
-from turnetl import schema
-from turnetl.errors import GraphBusy, GraphUnusable
+from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
-from turnetl.graph import schema_version
+from turnetl.graph import ladybug_repair, ladybug_space
+from turnetl.graph.ladybug_database import Unrecovered, busy, is_prepared, open_database
+from turnetl.graph.ladybug_space import DiskSpace
 
 if sys.platform != "win32":
     import fcntl
@@ -29,13 +31,6 @@ LOCK_TIMEOUT = 2.0
 _LOCK_INTERVAL = 0.05
 """Seconds between two attempts."""
 
-_NEEDS_RECOVERY = "recovery is pending"
-"""In Ladybug's message about a file whose writer ended while it merged its log into the file."""
-
-
-class _Unrecovered(GraphUnusable):
-    """Only a writer can open the file; it then completes the interrupted merge."""
-
 
 @dataclass(frozen=True)
 class LadybugFile:
@@ -44,6 +39,8 @@ class LadybugFile:
     connection: Any
     database: Any
     lock: IO[str] | None
+    space: DiskSpace | None = None
+    """None if it is open for reading only."""
 
     @classmethod
     def open(
@@ -53,16 +50,20 @@ class LadybugFile:
         write: bool,
         timeout: float = LOCK_TIMEOUT,
         sleep: Callable[[float], None] = time.sleep,
+        free_bytes: Callable[[Path], float] = ladybug_space.free_bytes,
     ) -> "LadybugFile":
         """Open the file; read-only, a missing or unprepared file is an empty graph.
 
-        A file whose writer died, or had no disk space left, is recovered first.
+        A file whose writer was killed, or had no disk space left, is repaired first. A reader
+        ignores an incomplete transaction at the end of the log and leaves the repair to the next
+        writer. If the file cannot be read without a repair, the reader makes it, as a writer.
 
         Args:
             path: of the file.
             write: for writing too; only one process can.
             timeout: seconds to wait for another process that has it open.
             sleep: waits for a number of seconds.
+            free_bytes: returns the free bytes on the disk of a folder.
 
         Raises:
             GraphBusy: another process has it open.
@@ -71,32 +72,40 @@ class LadybugFile:
         if not write and not path.exists():
             return cls._empty()
         lock = partial(_lock, path, timeout=timeout, sleep=sleep)
+        space = DiskSpace(path, free_bytes)
         try:
-            return cls._opened(path, lock(write=write), write=write)
-        except _Unrecovered:
-            cls._opened(path, lock(write=True), write=True).close()
-            return cls._opened(path, lock(write=write), write=write)
+            return cls._opened(lock(write=write), space, write=write)
+        except Unrecovered:
+            cls._opened(lock(write=True), space, write=True).close()
+            return cls._opened(lock(write=write), space, write=write)
 
     def close(self) -> None:
+        """Close the file; a writer merges the log into it, if the disk has the space."""
+        if self.space and not self.space.can_merge():
+            # The next writer merges the log; without space, the database would end the process.
+            self.connection.execute("CALL force_checkpoint_on_close=false")
         self.connection.close()
         self.database.close()
         if self.lock:
             self.lock.close()
 
     @classmethod
-    def _opened(cls, path: Path, lock: IO[str] | None, *, write: bool) -> "LadybugFile":
+    def _opened(cls, lock: IO[str] | None, space: DiskSpace, *, write: bool) -> "LadybugFile":
+        path = space.path
         with ExitStack() as opened:
             if lock:
                 opened.callback(lock.close)
-            if write and path.exists():
-                _check_version(path)
-            database = _database(path, write=write)
+            if write:
+                ladybug_repair.prepare_for_writing(path, space)
+            database = (
+                open_database(path, write=True) if write else ladybug_repair.open_for_reading(path)
+            )
             opened.callback(database.close)
             connection = ladybug.Connection(database, num_threads=1)
             opened.callback(connection.close)
-            if _is_prepared(connection, path) or write:
+            if is_prepared(connection, path) or write:
                 opened.pop_all()
-                return cls(connection, database, lock)
+                return cls(connection, database, lock, space if write else None)
         return cls._empty()
 
     @classmethod
@@ -121,7 +130,9 @@ def _lock(
     while not _try_lock(lock, write=write):
         if time.monotonic() >= deadline:
             lock.seek(0)
-            raise _busy(path, lock.read().strip(), lock)
+            pid = lock.read().strip()
+            lock.close()
+            raise busy(path, pid)
         sleep(_LOCK_INTERVAL)
     if write:
         lock.truncate(0)
@@ -152,65 +163,3 @@ def _try_lock(lock: IO[str], *, write: bool) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _busy(path: Path, pid: str, lock: IO[str] | None = None) -> GraphBusy:
-    if lock:
-        lock.close()
-    process = f" (process {pid})" if pid else ""
-    return GraphBusy(
-        f"another turnetl process{process} has graph `{path}` open; wait until it finishes, or use "
-        "a Neo4j graph, which several processes can share"
-    )
-
-
-def _check_version(path: Path) -> None:
-    """Check the version read-only: closing a file that was opened for writing changes it.
-
-    Raises:
-        GraphUnusable: the graph is of another version.
-    """
-    # A file that needs recovery is checked after the writer recovered it.
-    with (
-        suppress(_Unrecovered),
-        closing(_database(path, write=False)) as database,
-        closing(ladybug.Connection(database, num_threads=1)) as connection,
-    ):
-        _is_prepared(connection, path)
-
-
-def _database(path: Path, *, write: bool) -> Any:
-    try:
-        # One thread: a turn is small, and distributing it costs more than it saves.
-        return ladybug.Database(str(path), read_only=not write, max_num_threads=1)
-    except RuntimeError as error:
-        if "lock" in str(error).lower():
-            raise _busy(path, "") from error
-        reason = (str(error).splitlines() or [""])[0][:160]
-        error_class = GraphUnusable if write or _NEEDS_RECOVERY not in str(error) else _Unrecovered
-        raise error_class(
-            f"cannot open graph `{path}`: {reason}; name another file with --graph"
-        ) from error
-
-
-def _is_prepared(connection: Any, path: Path) -> bool:
-    """Return whether the file contains turnetl's tables.
-
-    Raises:
-        GraphUnusable: it does, and they are of another version.
-    """
-    if "TurnCommit" not in _values(connection, cypher.TABLES):
-        return False
-    columns = {column.name for column in schema.RECEIPTS.columns}
-    if not columns <= _values(connection, cypher.TURN_COMMIT_COLUMNS):
-        raise schema_version.other_version(str(path), None)
-    if "schema_version" not in _values(connection, cypher.TURN_GROUP_COLUMNS):
-        raise schema_version.other_version(str(path), None)
-    for version in _values(connection, cypher.SCHEMA_VERSION):
-        if version != schema_version.CURRENT:
-            raise schema_version.other_version(str(path), version)
-    return True
-
-
-def _values(connection: Any, query: str) -> set[Any]:
-    return {value for (value,) in connection.execute(query).get_all()}

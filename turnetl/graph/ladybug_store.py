@@ -12,6 +12,7 @@ from turnetl.graph import ladybug_reversal, ladybug_rows, to_rows
 from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug_rows import LadybugStatement
+from turnetl.graph.ladybug_space import DiskSpace, change_size
 from turnetl.graph.lease import LeaseState, grant, lost_lease
 from turnetl.graph_model import (
     CommitRecord,
@@ -38,10 +39,20 @@ class LadybugStore:
         *,
         write: bool,
         reopen: Callable[[], OpenConnection] | None = None,
+        space: DiskSpace | None = None,
     ) -> None:
-        """Use an open connection; arguments as of `LadybugClient`."""
+        """Use an open connection; arguments as of `LadybugClient`.
+
+        Args:
+            connection: open.
+            close: closes it.
+            write: whether it is open for writing.
+            reopen: opens the file again after a pause.
+            space: checked before each transaction; None: not checked.
+        """
         self._client = LadybugClient(connection, close, reopen)
         self._write = write
+        self._space = space
 
     @classmethod
     async def open(cls, path: Path, *, write: bool, wait: bool = True) -> "LadybugStore":
@@ -52,17 +63,21 @@ class LadybugStore:
             GraphUnusable: it is not a graph, is of another version, or cannot be written.
         """
 
+        def open_file() -> LadybugFile:
+            return LadybugFile.open(path, write=write, timeout=LOCK_TIMEOUT if wait else 0)
+
         def reopen() -> OpenConnection:
-            file = LadybugFile.open(path, write=write, timeout=LOCK_TIMEOUT if wait else 0)
+            file = open_file()
             return file.connection, file.close
 
-        connection, close = await asyncio.to_thread(reopen)
+        file = await asyncio.to_thread(open_file)
         # A writer keeps the file: another one could change what this one knows of its groups.
-        return cls(connection, close, write=write, reopen=None if write else reopen)
+        reopen_reader = None if write else reopen
+        return cls(file.connection, file.close, write=write, reopen=reopen_reader, space=file.space)
 
     async def prepare(self) -> None:
         if self._write:
-            await self._client.run(_prepare)
+            await self._client.run(lambda client: _prepare(client, self._check_space))
 
     async def groups(self) -> Sequence[GroupId]:
         return await self._client.run(reads.groups)
@@ -113,6 +128,7 @@ class LadybugStore:
         is_dead: Callable[[str], bool],
     ) -> Lease:
         def acquire(client: LadybugClient) -> Lease:
+            self._check_space()
             with client.transaction():
                 state = reads.lease_state(client, group)
                 state = state or LeaseState(0, None, False, None, None)
@@ -123,17 +139,16 @@ class LadybugStore:
         return await self._client.run(acquire)
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
-        parameters = _lease_parameters(lease, until=now + ttl)
-        await self._client.run(lambda client: client.query(cypher.RENEW, parameters))
+        await self._write_lease(cypher.RENEW, _lease_parameters(lease, until=now + ttl))
 
     async def release(self, lease: Lease) -> None:
-        parameters = _lease_parameters(lease)
-        await self._client.run(lambda client: client.query(cypher.RELEASE, parameters))
+        await self._write_lease(cypher.RELEASE, _lease_parameters(lease))
 
     async def commit(
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
     ) -> bool:
         def commit(client: LadybugClient) -> bool:
+            self._check_space(change_size(change))
             with client.transaction():
                 _check_lease(client, lease)
                 if client.query(cypher.IS_COMMITTED, {"turn_id": change.episode.turn_id}):
@@ -165,8 +180,21 @@ class LadybugStore:
     async def close(self) -> None:
         await self._client.close()
 
+    async def _write_lease(self, statement: str, parameters: Mapping[str, Any]) -> None:
+        def write(client: LadybugClient) -> None:
+            self._check_space()
+            client.query(statement, parameters)
 
-def _prepare(client: LadybugClient) -> None:
+        await self._client.run(write)
+
+    def _check_space(self, size: int = 0) -> None:
+        if self._space is not None:
+            self._space.check(size)
+
+
+def _prepare(client: LadybugClient, check_space: Callable[[], None]) -> None:
+    if ["TurnCommit"] not in client.query(cypher.TABLES):
+        check_space()
     for statement in cypher.SCHEMA:
         client.query(statement)
 

@@ -1,0 +1,96 @@
+"""Open a Ladybug database, and check that it is a graph of this version."""
+
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import ladybug
+
+from turnetl import schema
+from turnetl.errors import GraphBusy, GraphUnusable
+from turnetl.graph import ladybug_cypher as cypher
+from turnetl.graph import schema_version
+from turnetl.graph.ladybug_probe import NEEDS_RECOVERY
+
+
+class Unrecovered(GraphUnusable):
+    """Only a writer can open the file."""
+
+
+def open_database(path: Path, *, write: bool, strict: bool = True) -> Any:
+    """Open the database.
+
+    Args:
+        path: of the file.
+        write: for writing too.
+        strict: reject a log that cannot be replayed completely. If not, the rest of the log is
+            ignored; a writer cuts it off.
+
+    Raises:
+        GraphBusy: another process has it open.
+        GraphUnusable: it cannot be opened.
+    """
+    try:
+        # One thread: a turn is small, and distributing it costs more than it saves.
+        return ladybug.Database(
+            str(path),
+            read_only=not write,
+            max_num_threads=1,
+            throw_on_wal_replay_failure=strict,
+        )
+    except RuntimeError as error:
+        if "lock" in str(error).lower():
+            raise busy(path, "") from error
+        reason = (str(error).splitlines() or [""])[0][:160]
+        error_class = GraphUnusable if write or NEEDS_RECOVERY not in str(error) else Unrecovered
+        raise error_class(
+            f"cannot open graph `{path}`: {reason}; name another file with --graph"
+        ) from error
+
+
+def busy(path: Path, pid: str) -> GraphBusy:
+    """Return the error that another process has the file open; `pid` may be empty."""
+    process = f" (process {pid})" if pid else ""
+    return GraphBusy(
+        f"another turnetl process{process} has graph `{path}` open; wait until it finishes, or use "
+        "a Neo4j graph, which several processes can share"
+    )
+
+
+def check_version(path: Path, *, strict: bool = True) -> None:
+    """Check the version read-only: closing a file that was opened for writing changes it.
+
+    Raises:
+        GraphUnusable: the graph is of another version.
+    """
+    # A file that needs recovery is checked after the writer recovered it.
+    with (
+        suppress(Unrecovered),
+        closing(open_database(path, write=False, strict=strict)) as database,
+        closing(ladybug.Connection(database, num_threads=1)) as connection,
+    ):
+        is_prepared(connection, path)
+
+
+def is_prepared(connection: Any, path: Path) -> bool:
+    """Return whether the file contains turnetl's tables.
+
+    Raises:
+        GraphUnusable: it does, and they are of another version.
+    """
+    if "TurnCommit" not in values(connection, cypher.TABLES):
+        return False
+    columns = {column.name for column in schema.RECEIPTS.columns}
+    if not columns <= values(connection, cypher.TURN_COMMIT_COLUMNS):
+        raise schema_version.other_version(str(path), None)
+    if "schema_version" not in values(connection, cypher.TURN_GROUP_COLUMNS):
+        raise schema_version.other_version(str(path), None)
+    for version in values(connection, cypher.SCHEMA_VERSION):
+        if version != schema_version.CURRENT:
+            raise schema_version.other_version(str(path), version)
+    return True
+
+
+def values(connection: Any, query: str) -> set[Any]:
+    """Return the values of a query with one column."""
+    return {value for (value,) in connection.execute(query).get_all()}

@@ -1,0 +1,100 @@
+"""The write-ahead log of a Ladybug file: where it is, where it can be cut, what was cut off.
+
+The format was read from logs of Ladybug 0.22: a header, then records of a length (8 bytes), the
+content and a checksum (8 bytes). A transaction ends with a record without variable content. A
+string has its length (8 bytes) before it.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+COMMIT_RECORD = bytes.fromhex("0900000000000000 020000000000000000 517d1de0b202d058")
+KEPT_COPIES = 3
+"""Copies of damaged logs that stay beside a graph; each has at most about 16 MB."""
+
+_TURN_ID = re.compile(rb"\x24\0{7}([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+
+
+@dataclass(frozen=True)
+class DroppedTail:
+    """The end of a log that could not be replayed."""
+
+    size: int
+    """In bytes."""
+    later_transactions: int
+    """Complete transactions after the damage: none if only the end of the log is damaged."""
+    turn: str | None
+    """Id of the turn whose transaction is incomplete; None if too little of it was written."""
+    groups: tuple[str, ...]
+    """The groups that it names, sorted."""
+
+
+def log_files(path: Path) -> list[Path]:
+    """Return the logs of the database that exist and are not empty.
+
+    The second one is a log whose merge into the file has begun.
+    """
+    logs = [active_log(path), path.with_name(f"{path.name}.wal.checkpoint")]
+    return [log for log in logs if log.is_file() and log.stat().st_size > 0]
+
+
+def active_log(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
+
+
+def commit_ends(log: bytes) -> list[int]:
+    """Return the offsets at which a transaction of the log ends, ascending."""
+    return [match.end() for match in re.finditer(re.escape(COMMIT_RECORD), log)]
+
+
+def dropped_tail(tail: bytes, groups: Iterable[str]) -> DroppedTail:
+    """Describe the end of a log.
+
+    Args:
+        tail: what follows the last transaction that was replayed.
+        groups: the groups of the graph.
+    """
+    # The first row of a commit is its Episodic, whose key is that of the turn.
+    turn = _TURN_ID.search(tail)
+    named = (group for group in groups if _string(group) in tail)
+    return DroppedTail(
+        size=len(tail),
+        later_transactions=len(commit_ends(tail)),
+        turn=turn[1].decode() if turn else None,
+        groups=tuple(sorted(named)),
+    )
+
+
+def copy_log(log: Path) -> Path:
+    """Copy the log beside itself, named by the time of its last write, and return the copy.
+
+    Only the newest `KEPT_COPIES` copies stay.
+
+    Raises:
+        OSError: it cannot be copied.
+    """
+    written = datetime.fromtimestamp(log.stat().st_mtime, UTC)
+    copy = log.with_name(f"{log.name}.damaged-{written:%Y%m%dT%H%M%S.%fZ}")
+    shutil.copy2(log, copy)
+    # The log is cut next: after a power cut, one of the two must be complete.
+    with copy.open("rb+") as file:
+        os.fsync(file.fileno())
+    for old in _copies(log)[:-KEPT_COPIES]:
+        old.unlink()
+    return copy
+
+
+def _copies(log: Path) -> Sequence[Path]:
+    """Return the copies of the log, oldest first."""
+    prefix = f"{log.name}.damaged-"
+    return sorted(file for file in log.parent.iterdir() if file.name.startswith(prefix))
+
+
+def _string(text: str) -> bytes:
+    encoded = text.encode()
+    return len(encoded).to_bytes(8, "little") + encoded

@@ -1,0 +1,103 @@
+"""Try in another process whether a Ladybug file can be opened.
+
+A damaged log can end the process that replays it. As a program, this module imports nothing of
+turnetl, so that it starts fast:
+
+python ladybug_probe.py PATH read|write
+"""
+
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from enum import IntEnum
+from pathlib import Path
+
+import ladybug
+
+NEEDS_RECOVERY = "recovery is pending"
+"""In Ladybug's message about a file whose writer ended while it merged its log into the file."""
+
+_CRASHES = {
+    -getattr(signal, name)
+    for name in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE")
+    if hasattr(signal, name)
+}
+_KILLED = -getattr(signal, "SIGKILL", 0)
+_FIRST_WINDOWS_CRASH = 0xC0000000
+
+
+class FileState(IntEnum):
+    """What happens when the file is opened; the value is the exit code of the program."""
+
+    INTACT = 0
+    DAMAGED_LOG = 10
+    """It opens if a failure of the replay is tolerated."""
+    UNRECOVERED = 11
+    """Only a writer can open it; it then completes an interrupted merge."""
+    UNREADABLE = 12
+    """Not because of its log: opening it says why."""
+    CRASH = 13
+    """Replaying its log crashes, or asks for more memory than there can be."""
+    KILLED = 14
+    """The process that opened it was killed, as for lack of memory."""
+
+
+def probe(path: Path, *, write: bool) -> FileState | None:
+    """Open the file in another process; None if that process ended for another reason.
+
+    Args:
+        path: of the database.
+        write: for writing, which completes an interrupted merge; else nothing is changed.
+    """
+    # A session of its own: Ctrl-C must not look like a crash.
+    result = subprocess.run(
+        [sys.executable, "-P", __file__, str(path), "write" if write else "read"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        start_new_session=True,
+    )
+    code = result.returncode
+    if code in _CRASHES or code >= _FIRST_WINDOWS_CRASH:
+        return FileState.CRASH
+    if code < 0 and code == _KILLED:
+        return FileState.KILLED
+    return next((state for state in FileState if state == code), None)
+
+
+def _state(path: str, *, write: bool) -> FileState:
+    try:
+        _open(path, write=write, strict=True)
+    except RuntimeError as error:
+        if NEEDS_RECOVERY in str(error):
+            return FileState.UNRECOVERED
+    except (MemoryError, ValueError):
+        # A length in the log is wrong; the next one may be possible, and exhaust the memory.
+        return FileState.CRASH
+    else:
+        return FileState.INTACT
+    if write:
+        return FileState.DAMAGED_LOG
+    try:
+        _open(path, write=False, strict=False)
+    except RuntimeError:
+        return FileState.UNREADABLE
+    return FileState.DAMAGED_LOG
+
+
+def _open(path: str, *, write: bool, strict: bool) -> None:
+    with closing(
+        ladybug.Database(
+            path,
+            read_only=not write,
+            max_num_threads=1,
+            throw_on_wal_replay_failure=strict,
+        )
+    ):
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(_state(sys.argv[1], write=sys.argv[2] == "write"))
