@@ -1,8 +1,9 @@
 """A Ladybug file as a killed writer leaves it: its log is cut or torn at a byte.
 
-Run as a program, it commits the turns of `history` and is killed without closing the file:
+Run as a program, it commits the turns of `history` and is killed without closing the file. With a
+limit it closes the file, and no file can become longer:
 
-python -m tests.graph.log_states PATH
+python -m tests.graph.log_states PATH [LIMIT]
 """
 
 import asyncio
@@ -21,6 +22,9 @@ from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from turnetl.graph.ladybug_log import active_log
 from turnetl.graph.open import open_graph
 from turnetl.graph_model import GroupContents, GroupVersion
+
+if sys.platform != "win32":
+    import resource
 
 TAILS = ("missing", "zeros", "ones", "noise", "older")
 """What the bytes after a cut are: a kill leaves none, a power cut leaves any."""
@@ -86,7 +90,13 @@ async def rerun(url: str) -> tuple[GroupContents, GroupVersion]:
     return contents, version
 
 
-async def _commit_until_killed(path: Path) -> None:
+def interrupt_merge(path: Path, limit: int) -> None:
+    """Run the program so that it cannot complete the merge of its log into the file."""
+    command = [sys.executable, "-m", "tests.graph.log_states", path, str(limit)]
+    subprocess.run(command, check=False, capture_output=True)
+
+
+async def _commit_until_killed(path: Path, limit: int | None) -> None:
     sizes = []
     store = await open_graph(f"ladybug://{path}", user="", password="")
     await store.prepare()
@@ -100,7 +110,11 @@ async def _commit_until_killed(path: Path) -> None:
         sizes.append(active_log(path).stat().st_size)
     sys.stdout.write(json.dumps(sizes))
     sys.stdout.flush()
-    kill()
+    if limit is None:
+        kill()
+    elif sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        await store.close()
 
 
 def record_starts(log: bytes) -> Iterator[int]:
@@ -113,4 +127,5 @@ def record_starts(log: bytes) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    asyncio.run(_commit_until_killed(Path(sys.argv[1])))
+    _, file, *limits = sys.argv
+    asyncio.run(_commit_until_killed(Path(file), int(limits[0]) if limits else None))

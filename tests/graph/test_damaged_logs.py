@@ -5,13 +5,14 @@ The logs are cut and torn at bytes; `pytest --full` takes many more of them.
 
 import logging
 import os
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.builders import GROUP
-from tests.graph.log_states import TAILS, Recording, record, record_starts, rerun
+from tests.graph.log_states import TAILS, Recording, interrupt_merge, record, record_starts, rerun
 from tests.graph.sample_changes import history
 from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph import ladybug_log
@@ -105,10 +106,9 @@ async def test_a_log_that_ends_anywhere_opens_with_every_turn_before_and_a_rerun
 async def test_every_record_of_the_log_can_be_the_last_one_and_can_be_torn(
     tmp_path: Path, recording: Recording, undisturbed: Undisturbed
 ) -> None:
-    starts = list(record_starts(recording.log))
-    # Before the record, within its length, and within its content.
-    cuts = sorted({cut for start in starts for cut in (start, start + 3, start + 20)})
-    states = [(cut, TAILS[number % len(TAILS)]) for number, cut in enumerate(cuts)]
+    starts = enumerate(record_starts(recording.log))
+    # Before a record, within its length, or within its content.
+    states = [(start + (0, 3, 20)[n % 3], TAILS[n % len(TAILS)]) for n, start in starts]
     for number, (cut, tail) in enumerate(states):
         await check_state(tmp_path / str(number) / "graph.lbug", recording, cut, tail, undisturbed)
     print(f"{len(states)} states")  # noqa: T201 - pytest shows it with -s
@@ -208,6 +208,19 @@ async def test_a_log_whose_replay_fails_in_the_database_is_cut_after_its_last_tr
     assert not active_log(path).exists()
     (copy,) = copies_in(tmp_path)
     assert copy.read_bytes().startswith(recording.log[: recording.ends[-2]])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
+@pytest.mark.parametrize("write", [True, False])
+async def test_a_merge_that_was_interrupted_is_completed_although_its_own_record_is_torn(
+    tmp_path: Path, write: bool
+) -> None:
+    path = tmp_path / "graph.lbug"
+    interrupt_merge(path, 1_000_000)
+    _, merging = ladybug_log.log_names(path)
+    os.truncate(merging, merging.stat().st_size - 5)
+    assert len(await receipts_in(path, write=write)) == 3
+    assert not ladybug_log.log_files(path)
 
 
 async def test_without_disk_space_nothing_is_repaired(tmp_path: Path, recording: Recording) -> None:

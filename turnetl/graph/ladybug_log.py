@@ -34,16 +34,18 @@ class DroppedTail:
     """The groups that it names, sorted."""
 
 
-def log_files(path: Path) -> list[Path]:
-    """Return the logs of the database that exist and are not empty.
+def log_names(path: Path) -> tuple[Path, Path]:
+    """Return the log of the database, and the older one whose merge into the file has begun."""
+    return active_log(path), path.with_name(f"{path.name}.wal.checkpoint")
 
-    The second one is a log whose merge into the file has begun.
-    """
-    logs = [active_log(path), path.with_name(f"{path.name}.wal.checkpoint")]
-    return [log for log in logs if log.is_file() and log.stat().st_size > 0]
+
+def log_files(path: Path) -> list[Path]:
+    """Return the logs of the database that exist and are not empty, the newest first."""
+    return [log for log in log_names(path) if log.is_file() and log.stat().st_size > 0]
 
 
 def active_log(path: Path) -> Path:
+    """Return the log to which transactions are written."""
     return path.with_name(f"{path.name}.wal")
 
 

@@ -98,13 +98,16 @@ def _repair(path: Path, *, is_crash: bool, write: bool) -> None:
     copies = [_copy(file, path) for file in logs]
     if is_crash:
         _cut(path, logs, contents, write=write)
+    ends = [ladybug_log.commit_ends(file.read_bytes()) for file in logs]
     with (
         closing(open_database(path, write=True, strict=False)) as database,
         closing(ladybug.Connection(database, num_threads=1)) as connection,
     ):
         groups = _groups(connection)
+        # A log that was merged is removed.
         replayed = [
-            _replayed_size(file, content) for file, content in zip(logs, contents, strict=True)
+            file.stat().st_size if file.exists() else max(complete, default=0)
+            for file, complete in zip(logs, ends, strict=True)
         ]
     for content, size, copy in zip(contents, replayed, copies, strict=True):
         if size < len(content):
@@ -147,14 +150,6 @@ def _cut(path: Path, logs: Sequence[Path], contents: Sequence[bytes], *, write: 
     raise GraphUnusable(
         f"cannot open graph `{path}`: the database ends the process; name another file with --graph"
     )
-
-
-def _replayed_size(file: Path, content: bytes) -> int:
-    """Return how many bytes of the log were replayed, after the database was opened."""
-    if file.exists():
-        return file.stat().st_size
-    # It was merged and removed.
-    return max(ladybug_log.commit_ends(content), default=0)
 
 
 def _groups(connection: Any) -> set[str]:
