@@ -92,7 +92,7 @@ async def rerun(url: str) -> tuple[GroupContents, GroupVersion]:
 
 def interrupt_merge(path: Path, limit: int) -> None:
     """Run the program so that it cannot complete the merge of its log into the file."""
-    command = [sys.executable, "-m", "tests.graph.log_states", path, str(limit)]
+    command = [sys.executable, "-m", "tests.graph.log_states", str(path), str(limit)]
     subprocess.run(command, check=False, capture_output=True)
 
 
