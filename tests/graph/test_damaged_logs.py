@@ -70,7 +70,8 @@ async def check_state(
     assert contents == expected
     assert version.sequence == expected_version.sequence
     assert await receipts_in(path, write=False) == [r.turn_id for r in expected.receipts]
-    is_damaged = cut not in (*recording.ends, 0) or tail != "missing"
+    # Of a transaction without its last record, the database itself drops the complete records.
+    is_damaged = tail != "missing" or cut not in record_starts(recording.log)
     if is_prepared and is_damaged and cut < len(recording.log):
         (copy,) = copies_in(path.parent)
         assert copy.read_bytes() == before
