@@ -165,6 +165,7 @@ class LadybugStore:
         self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
     ) -> Reverted | None:
         def revert(client: LadybugClient) -> Reverted | None:
+            self._check_space()
             with client.transaction():
                 _check_lease(client, lease)
                 if not client.query(cypher.IS_COMMITTED, {"turn_id": reversal.receipt.turn_id}):
