@@ -62,7 +62,8 @@ async def check_state(
     is_prepared = cut >= recording.ends[0]
     if is_prepared:
         assert await receipts_in(path, write=False) == committed
-        assert log.read_bytes() == before
+        # If replaying it crashes the database, the reader had to repair it.
+        assert not log.exists() or log.read_bytes() == before
         assert await receipts_in(path, write=True) == committed
         assert not log.exists()
     contents, version = await rerun(url(path))
