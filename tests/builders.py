@@ -123,6 +123,8 @@ def receipt(episode: Episode, **fields: Any) -> Receipt:
         content_hash=turn.content_hash,
         text_hash=episode.text_hash,
         chunks=len(episode.chunks),
+        extractor="structural",
+        model=None,
         recipe="recipe-1",
         committed_at=turn.started_at + timedelta(days=1),
         started_at=turn.started_at,

@@ -30,6 +30,9 @@ class Receipt:
     """Digest of the committed episode text."""
     chunks: int
     """Episodes that the turn was committed as."""
+    extractor: str
+    model: str | None
+    """With its provider; None if the extractor uses none."""
     recipe: str
     committed_at: datetime
     started_at: datetime

@@ -82,6 +82,7 @@ def new_ingest_run(settings: Settings, clock: Clock) -> IngestRun:
         lease_ttl=timedelta(seconds=settings.lease_seconds),
         prefetch=settings.prefetch,
         invalidation_alert=settings.invalidation_alert,
+        extractor_named=settings.extractor is not None,
     )
 
 

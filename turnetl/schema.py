@@ -107,7 +107,7 @@ within the session over all of its archives. A turn that is open in its archive 
 
 RECEIPTS = Table(
     "receipts",
-    6,
+    7,
     (
         Column("turn_id", pl.String, "unique"),
         Column("group_id", pl.String, "group of the turn"),
@@ -120,6 +120,8 @@ RECEIPTS = Table(
         Column("content_hash", pl.String, "digest of the committed turn"),
         Column("text_hash", pl.String, "digest of the committed episode text"),
         Column("chunks", pl.Int64, "episodes that the turn was committed as"),
+        Column("extractor", pl.String, "extractor that made the turn: `llm`, `structural`, ..."),
+        Column("model", pl.String, "model with its provider; null if the extractor uses none"),
         Column("recipe", pl.String, "digest of extractor, templates, ontology and model"),
         Column("committed_at", TIME, "time of the commit"),
         Column("started_at", TIME, "reference time of the episode"),

@@ -60,6 +60,14 @@ class RecordingExtractor:
     extractor: Extractor[Any]
     resolved: dict[TurnId, Resolved] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        return self.extractor.name
+
+    @property
+    def model(self) -> str | None:
+        return self.extractor.model
+
     def recipe(self, group: GroupId, kind: str = "") -> str:
         return self.extractor.recipe(group, kind)
 

@@ -31,6 +31,9 @@ class FixedExtractor(Extractor[None]):
         self._recipe = recipe
         self._resolved = resolved
 
+    name = "fixed"
+    model = None
+
     def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - the same for all
         return self._recipe
 

@@ -26,6 +26,14 @@ class PromptExtractor:
     extracted: list[str] = field(default_factory=list)
     contexts: dict[str, list[str]] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        return "words"
+
+    @property
+    def model(self) -> str | None:
+        return None
+
     def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - the same for all
         return "words-1"
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import change, episode, tool
+from tests.ingestion.fakes import PromptExtractor
 from turnetl.graph_model import Receipt
 from turnetl.ingestion.commit import build_receipt
 from turnetl.model import Turn
@@ -19,7 +20,7 @@ COPIED = (
 def built(turn: Turn) -> Receipt:
     assert turn.started_at is not None
     of_turn = change(replace(episode(), turn=turn))
-    return build_receipt(of_turn, run_id="run-1", recipe="recipe-1", now=turn.started_at)
+    return build_receipt(of_turn, PromptExtractor(), run_id="run-1", now=turn.started_at)
 
 
 @pytest.mark.parametrize("column", COPIED)

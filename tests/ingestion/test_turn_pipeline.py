@@ -14,7 +14,7 @@ import pytest
 
 from tests.builders import GROUP, START, episode
 from tests.ingestion.fakes import CrashingStore, PromptExtractor
-from turnetl.errors import GraphBusy, RunStopped
+from turnetl.errors import GraphBusy, GraphUnusable, RunStopped
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
@@ -57,10 +57,18 @@ async def ingest_turns(
     extractor: PromptExtractor | None = None,
     owner: str = "here:1",
     prefetch: int = 3,
+    extractor_named: bool = False,
 ) -> IngestProgress:
     episodes = list(episodes)
     group = episodes[0].turn.group_id
-    run = IngestRun("run-1", owner, lambda: NOW, timedelta(seconds=60), prefetch)
+    run = IngestRun(
+        "run-1",
+        owner,
+        lambda: NOW,
+        timedelta(seconds=60),
+        prefetch,
+        extractor_named=extractor_named,
+    )
     pipeline = TurnPipeline(
         store, extractor or PromptExtractor(), WordLlamaEmbedder(), Quarantine(lake, group), run
     )
@@ -274,3 +282,25 @@ async def leased(store: GraphStore, group: GroupId) -> AsyncIterator[None]:
     )
     yield
     await store.release(lease)
+
+
+class OtherExtractor(PromptExtractor):
+    @property
+    def name(self) -> str:
+        return "sentences"
+
+
+async def test_a_group_that_another_extractor_filled_meanwhile_is_continued_only_if_it_is_named(
+    store: GraphStore, group: GroupId, tmp_path: Path
+) -> None:
+    first, second = turns(group, "add a cart", "fix the cart")
+    await ingest_turns(store, [first], tmp_path)
+    other = OtherExtractor()
+    with pytest.raises(GraphUnusable, match="was filled with the extractor `words`"):
+        await ingest_turns(store, [first, second], tmp_path, extractor=other)
+    assert other.extracted == []
+    await ingest_turns(store, [first, second], tmp_path, extractor=other, extractor_named=True)
+    receipts = await store.receipts(group)
+    assert [receipt.extractor for receipt in receipts] == ["words", "sentences"]
+    with pytest.raises(GraphUnusable, match="was filled with the extractor `sentences`"):
+        await ingest_turns(store, turns(group, "one", session="s2"), tmp_path)

@@ -7,9 +7,18 @@ import pytest
 
 from turnetl.cli.options import ExtractorOption
 from turnetl.errors import BadUsage
+from turnetl.extraction.config import ExtractionConfig, GroupConfig
 from turnetl.llm.embedders import EMBEDDERS
 from turnetl.llm.providers.registry import PROVIDERS
-from turnetl.settings import ExtractorName, NoiseSettings, Settings, read_settings
+from turnetl.settings import (
+    BudgetSettings,
+    ExtractorName,
+    ModelSettings,
+    NoiseSettings,
+    Settings,
+    model_intent,
+    read_settings,
+)
 from turnetl.settings.sections import EmbedderName, Provider
 
 
@@ -163,3 +172,32 @@ def test_fastembed_is_named_with_its_model_or_the_model_apart() -> None:
 def test_fastembed_needs_one_model(values: dict[str, str], message: str) -> None:
     with pytest.raises(BadUsage, match=message):
         settings(**values)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(),
+        Settings(llm=ModelSettings(concurrency=2, requests_per_minute=5, timeout_seconds=9)),
+        Settings(extraction=ExtractionConfig(preprocessing_prompt=None, ontology=None)),
+        Settings(extraction=ExtractionConfig(groups={"shop": GroupConfig(reflexion=0)})),
+    ],
+)
+def test_defaults_limits_and_what_is_switched_off_are_not_meant_for_a_model(
+    settings: Settings,
+) -> None:
+    assert model_intent(settings) == ()
+
+
+def test_settings_that_are_meant_for_a_model_are_named() -> None:
+    settings = Settings(
+        llm=ModelSettings(model="canned", models={"small": "tiny"}),
+        budget=BudgetSettings(tokens=5),
+        extraction=ExtractionConfig(
+            groups={"shop": GroupConfig(reflexion=1, kinds={})}, ontology="mine.toml"
+        ),
+    )
+    assert model_intent(settings) == (
+        *("budget.tokens", "llm.model", "llm.models"),
+        *("extraction.reflexion", "extraction.ontology"),
+    )

@@ -32,6 +32,8 @@ LlmT = TypeVar("LlmT")
 class HybridExtractor(Generic[StructuralT, LlmT]):
     """Merges the results of two extractors."""
 
+    name = "hybrid"
+
     def __init__(self, structural: Extractor[StructuralT], llm: Extractor[LlmT]) -> None:
         """Combine two extractors.
 
@@ -42,6 +44,10 @@ class HybridExtractor(Generic[StructuralT, LlmT]):
         self._structural = structural
         self._llm = llm
         self._name_indexes: WeakKeyDictionary[MirrorGroup, EntityNameIndex] = WeakKeyDictionary()
+
+    @property
+    def model(self) -> str | None:
+        return self._llm.model
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
         recipes = self._structural.recipe(group, kind), self._llm.recipe(group, kind)

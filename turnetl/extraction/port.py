@@ -41,6 +41,16 @@ class Resolved:
 class Extractor(Protocol[Extracted]):
     """Turns episodes into entities and facts."""
 
+    @property
+    def name(self) -> str:
+        """The name with which a user selects it."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """The language model with its provider, as receipts record it; None if it uses none."""
+        ...
+
     def recipe(self, group: GroupId, kind: str = "") -> str:
         """Return the digest of everything that decides the output.
 

@@ -1,6 +1,6 @@
 """The catalog's tables and statements. A column `folded` holds `folding.fold` of a name."""
 
-VERSION = 10
+VERSION = 11
 APPLICATION_ID = 0x7475726F
 """SQLite's `application_id` of an index."""
 

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from turnetl.errors import GraphBusy
-from turnetl.extraction.port import Resolved
+from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import Lease, Receipt
@@ -35,8 +36,10 @@ def build_change(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Ch
     )
 
 
-def build_receipt(change: Change, *, run_id: str, recipe: str, now: datetime) -> Receipt:
-    """Build the receipt that is committed with the change.
+def build_receipt(
+    change: Change, extractor: Extractor[Any], *, run_id: str, now: datetime
+) -> Receipt:
+    """Build the receipt that is committed with the change, which the extractor made.
 
     Raises:
         AssertionError: the turn has no time, so it was never planned.
@@ -56,7 +59,9 @@ def build_receipt(change: Change, *, run_id: str, recipe: str, now: datetime) ->
         content_hash=turn.content_hash,
         text_hash=episode.text_hash,
         chunks=len(episode.chunks),
-        recipe=recipe,
+        extractor=extractor.name,
+        model=extractor.model,
+        recipe=extractor.recipe(turn.group_id, episode.kind),
         committed_at=now,
         started_at=turn.started_at,
         ended_at=turn.ended_at,

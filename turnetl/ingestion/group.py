@@ -12,6 +12,7 @@ from turnetl.errors import Retryable, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import candidates
+from turnetl.ingestion.extractor_change import ExtractorUse, extractor_uses, unintended_change
 from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
 from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.quarantine import Quarantine
@@ -43,7 +44,9 @@ class GroupPlan:
     batch_rows: int | None
     """Rows of the table that may be in memory together; None if `rows` is in another order."""
     usage: Usage
-    """Receipts of all turns of the group in the graph."""
+    """Of all turns of the group in the graph."""
+    extractor_uses: tuple[ExtractorUse, ...]
+    """What made the turns of the group in the graph, the latest last."""
 
     @property
     def group(self) -> GroupId:
@@ -86,14 +89,21 @@ async def plan_group(
         context_turns=context_turns,
     )
     usage = sum((receipt.usage for receipt in receipts), Usage())
-    return GroupPlan(turns, rows, candidates.BATCH_ROWS if scope.assume is None else None, usage)
+    batch_rows = candidates.BATCH_ROWS if scope.assume is None else None
+    return GroupPlan(turns, rows, batch_rows, usage, extractor_uses(receipts))
 
 
 async def group_status(plan: GroupPlan, lake: Lake, store: ReceiptStore) -> GroupReport:
     """Return the report of a group of which nothing was ingested yet. Writes nothing."""
     entries = Quarantine(lake.root, plan.group).entries()
     report = group_report(plan.turns, await _counts(store, plan.group), entries)
-    return replace(report, usage=plan.usage)
+    return replace(report, usage=plan.usage, extractor_uses=plan.extractor_uses)
+
+
+def refused_change(report: GroupReport, extractor: str) -> GroupReport:
+    """Return the report with an error if another extractor than this one filled the group."""
+    error = unintended_change(report.group, report.extractor_uses, extractor)
+    return report if error is None else _failed(report, error)
 
 
 async def ingest_group(

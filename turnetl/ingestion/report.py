@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.index.port import IndexStatus
+from turnetl.ingestion.extractor_change import ExtractorUse
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
@@ -62,6 +63,8 @@ class GroupReport:
     usage: Usage | None = None
     """Usage of the responses that the turns in the graph are made of, whenever they were paid for;
     None if it was not requested."""
+    extractor_uses: tuple[ExtractorUse, ...] = ()
+    """What made the turns in the graph, the latest last; empty in the report of an ingest."""
     quarantined_turns: tuple[QuarantineEntry, ...] = ()
     discarded: Mapping[DiscardReason, int] | None = None
     """Extracted entities and facts that this run discarded as useless, by reason."""

@@ -28,6 +28,7 @@ from turnetl.graph_model import GroupProfile, Lease, Receipt
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.commit import build_change, build_receipt, commit_turn, invalidated_facts
+from turnetl.ingestion.extractor_change import check_extractor
 from turnetl.ingestion.prefetch import prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.report import Invalidation
@@ -56,6 +57,8 @@ class IngestRun:
     """Seconds before the first retry of a commit without a response; doubled with each retry."""
     invalidation_alert: int = 10
     """Facts that a turn may invalidate; a turn that invalidates more is logged and reported."""
+    extractor_named: bool = False
+    """Whether the user named the extractor, which may then continue a group of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +118,14 @@ class TurnPipeline:
         Raises:
             GraphBusy: another run holds the group, or the graph stopped responding; committed turns
                 stay.
+            GraphUnusable: another extractor filled the group, and the user named none.
             RunStopped: several turns in a row failed.
         """
         async with self._leased(group_id) as lease:
             contents = await self._store.load(group_id)
+            if not self._run.extractor_named:
+                # The plan is older than the lease: another run may have filled the group since.
+                check_extractor(group_id, contents.receipts, self._extractor.name)
             context = self._skip_committed(contents.receipts, context)
             if self.done.already_committed:
                 progress(self.done)
@@ -207,8 +214,7 @@ class TurnPipeline:
             resolved = await self._extractor.resolve(episode, extracted, group, now=now)
             resolved = await self._embed(resolved)
             change = build_change(episode, resolved, group)
-            recipe = self._extractor.recipe(episode.turn.group_id, episode.kind)
-            receipt = build_receipt(change, run_id=run.run_id, recipe=recipe, now=now)
+            receipt = build_receipt(change, self._extractor, run_id=run.run_id, now=now)
         written = await commit_turn(
             self._store,
             lease,

@@ -53,6 +53,16 @@ class GroupOutput(JsonOutput):
     error: Annotated[str | None, described("Why the group was not completed; null if it was.")]
 
 
+class ExtractorOutput(JsonOutput):
+    """The turns of a group in the graph that one extractor made, with one model."""
+
+    extractor: Annotated[str, described("Name of the extractor.")]
+    model: Annotated[
+        str | None, described("Model with its provider; null if the extractor uses none.")
+    ]
+    committed: Annotated[int, described("Turns in the graph.")]
+
+
 class StatusGroupOutput(GroupOutput):
     """The status of a group."""
 
@@ -63,6 +73,9 @@ class StatusGroupOutput(GroupOutput):
         described("Archives that no longer exist at their path; their turns stay."),
     ]
     usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
+    extractors: Annotated[
+        list[ExtractorOutput], described("What made the turns in the graph, the latest last.")
+    ]
 
 
 class StatusOutput(JsonOutput):
@@ -114,6 +127,10 @@ def _status_group(report: GroupReport) -> StatusGroupOutput:
         committed=report.in_graph + report.missing_from_lake,
         missing_archives=list(report.missing_archives),
         usage=usage_output(report.usage or Usage()),
+        extractors=[
+            ExtractorOutput(extractor=use.extractor, model=use.model, committed=use.turns)
+            for use in report.extractor_uses
+        ],
     )
 
 

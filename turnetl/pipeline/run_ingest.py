@@ -50,6 +50,7 @@ async def ingest(
     wiring.check(settings_for_run(settings, options), options.preprocessing)
     try:
         planned = await plan_groups(turn_files(Lake(settings.lake)), settings, options, clock)
+        planned = _without_unintended_changes(planned, settings, options)
         if options.dry_run:
             requests = await preview_requests(planned, settings, options, clock)
             return replace(planned.report, requests=tuple(requests))
@@ -63,6 +64,24 @@ async def ingest(
         raise
     except TurnetlError as error:
         return IngestReport(None, (), error=str(error), exit_code=error.exit_code)
+
+
+def _without_unintended_changes(
+    planned: PlannedGroups, settings: Settings, options: RunOptions
+) -> PlannedGroups:
+    """Return the plans with an error for each group that another extractor would continue.
+
+    Unless the extractor is named: by an option, an argument or a setting.
+    """
+    if settings.extractor is not None:
+        return planned
+    groups = tuple(
+        ingesting.refused_change(group, settings.extractor_name)
+        if has_work(group, options)
+        else group
+        for group in planned.report.groups
+    )
+    return replace(planned, report=replace(planned.report, groups=groups))
 
 
 async def _ingest(

@@ -33,7 +33,7 @@ def table(report: IngestReport) -> RenderableType:
             f"{group.pending:,}",
         )
         _, entities, facts = graph_counts(group)
-        reasons = [*uncommitted_lines(group), *_cost_lines(group)]
+        reasons = [*uncommitted_lines(group), *_extractor_lines(group), *_cost_lines(group)]
         view.add_row(Text(group.group), *counts, entities, facts, reasons_cell(reasons))
     line = index.status_line(report.index, report.index_problem)
     return Group(view, caption(_summary(report)), caption(line))
@@ -125,6 +125,15 @@ def _error_message(error: str, names: Sequence[str]) -> str:
 def _stale_reasons(group: GroupReport) -> str:
     reasons = (group.stale_reasons or {}).items()
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons)
+
+
+def _extractor_lines(group: GroupReport) -> list[str]:
+    """Return what the group was filled with; if that was several, with their numbers of turns."""
+    uses = group.extractor_uses
+    names = [f"{use.extractor} {use.model}" if use.model else use.extractor for use in uses]
+    if len(uses) > 1:
+        names = [f"{use.turns:,} {name}" for use, name in zip(uses, names, strict=True)]
+    return [f"(filled with: {', '.join(names)})"] if names else []
 
 
 def _cost_lines(group: GroupReport) -> list[str]:

@@ -7,6 +7,7 @@ config file, then the defaults. Unknown names are rejected. Secrets are never pr
 
 from turnetl.settings.loading import load_settings, read_settings
 from turnetl.settings.model import ExtractorName, Settings
+from turnetl.settings.model_intent import model_intent
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
@@ -25,5 +26,6 @@ __all__ = [
     "NoiseSettings",
     "Settings",
     "load_settings",
+    "model_intent",
     "read_settings",
 ]

@@ -17,13 +17,17 @@ from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices, load_prices
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.settings import Settings
+from turnetl.settings import Settings, model_intent
 from turnetl.wiring.embedding import is_remote
 
 JOURNAL = "journal.sqlite"
 """File name in the lake."""
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 """Whether a price is known does not depend on the time."""
+_CONFIGURE_MODEL = (
+    "set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY, or use "
+    "`--extractor structural`, which needs no model"
+)
 
 
 @contextmanager
@@ -74,10 +78,7 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
     """
     llm = settings.llm
     if llm.provider == "none":
-        raise BadUsage(
-            "no model is configured: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
-            "TURNETL_LLM__API_KEY, or use `--extractor structural`, which needs no model"
-        )
+        raise BadUsage(f"no model is configured: {_CONFIGURE_MODEL}")
     from turnetl.llm.providers.registry import open_models  # noqa: PLC0415 - imports httpx
     from turnetl.llm.transport.http import Timeouts  # noqa: PLC0415 - as above
 
@@ -94,12 +95,18 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
 
 
 def check(settings: Settings) -> None:
-    """Check that the model is fully configured. Sends no request.
+    """Check that the model is fully configured, if a run uses one. Sends no request.
 
     Raises:
-        BadUsage: a setting is missing, or the budget is in dollars and the price is unknown.
+        BadUsage: a setting is missing, or the budget is in dollars and the price is unknown; or
+            settings ask for a model, and the run would use none because no extractor is named.
     """
-    model(settings, _stack(settings, prices(_ANY_TIME)))
+    if uses_model(settings):
+        model(settings, _stack(settings, prices(_ANY_TIME)))
+    elif settings.extractor is None and (names := model_intent(settings)):
+        named = ", ".join(f"`{name}`" for name in names)
+        need = "needs" if len(names) == 1 else "need"
+        raise BadUsage(f"{named} {need} a model, and none is configured: {_CONFIGURE_MODEL}")
 
 
 def _stack(settings: Settings, prices: Prices) -> ModelStack:

@@ -26,8 +26,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     graphs.check_url(settings.graph_url)
     extraction.check(settings, run_preprocessing)
     noise_filters.filters(settings)
-    if clients.uses_model(settings):
-        clients.check(settings)
+    clients.check(settings)
 
 
 @asynccontextmanager

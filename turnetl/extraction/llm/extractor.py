@@ -66,6 +66,8 @@ class ExtractedTurn:
 class LlmExtractor:
     """Extracts entities and facts with a language model and resolves them in the group."""
 
+    name = "llm"
+
     def __init__(
         self,
         model: ChatModel,
@@ -97,6 +99,10 @@ class LlmExtractor:
         )
         self._background = BackgroundTasks()
         self._candidates: WeakKeyDictionary[MirrorGroup, CandidateIndex] = WeakKeyDictionary()
+
+    @property
+    def model(self) -> str:
+        return self._model.name
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
         return ids.digest(

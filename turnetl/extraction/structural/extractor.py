@@ -39,6 +39,9 @@ _MAX_UNRELATED_ENTITIES = 12
 class StructuralExtractor:
     """Extracts entities and facts by rules. See `turnetl.extraction.port.Extractor`."""
 
+    name = "structural"
+    model = None
+
     def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - the same for all
         return _recipe()
 

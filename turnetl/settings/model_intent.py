@@ -1,0 +1,35 @@
+"""Whether settings show that a run is meant to use a language model."""
+
+from collections.abc import Iterator
+
+from turnetl.extraction.config import DEFAULT_ONTOLOGY, DEFAULT_TEMPLATE, ExtractionConfig
+from turnetl.settings.model import Settings
+
+_RECIPE = ("model", "models", "base_url", "api_key", "effort")
+"""The settings of `llm` that choose a model. The others set limits, also of models of a search."""
+
+
+def model_intent(settings: Settings) -> tuple[str, ...]:
+    """Return the names of settings that have no effect without a model; defaults are not named.
+
+    What is switched off (`none`, 0 passes) is not named either.
+    """
+    budget = (f"budget.{name}" for name, limit in settings.budget if limit is not None)
+    model = (f"llm.{name}" for name in _RECIPE if getattr(settings.llm, name))
+    extraction = (f"extraction.{name}" for name in _extraction_names(settings.extraction))
+    return (*budget, *model, *extraction)
+
+
+def _extraction_names(config: ExtractionConfig) -> Iterator[str]:
+    groups = config.groups.values()
+    prompts = (
+        *config.kinds.values(),
+        *(group.preprocessing_prompt for group in groups),
+        *(prompt for group in groups for prompt in group.kinds.values()),
+    )
+    if any(prompts) or config.preprocessing_prompt not in (DEFAULT_TEMPLATE, None, False):
+        yield "preprocessing_prompt"
+    if config.reflexion or any(group.reflexion for group in groups):
+        yield "reflexion"
+    if config.ontology not in (DEFAULT_ONTOLOGY, None):
+        yield "ontology"
