@@ -104,7 +104,7 @@ class Episode:
     text_hash: str
     """Digest of `chunks`. A committed turn is stale if it changes."""
     kind: str
-    """The main content of the turn: one of `episodes.classify.KINDS`."""
+    """The main content of the turn: one of `episodes.kinds.KINDS`."""
 
     @property
     def turn_id(self) -> TurnId:

@@ -9,6 +9,7 @@ from tests import frames
 from tests.builders import turn
 from turnetl.episodes import chunking
 from turnetl.episodes.tokens import estimate
+from turnetl.episodes.versions import CHUNK_LIMIT
 
 SPEAKERS = ("user: ", "assistant: ", "tools: ")
 WORDS = "The cart was empty because the fixture forgot an item. "
@@ -27,7 +28,7 @@ def test_a_long_turn_is_split_into_chunks_that_fit_one_prompt_each() -> None:
     table = frames.episode_table(frames.turns(turn("p1"), long))
     row = table.filter(pl.col("chunks").list.len() > 1).row(0, named=True)
     assert len(row["chunks"]) > 3
-    assert max(tokens_of(*row["chunks"])) <= chunking.LIMIT
+    assert max(tokens_of(*row["chunks"])) <= CHUNK_LIMIT
     assert "".join(row["chunks"]).count(WORDS.strip()) == 40 * 60
     assert all(chunk.endswith(".") for chunk in row["chunks"])
 
@@ -177,9 +178,9 @@ def test_a_turn_of_fifty_megabytes_is_split_without_loss() -> None:
     lines = [f"tools: Bash(make target-{number}) -> ok" for number in range(1000)]
     text = "user: Build it.\n\n" + "\n".join(lines * 1500)
     assert len(text) > 50_000_000
-    pieces = chunks_of(text, chunking.LIMIT)
+    pieces = chunks_of(text, CHUNK_LIMIT)
     assert sum(piece.count("tools: Bash") for piece in pieces) == 1_500_000
-    assert max(tokens_of(*pieces)) <= chunking.LIMIT
+    assert max(tokens_of(*pieces)) <= CHUNK_LIMIT
 
 
 def test_the_cost_is_linear_in_the_length_of_the_text() -> None:

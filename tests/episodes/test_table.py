@@ -7,7 +7,7 @@ import polars as pl
 from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import schema
-from turnetl.episodes import Filters, chunking, classify
+from turnetl.episodes import Filters, chunking, kinds
 from turnetl.episodes.filters import ALL_GROUPS
 from turnetl.model import GroupId, Turn
 
@@ -103,8 +103,8 @@ def test_the_patterns_for_its_group_and_kind_apply_to_a_text() -> None:
         for number, name in enumerate(("first", "failed", "last"))
     ]
     special = {
-        (ALL_GROUPS, classify.ERROR_HEAVY): ("Loud. ",),
-        (GroupId("other"), classify.CONVERSATIONAL): ("Loud. Soft.",),
+        (ALL_GROUPS, kinds.ERROR_HEAVY): ("Loud. ",),
+        (GroupId("other"), kinds.CONVERSATIONAL): ("Loud. Soft.",),
     }
     filters = Filters(rules=(), patterns=(" Soft.",), overrides=special)
     texts = frames.episode_table(frames.turns(*turns), filters)["text"].to_list()
@@ -114,7 +114,7 @@ def test_the_patterns_for_its_group_and_kind_apply_to_a_text() -> None:
 
 def test_patterns_for_a_group_change_the_recipe_of_that_group_only() -> None:
     plain = Filters(patterns=("x",))
-    special = {(GroupId("shop"), kind): ("y",) for kind in classify.KINDS}
+    special = {(GroupId("shop"), kind): ("y",) for kind in kinds.KINDS}
     changed = replace(plain, overrides=special)
     assert list(changed.recipe(GroupId("bank"))) == list(plain.recipe(GroupId("bank")))
     assert list(changed.recipe(GroupId("shop"))) != list(plain.recipe(GroupId("shop")))

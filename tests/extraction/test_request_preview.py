@@ -33,6 +33,7 @@ from turnetl.llm.providers.registry import open_model, open_models
 from turnetl.model import GroupId
 from turnetl.report import request_previews as report
 from turnetl.settings import ModelSettings, Settings
+from turnetl.settings.model import ExtractorName
 
 INSTRUCTIONS = "Look for what broke."
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -139,6 +140,21 @@ def test_the_reasoning_effort_is_part_of_the_recipe() -> None:
 
     assert recipe(None) == recipe(None)
     assert len({recipe(None), recipe("low"), recipe("high")}) == 3
+
+
+@pytest.mark.parametrize("name", ["structural", "llm", "hybrid"])
+async def test_a_plan_expects_the_recipe_that_the_extractor_writes(name: ExtractorName) -> None:
+    model = ModelSettings(
+        provider="openai-compatible", model="m", base_url="http://localhost:1/v1", effort="low"
+    )
+    settings = Settings(extractor=name, llm=model)
+    recipe_of = wiring.recipe(settings)
+    extractor = wiring.extractor(settings, ToyEmbedder(), None)
+    assert recipe_of is not None
+    assert recipe_of(GroupId("shop"), "tool_heavy") == extractor.recipe(
+        GroupId("shop"), "tool_heavy"
+    )
+    await extractor.close()
 
 
 async def test_each_preview_names_the_model_of_its_prompt(provider: FakeProvider) -> None:

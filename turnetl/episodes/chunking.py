@@ -15,14 +15,9 @@ import polars as pl
 from turnetl.episodes import fences
 from turnetl.episodes.fences import FencedBlock
 from turnetl.episodes.tokens import TOKEN_WEIGHT, estimate, estimate_expr, weights
+from turnetl.episodes.versions import CHUNK_LIMIT
 
-__all__ = ["LIMIT", "VERSION", "chunk_texts", "chunks", "estimate_expr", "split_in_half"]
-
-LIMIT = 6000
-"""Maximum size of a chunk, in estimated tokens."""
-VERSION = 2
-"""Version of the split positions; raise it with every change of this module, `fences` or `tokens`
-that moves one."""
+__all__ = ["chunk_texts", "chunks", "estimate_expr", "split_in_half"]
 
 _CHARS_PER_TOKEN = 8
 """Characters per token of a chunk that are searched for the end of a block of code."""
@@ -50,7 +45,7 @@ _MAX_CHARACTER = 32
 """Code points of the longest displayed character that is kept together."""
 
 
-def chunk_texts(texts: pl.Series, limit: int = LIMIT) -> pl.Series:
+def chunk_texts(texts: pl.Series, limit: int = CHUNK_LIMIT) -> pl.Series:
     """Return `chunks`: the list of chunks of each text.
 
     A text of at most `limit` tokens is one chunk, unchanged.
@@ -65,7 +60,7 @@ def chunk_texts(texts: pl.Series, limit: int = LIMIT) -> pl.Series:
     return joined.select(pl.coalesce("chunks", pl.concat_list("text")).alias("chunks"))["chunks"]
 
 
-def chunks(text: str, limit: int = LIMIT) -> Iterator[str]:
+def chunks(text: str, limit: int = CHUNK_LIMIT) -> Iterator[str]:
     """Yield the text in chunks of at most `limit` tokens; whitespace at the boundaries is dropped.
 
     A message that continues in the next chunk is prefixed with its speaker again. Time and memory

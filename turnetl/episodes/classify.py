@@ -1,6 +1,6 @@
 """Classify turns by their main content, so that each is read with matching instructions.
 
-The first kind that applies wins, in the order of `KINDS`:
+The first kind that applies wins, in the order of `kinds.KINDS`:
 
 - error_heavy: at least 2 calls failed, and a fifth of all calls; or every call failed; or the user
   pasted a stack trace; or the prompt mentions a failure and the response does so at least twice.
@@ -14,12 +14,7 @@ The first kind that applies wins, in the order of `KINDS`:
 import polars as pl
 
 from turnetl.episodes import tool_roles
-
-ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY = "error_heavy", "code_heavy", "tool_heavy"
-CONVERSATIONAL, ORDINARY = "conversational", "ordinary"
-KINDS = (ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY, CONVERSATIONAL, ORDINARY)
-VERSION = 1
-"""Raise it with every change of the results."""
+from turnetl.episodes.kinds import CODE_HEAVY, CONVERSATIONAL, ERROR_HEAVY, ORDINARY, TOOL_HEAVY
 
 _MIN_FAILED, _MIN_EDITS, _MANY_CALLS, _FEW_CALLS = 2, 3, 10, 1
 """Numbers of calls."""

@@ -9,9 +9,6 @@ from collections.abc import Mapping
 
 import polars as pl
 
-VERSION = 1
-"""Version of the rules that decide which rows are one turn, and which turns are closed."""
-
 _POSITION = ["format", "session_id", "ordinal", "content_hash"]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from turnetl.episodes.classify import KINDS
+from turnetl.episodes.kinds import KINDS
 from turnetl.model import GroupId
 from turnetl.noise import EMPTY, RULES, NoiseRule
 

@@ -7,10 +7,6 @@ import polars as pl
 from turnetl.episodes import code_blocks, text_cleaning, tool_calls
 from turnetl.model import ClosedBy
 
-VERSION = 6
-"""Version of the texts. Raise it with every change that alters a text, here or in a called
-module."""
-
 _INTERRUPTED = "\n\nuser: [Request interrupted by user]"
 """What coding agents write where the user interrupts them."""
 

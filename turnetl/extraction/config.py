@@ -21,7 +21,7 @@ MAX_REFLEXION = 3
 
 PreprocessingMode = Literal["prepend", "append"]
 TurnKind = Literal["error_heavy", "code_heavy", "tool_heavy", "conversational", "ordinary"]
-"""The values of `episodes.classify.KINDS`."""
+"""The values of `episodes.kinds.KINDS`."""
 
 
 def _check_prompt(value: object) -> object:

@@ -29,6 +29,11 @@ StructuralT = TypeVar("StructuralT")
 LlmT = TypeVar("LlmT")
 
 
+def hybrid_recipe(structural: str, llm: str) -> str:
+    """Return the recipe of two extractors together, from the recipe of each."""
+    return ids.digest("hybrid", _VERSION, structural, llm)
+
+
 class HybridExtractor(Generic[StructuralT, LlmT]):
     """Merges the results of two extractors."""
 
@@ -50,8 +55,7 @@ class HybridExtractor(Generic[StructuralT, LlmT]):
         return self._llm.model
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
-        recipes = self._structural.recipe(group, kind), self._llm.recipe(group, kind)
-        return ids.digest("hybrid", _VERSION, *recipes)
+        return hybrid_recipe(self._structural.recipe(group, kind), self._llm.recipe(group, kind))
 
     async def extract(
         self, episode: Episode, context: Sequence[Episode]

@@ -17,17 +17,14 @@ from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices, load_prices
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.settings import Settings, model_intent
+from turnetl.settings import Settings
 from turnetl.wiring.embedding import is_remote
+from turnetl.wiring.extraction import CONFIGURE_MODEL, uses_model
 
 JOURNAL = "journal.sqlite"
 """File name in the lake."""
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 """Whether a price is known does not depend on the time."""
-_CONFIGURE_MODEL = (
-    "set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY, or use "
-    "`--extractor structural`, which needs no model"
-)
 
 
 @contextmanager
@@ -47,11 +44,6 @@ def model_stack(settings: Settings, clock: Clock) -> Iterator[ModelStack]:
 def journal(settings: Settings, clock: Clock) -> closing[Journal]:
     """Return the journal of the lake, closed on exit. No file is touched before its first use."""
     return closing(Journal(settings.lake / JOURNAL, clock=clock))
-
-
-def uses_model(settings: Settings) -> bool:
-    """Return whether a run sends requests to a language model."""
-    return settings.extractor_name != "structural"
 
 
 def prices(at: datetime) -> Prices:
@@ -78,9 +70,9 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
     """
     llm = settings.llm
     if llm.provider == "none":
-        raise BadUsage(f"no model is configured: {_CONFIGURE_MODEL}")
-    from turnetl.llm.providers.registry import open_models  # noqa: PLC0415 - imports httpx
-    from turnetl.llm.transport.http import Timeouts  # noqa: PLC0415 - as above
+        raise BadUsage(f"no model is configured: {CONFIGURE_MODEL}")
+    from turnetl.llm.providers.registry import open_models
+    from turnetl.llm.transport.http import Timeouts
 
     return open_models(
         llm.provider,
@@ -95,18 +87,12 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
 
 
 def check(settings: Settings) -> None:
-    """Check that the model is fully configured, if a run uses one. Sends no request.
+    """Check that the model is fully configured. Sends no request.
 
     Raises:
-        BadUsage: a setting is missing, or the budget is in dollars and the price is unknown; or
-            settings ask for a model, and the run would use none because no extractor is named.
+        BadUsage: a setting is missing, or the budget is in dollars and the price is unknown.
     """
-    if uses_model(settings):
-        model(settings, _stack(settings, prices(_ANY_TIME)))
-    elif settings.extractor is None and (names := model_intent(settings)):
-        named = ", ".join(f"`{name}`" for name in names)
-        need = "needs" if len(names) == 1 else "need"
-        raise BadUsage(f"{named} {need} a model, and none is configured: {_CONFIGURE_MODEL}")
+    model(settings, _stack(settings, prices(_ANY_TIME)))
 
 
 def _stack(settings: Settings, prices: Prices) -> ModelStack:

@@ -2,25 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from turnetl.episodes import chunking
-from turnetl.episodes.classify import KINDS
+from turnetl.episodes.kinds import KINDS
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.extraction import ontology
 from turnetl.extraction.config import TEMPLATE_SUFFIX, prompt_warning
-from turnetl.extraction.port import Extractor
 from turnetl.extraction.prompt_config import PromptConfigs
-from turnetl.extraction.structural import StructuralExtractor
+from turnetl.extraction.structural.recipe import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
-from turnetl.llm.chat import ChatModel
-from turnetl.llm.checks.result import CheckResult
-from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId, Usage
-from turnetl.settings import Settings
-from turnetl.wiring import clients, embedding
+from turnetl.settings import Settings, model_intent
+
+if TYPE_CHECKING:  # a run without new turns does without these
+    from turnetl.extraction.port import Extractor
+    from turnetl.llm.chat import ChatModel
+    from turnetl.llm.checks.result import CheckResult
+    from turnetl.llm.embedders.port import Embedder
+    from turnetl.llm.stack import ModelStack
+
+CONFIGURE_MODEL = (
+    "set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY, or use "
+    "`--extractor structural`, which needs no model"
+)
+"""What to do if no model is configured."""
 
 
 def templates() -> TemplateResolver:
@@ -28,7 +33,14 @@ def templates() -> TemplateResolver:
     return TemplateResolver(search_folders(Path.cwd(), Path.home()))
 
 
-def extractor(settings: Settings, embedder: Embedder, stack: ModelStack | None) -> Extractor[Any]:
+def uses_model(settings: Settings) -> bool:
+    """Return whether a run sends requests to a language model."""
+    return settings.extractor_name != "structural"
+
+
+def extractor(
+    settings: Settings, embedder: "Embedder", stack: "ModelStack | None"
+) -> "Extractor[Any]":
     """Return the configured extractor.
 
     Args:
@@ -39,36 +51,51 @@ def extractor(settings: Settings, embedder: Embedder, stack: ModelStack | None) 
     Raises:
         BadUsage: the model is not fully configured, or a template is not valid.
     """
-    match settings.extractor_name:
-        case "structural":
-            return StructuralExtractor()
-        case "llm":
-            return _llm(settings, embedder, clients.model(settings, stack))
-        case "hybrid":
-            from turnetl.extraction.hybrid import HybridExtractor  # noqa: PLC0415 - imports graphiti
+    from turnetl.extraction.structural import StructuralExtractor
 
-            llm = _llm(settings, embedder, clients.model(settings, stack))
-            return HybridExtractor(StructuralExtractor(), llm)
+    if not uses_model(settings):
+        return StructuralExtractor()
+    from turnetl.wiring import clients
+
+    llm = _llm(settings, embedder, clients.model(settings, stack))
+    if settings.extractor_name == "llm":
+        return llm
+    from turnetl.extraction.hybrid import HybridExtractor
+
+    return HybridExtractor(StructuralExtractor(), llm)
 
 
 def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
     """Return the function from group and kind of turn to the recipe that a run would use today.
 
-    None if the model is not fully configured.
+    None if the model is not fully configured. Creates no extractor: that of a model imports
+    Graphiti.
 
     Raises:
         BadUsage: the ontology is not valid, so stale turns cannot be detected.
     """
-    if settings.extractor_name != "structural":
-        ontology.load(settings.extraction.ontology, templates())
-    # No recipe depends on the embedder: the profile of the group names it.
+    if not uses_model(settings):
+        return lambda _group, _kind: structural_recipe()
+    from turnetl.extraction.hybrid import hybrid_recipe
+    from turnetl.extraction.llm.recipe import llm_recipe
+    from turnetl.wiring import clients
+
+    kinds = ontology.load(settings.extraction.ontology, templates())
     try:
-        return extractor(settings, WordLlamaEmbedder(), None).recipe
+        model = clients.model(settings).name
+        prompts = PromptConfigs(settings.extraction, templates())
     except BadUsage:
         return None
 
+    def of_model(group: GroupId, kind: str) -> str:
+        return llm_recipe(model, settings.llm.effort or "", prompts.for_turn(group, kind), kinds)
 
-def model_extractor(settings: Settings) -> Callable[[ChatModel, Embedder], Extractor[Any]]:
+    if settings.extractor_name == "llm":
+        return of_model
+    return lambda group, kind: hybrid_recipe(structural_recipe(), of_model(group, kind))
+
+
+def model_extractor(settings: Settings) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
     """Return the constructor of the `llm` extractor, for a given model and embedder.
 
     Raises:
@@ -77,7 +104,7 @@ def model_extractor(settings: Settings) -> Callable[[ChatModel, Embedder], Extra
     return lambda model, embedder: _llm(settings, embedder, model)
 
 
-async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckResult]:
+async def check_model(settings: Settings, stack: "ModelStack") -> "Sequence[CheckResult]":
     """Send one request of each kind that a run sends, and one to an embedder behind HTTP.
 
     Raises:
@@ -85,8 +112,9 @@ async def check_model(settings: Settings, stack: ModelStack) -> Sequence[CheckRe
         ModelUnusable: the user must act first.
         ModelBusy: no response after all retries.
     """
-    from turnetl.extraction import reflexion_checks  # noqa: PLC0415 - imports graphiti
-    from turnetl.llm.checks import check  # noqa: PLC0415 - imports graphiti
+    from turnetl.extraction import reflexion_checks
+    from turnetl.llm.checks import check
+    from turnetl.wiring import clients
 
     kinds = ontology.load(settings.extraction.ontology, templates())
     prompts = PromptConfigs(settings.extraction, templates()).for_turn(GroupId(""))
@@ -125,7 +153,23 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
             prompts.for_turn(GroupId(group), kind)
 
 
-async def _check_embedder(settings: Settings, stack: ModelStack) -> Sequence[CheckResult]:
+def check_no_model(settings: Settings) -> None:
+    """Check that a run without a model is meant to be one.
+
+    Raises:
+        BadUsage: settings ask for a model, and the run would use none because no extractor is
+            named.
+    """
+    if settings.extractor is None and (names := model_intent(settings)):
+        named = ", ".join(f"`{name}`" for name in names)
+        need = "needs" if len(names) == 1 else "need"
+        raise BadUsage(f"{named} {need} a model, and none is configured: {CONFIGURE_MODEL}")
+
+
+async def _check_embedder(settings: Settings, stack: "ModelStack") -> "Sequence[CheckResult]":
+    from turnetl.llm.checks.result import CheckResult
+    from turnetl.wiring import embedding
+
     if not embedding.is_remote(settings):
         return ()
     async with embedding.embedder(settings, stack.retry_policy) as embedder:
@@ -144,8 +188,9 @@ def _check_run_preprocessing(prompt: str) -> None:
         raise BadUsage(error)
 
 
-def _llm(settings: Settings, embedder: Embedder, model: ChatModel) -> Extractor[Any]:
-    from turnetl.extraction.llm import LlmExtractor  # noqa: PLC0415 - imports graphiti
+def _llm(settings: Settings, embedder: "Embedder", model: "ChatModel") -> "Extractor[Any]":
+    from turnetl.episodes import chunking
+    from turnetl.extraction.llm import LlmExtractor
 
     return LlmExtractor(
         model,

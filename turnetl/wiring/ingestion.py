@@ -2,15 +2,17 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from turnetl.graph import open as graphs
-from turnetl.ingestion.group import IngestResources
 from turnetl.lake import Lake
-from turnetl.llm.stack import ModelStack
 from turnetl.settings import Settings
-from turnetl.wiring import clients, extraction, noise_filters
-from turnetl.wiring.embedding import embedder
+from turnetl.wiring import extraction, noise_filters
 from turnetl.wiring.graph import store
+
+if TYPE_CHECKING:  # a run without new turns does without these
+    from turnetl.ingestion.group import IngestResources
+    from turnetl.llm.stack import ModelStack
 
 
 def check(settings: Settings, run_preprocessing: str | None = None) -> None:
@@ -26,17 +28,27 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     graphs.check_url(settings.graph_url)
     extraction.check(settings, run_preprocessing)
     noise_filters.filters(settings)
-    clients.check(settings)
+    if extraction.uses_model(settings):
+        from turnetl.wiring import clients
+
+        clients.check(settings)
+    else:
+        extraction.check_no_model(settings)
 
 
 @asynccontextmanager
-async def ingest_resources(settings: Settings, stack: ModelStack) -> AsyncIterator[IngestResources]:
+async def ingest_resources(
+    settings: Settings, stack: "ModelStack"
+) -> "AsyncIterator[IngestResources]":
     """Open the resources of an ingest, the graph for writing, and close it afterwards.
 
     Args:
         settings: graph, embedder, extractor and model.
         stack: the `model_stack` of this process.
     """
+    from turnetl.ingestion.group import IngestResources
+    from turnetl.wiring.embedding import embedder
+
     metered = embedder(settings, meter=stack.meter)
     async with metered as vectors, store(settings, write=True) as graph:
         extracts = extraction.extractor(settings, vectors, stack)

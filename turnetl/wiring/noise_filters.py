@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from turnetl import formats, noise
 from turnetl.episodes import Filters
-from turnetl.episodes.classify import KINDS
 from turnetl.episodes.filters import ALL_GROUPS
+from turnetl.episodes.kinds import KINDS
 from turnetl.errors import BadUsage
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.formats.base import Format

@@ -16,8 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, partial
-from importlib.metadata import version
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from turnetl import ids
@@ -27,6 +26,7 @@ from turnetl.extraction.llm.background import BackgroundTasks
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
+from turnetl.extraction.llm.recipe import llm_recipe
 from turnetl.extraction.llm.resolve import ChunkResolver
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import Resolved
@@ -39,9 +39,6 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder
 from turnetl.model import Episode, GroupId, Usage, Vector
-
-_VERSION = "5"
-"""Version of the rules in this package and in `stoplist` that process responses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +102,8 @@ class LlmExtractor:
         return self._model.name
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
-        return ids.digest(
-            "llm",
-            _VERSION,
-            _graphiti_version(),
-            self._model.name,
-            self._parameters,
-            self._prompts.for_turn(group, kind).digest,
-            self._ontology.digest,
-        )
+        prompts = self._prompts.for_turn(group, kind)
+        return llm_recipe(self._model.name, self._parameters, prompts, self._ontology)
 
     async def close(self) -> None:
         """Cancel background tasks and close the model's connections. Safe to repeat."""
@@ -181,11 +171,6 @@ class LlmExtractor:
         if group not in self._candidates:
             self._candidates[group] = CandidateIndex(group)
         return self._candidates[group]
-
-
-@cache
-def _graphiti_version() -> str:
-    return version("graphiti-core")
 
 
 def _inputs(

@@ -1,10 +1,25 @@
 """The wording of decisions, preferences and rejections. The patterns are part of the recipe."""
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE)
+@dataclass(frozen=True)
+class Cue:
+    """A pattern, compiled at its first use: the recipe needs only its text."""
+
+    pattern: str
+
+    @cached_property
+    def search(self) -> Callable[[str], re.Match[str] | None]:
+        """Find the pattern in a text, without regard to case."""
+        return re.compile(self.pattern, re.IGNORECASE).search
+
+
+def _any(*patterns: str) -> Cue:
+    return Cue("|".join(patterns))
 
 
 QUESTION = _any(r"\?\W*$", r"^\W*(?:should|shall|would|could) (?:I|we|it|this|that|there)\b")
@@ -186,5 +201,5 @@ def wordings() -> dict[str, frozenset[str]]:
     return {
         name: frozenset({pattern.pattern})
         for name, pattern in globals().items()
-        if isinstance(pattern, re.Pattern)
+        if isinstance(pattern, Cue | re.Pattern)
     }

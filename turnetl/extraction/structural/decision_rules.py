@@ -6,7 +6,6 @@ directory, only explicit wording in the first person counts: texts about the wor
 other turns it describes, reviews and proposes. `benchmarks.decisions` measures the rules.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -112,5 +111,5 @@ def _is_decided_by_edit(sentence: str) -> bool:
     )
 
 
-def _any_of(patterns: Iterable[re.Pattern[str]], sentence: str) -> bool:
+def _any_of(patterns: Iterable[cues.Cue], sentence: str) -> bool:
     return any(pattern.search(sentence) for pattern in patterns)

@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
 
 from turnetl import ids
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     command_results,
-    decision_cues,
     decision_facts,
-    lexicon,
     statements,
     supersession,
     tool_use,
@@ -24,14 +21,11 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
     TurnFindings,
 )
+from turnetl.extraction.structural.recipe import MAX_ENTITIES, MAX_FACTS, structural_recipe
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId
 
-_VERSION = "structural 4"
-"""Increase it with every change of a rule that changes the output."""
-_MAX_ENTITIES = 50
-_MAX_FACTS = 50
 _MAX_UNRELATED_ENTITIES = 12
 """Entities of a turn without a fact: files that were only read."""
 
@@ -43,7 +37,7 @@ class StructuralExtractor:
     model = None
 
     def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - the same for all
-        return _recipe()
+        return structural_recipe()
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> TurnFindings:
         """Return at most 50 entities and 50 facts of the turn, the most informative first."""
@@ -79,18 +73,6 @@ class StructuralExtractor:
         """Do nothing: there are no resources."""
 
 
-@cache
-def _recipe() -> str:
-    words = {name: words for name, words in vars(lexicon).items() if name.isupper()}
-    return recipe_digest(words | decision_cues.wordings())
-
-
-def recipe_digest(word_lists: Mapping[str, frozenset[str]]) -> str:
-    """Return the digest of the rules with these word lists."""
-    words = (word for name in sorted(word_lists) for word in (name, *sorted(word_lists[name])))
-    return ids.digest(_VERSION, str(_MAX_ENTITIES), str(_MAX_FACTS), *words)
-
-
 def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
     """Return the findings of one turn, limited in number."""
     features = turn_features(episode.turn, context[-1].turn if context else None)
@@ -99,7 +81,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
     entities = dict.fromkeys(fact_entities)
     for entity in _unrelated_entities(features):
-        if len(entities) < _MAX_ENTITIES:
+        if len(entities) < MAX_ENTITIES:
             entities.setdefault(entity)
     return TurnFindings(
         _with_second_labels(entities, fact_entities), tuple(facts), tuple(dict.fromkeys(successes))
@@ -124,8 +106,8 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
         with_endpoints = entities | {draft.source, draft.target}
         if (
             draft.source != draft.target
-            and len(with_endpoints) <= _MAX_ENTITIES
-            and len(kept) < _MAX_FACTS
+            and len(with_endpoints) <= MAX_ENTITIES
+            and len(kept) < MAX_FACTS
         ):
             entities = with_endpoints
             kept.append(draft)

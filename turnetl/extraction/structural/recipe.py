@@ -1,0 +1,27 @@
+"""The recipe of the structural extractor. A run without new turns imports this and no rule."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from turnetl import ids
+from turnetl.extraction.structural import decision_cues, lexicon
+
+_VERSION = "structural 4"
+"""Increase it with every change of a rule that changes the output."""
+MAX_ENTITIES = 50
+"""Entities of a turn."""
+MAX_FACTS = 50
+"""Facts of a turn."""
+
+
+@cache
+def structural_recipe() -> str:
+    """Return the digest of the rules and of their word lists."""
+    words = {name: words for name, words in vars(lexicon).items() if name.isupper()}
+    return recipe_digest(words | decision_cues.wordings())
+
+
+def recipe_digest(word_lists: Mapping[str, frozenset[str]]) -> str:
+    """Return the digest of the rules with these word lists."""
+    words = (word for name in sorted(word_lists) for word in (name, *sorted(word_lists[name])))
+    return ids.digest(_VERSION, str(MAX_ENTITIES), str(MAX_FACTS), *words)
