@@ -1,9 +1,9 @@
 """Commit one turn: build its change and its receipt, and write both in one transaction."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from turnetl.errors import GraphBusy
 from turnetl.extraction.port import Extractor, Resolved
@@ -11,6 +11,8 @@ from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import Lease, Receipt
 from turnetl.model import Change, Entity, Episode, Fact
+
+T = TypeVar("T")
 
 _ATTEMPTS = 4
 
@@ -106,16 +108,34 @@ async def commit_turn(
         GraphBusy: the graph did not respond to any attempt.
         GraphUnusable: another run took the group over, or the graph rejected the statements.
     """
+    written, attempts = await while_busy(
+        lambda: store.commit(lease, change, receipt, now=clock(), ttl=lease_ttl),
+        retry_delay=retry_delay,
+    )
+    # If a retry finds the turn committed, an earlier attempt without a response did it.
+    return written or attempts > 1
+
+
+async def while_busy(write: Callable[[], Awaitable[T]], *, retry_delay: float) -> tuple[T, int]:
+    """Run a write that can be repeated safely, and repeat it while the graph is busy.
+
+    Args:
+        write: what to run.
+        retry_delay: seconds before the first retry; doubled with each one.
+
+    Returns:
+        Its result, and the number of the attempt that gave it, from 1.
+
+    Raises:
+        GraphBusy: the graph did not respond to any attempt.
+    """
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            written = await store.commit(lease, change, receipt, now=clock(), ttl=lease_ttl)
+            return await write(), attempt
         except GraphBusy:
             if attempt == _ATTEMPTS:
                 raise
             await asyncio.sleep(retry_delay * 2 ** (attempt - 1))
-        else:
-            # If a retry finds the turn committed, an earlier attempt without a response did it.
-            return written or attempt > 1
     raise AssertionError
 
 

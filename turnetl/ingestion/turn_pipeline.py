@@ -14,21 +14,22 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnetl.errors import BadTurn, RunStopped, TurnetlError
+from turnetl.errors import BadTurn, RunStopped
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile, Lease, Receipt
-from turnetl.ingestion import lease_owner
 from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.commit import build_change, build_receipt, commit_turn, invalidated_facts
+from turnetl.ingestion.embedding import with_embeddings
 from turnetl.ingestion.extractor_change import check_extractor
+from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.prefetch import prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.report import Invalidation
@@ -155,36 +156,16 @@ class TurnPipeline:
 
     @asynccontextmanager
     async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
-        """Hold the lease of the group, and renew it in the background."""
+        """Hold the lease of the group with the embedder and the recipe of this run."""
         recipe = self._extractor.recipe(group)
         # In a thread: an embedder behind HTTP may have to ask its server.
         dimensions = await asyncio.to_thread(lambda: self._embedder.dimensions)
         profile = GroupProfile(self._embedder.name, dimensions, recipe)
-        lease = await self._store.acquire(
-            group,
-            profile,
-            owner=self._run.owner,
-            now=self._run.clock(),
-            ttl=self._run.lease_ttl,
-            is_dead=lease_owner.is_dead,
-        )
-        renewal = asyncio.create_task(self._renew(lease))
-        try:
+        run = self._run
+        async with held_lease(
+            self._store, group, profile, owner=run.owner, clock=run.clock, ttl=run.lease_ttl
+        ) as lease:
             yield lease
-        finally:
-            renewal.cancel()
-            with suppress(asyncio.CancelledError):
-                await renewal
-            # The graph itself may have failed; the lease then expires.
-            with suppress(TurnetlError):
-                await self._store.release(lease)
-
-    async def _renew(self, lease: Lease) -> None:
-        """Renew the lease during long requests; the fence protects the group, not the renewal."""
-        while True:
-            await asyncio.sleep(self._run.lease_ttl.total_seconds() / 3)
-            with suppress(TurnetlError):
-                await self._store.renew(lease, now=self._run.clock(), ttl=self._run.lease_ttl)
 
     def _skip_committed(
         self, receipts: Iterable[Receipt], context: Mapping[TurnId, Sequence[TurnId]]
@@ -230,20 +211,10 @@ class TurnPipeline:
 
     async def _embed(self, resolved: Resolved) -> Resolved:
         """Return the resolved turn with a vector for every entity name and every fact."""
-        names = [entity.name for entity in resolved.entities if entity.embedding is None]
-        texts = [fact.text for fact in resolved.facts if fact.embedding is None]
-        vectors = iter(await self._embedder.embed([*names, *texts]) if names or texts else ())
-        return replace(
-            resolved,
-            entities=tuple(
-                entity if entity.embedding is not None else replace(entity, embedding=next(vectors))
-                for entity in resolved.entities
-            ),
-            facts=tuple(
-                fact if fact.embedding is not None else replace(fact, embedding=next(vectors))
-                for fact in resolved.facts
-            ),
+        entities, facts = await with_embeddings(
+            resolved.entities, resolved.facts, self._embedder.embed
         )
+        return replace(resolved, entities=entities, facts=facts)
 
     def _count(self, change: Change, resolved: Resolved, *, written: bool) -> None:
         done = self.done

@@ -1,0 +1,67 @@
+"""Ingest turns into a group and undo some of them, as runs do."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tests.builders import START
+from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.extraction.port import Extractor
+from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupProfile
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.turn_pipeline import IngestRun, TurnPipeline
+from turnetl.ingestion.undo import Embed, UndoProgress, UndoRun, undo_turns
+from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
+from turnetl.model import Episode, GroupId, Vector
+
+NOW = START + timedelta(days=1)
+LEASE = timedelta(seconds=60)
+
+
+async def ingest_run(
+    store: GraphStore,
+    turns: Sequence[Episode],
+    lake: Path,
+    extractor: Extractor[Any],
+    run_id: str,
+    *,
+    now: datetime = NOW,
+) -> None:
+    """Commit the turns, which are of one group, in a run of their own."""
+    if not turns:
+        return
+    group = turns[0].turn.group_id
+    run = IngestRun(run_id, f"here:1:{run_id}", lambda: now, LEASE, prefetch=2)
+    pipeline = TurnPipeline(store, extractor, ToyEmbedder(), Quarantine(lake, group), run)
+    await pipeline.ingest(group, turns, {turn.turn_id: () for turn in turns}, lambda _: None)
+
+
+async def plan(
+    store: GraphStore, group: GroupId, selection: UndoSelection, *, cascade: bool = False
+) -> UndoPlan:
+    records = await store.commit_records(group)
+    return plan_undo(group, records, select_turns(records, selection), cascade=cascade)
+
+
+async def toy_embed(_: GroupProfile, texts: Sequence[str]) -> Sequence[Vector]:
+    return await ToyEmbedder().embed(texts)
+
+
+async def undo(
+    store: GraphStore,
+    planned: UndoPlan,
+    *,
+    embed: Embed = toy_embed,
+    progress: Callable[[UndoProgress], None] = lambda _: None,
+) -> UndoProgress:
+    """Carry out a plan."""
+    return await undo_turns(
+        store,
+        planned.group,
+        [turn.record.receipt.turn_id for turn in planned.turns],
+        embed=embed,
+        run=UndoRun("here:1:undo", lambda: NOW, LEASE, retry_delay=0),
+        progress=progress,
+    )

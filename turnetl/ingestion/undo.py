@@ -1,0 +1,166 @@
+"""Undo the turns of a plan, newest first, one transaction per turn.
+
+A turn is either undone completely or not at all, so an undo may be killed at any point and
+repeated.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from turnetl.errors import GraphUnusable
+from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupProfile, Lease, Reversal
+from turnetl.ingestion.commit import while_busy
+from turnetl.ingestion.embedding import with_embeddings
+from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.undo_plan import TurnToUndo, UndoPlan, plan_undo
+from turnetl.ingestion.undo_state import UndoDiff, UndoState, compare, touched
+from turnetl.model import GroupId, TurnId, Vector
+
+Embed = Callable[[GroupProfile, Sequence[str]], Awaitable[Sequence[Vector]]]
+"""Embeds texts with the embedder of a group."""
+
+_BATCH = 200
+"""Turns whose entities and facts are in memory together."""
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRun:
+    """The owner of the leases of an undo, its clock and its limits."""
+
+    owner: str
+    clock: Callable[[], datetime]
+    lease_ttl: timedelta
+    retry_delay: float = 0.5
+    """Seconds before the first retry of an undo without a response; doubled with each retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class UndoProgress:
+    """What an undo did of a group."""
+
+    undone: int = 0
+    already_undone: int = 0
+    """Another undo had done them meanwhile."""
+    entities_kept: tuple[str, ...] = ()
+    """Uuids of entities that another program uses, which therefore stay."""
+
+    @property
+    def turns(self) -> int:
+        return self.undone + self.already_undone
+
+
+async def diff_undo(store: GraphStore, plan: UndoPlan) -> UndoDiff:
+    """Return what the plan changes. Writes nothing."""
+    entity_uuids, fact_uuids = touched(plan.turns)
+    # Without embeddings, which a diff does not show.
+    entities = {
+        entity.uuid: replace(entity, embedding=None)
+        for entity in await store.entities(plan.group, entity_uuids)
+    }
+    facts = {
+        fact.uuid: replace(fact, embedding=None)
+        for fact in await store.facts(plan.group, fact_uuids)
+    }
+    state = UndoState(entities.values(), facts.values())
+    for turn in plan.turns:
+        state.undo(turn)
+    return compare(entities, facts, state)
+
+
+async def undo_turns(
+    store: GraphStore,
+    group: GroupId,
+    turns: Sequence[TurnId],
+    *,
+    embed: Embed,
+    run: UndoRun,
+    progress: Callable[[UndoProgress], None],
+) -> UndoProgress:
+    """Undo turns of a group, under its lease. Those that are not committed are skipped.
+
+    Args:
+        store: the graph.
+        group: of the turns.
+        turns: all turns of a plan.
+        embed: called for names and texts that are restored and differ from those of today.
+        run: owner and limits.
+        progress: called with the progress so far after each turn.
+
+    Raises:
+        GraphBusy: another run holds the group, or the graph stopped responding; what was undone
+            stays undone.
+        GraphUnusable: turns that were committed after the plan was made build on those to undo; or
+            another run took the group over.
+    """
+    profile = await store.profile(group)
+    if profile is None:
+        return UndoProgress(already_undone=len(turns))
+    lease = held_lease(store, group, profile, owner=run.owner, clock=run.clock, ttl=run.lease_ttl)
+    async with lease as held:
+        plan = plan_undo(group, await store.commit_records(group), frozenset(turns))
+        if plan.is_refused:
+            raise GraphUnusable(
+                f"group `{group}`: turns that were committed meanwhile build on those to undo; "
+                "nothing of it was undone, run the undo again"
+            )
+        executor = _Executor(store, held, profile, embed, run)
+        executor.done = UndoProgress(already_undone=len(set(turns)) - len(plan.turns))
+        await executor.run(plan, progress)
+    return executor.done
+
+
+class _Executor:
+    """Carries out a plan under a lease."""
+
+    def __init__(
+        self, store: GraphStore, lease: Lease, profile: GroupProfile, embed: Embed, run: UndoRun
+    ) -> None:
+        self._store = store
+        self._lease = lease
+        self._profile = profile
+        self._embed = embed
+        self._run = run
+        self.done = UndoProgress()
+
+    async def run(self, plan: UndoPlan, progress: Callable[[UndoProgress], None]) -> None:
+        for batch in _batches(plan.turns):
+            entities, facts = touched(batch)
+            state = UndoState(
+                await self._store.entities(plan.group, entities),
+                await self._store.facts(plan.group, facts),
+            )
+            for turn in batch:
+                await self._revert(await self._embedded(state.undo(turn)))
+                progress(self.done)
+
+    async def _revert(self, reversal: Reversal) -> None:
+        run = self._run
+        reverted, attempts = await while_busy(
+            lambda: self._store.revert(self._lease, reversal, now=run.clock(), ttl=run.lease_ttl),
+            retry_delay=run.retry_delay,
+        )
+        # If a retry finds the turn undone, an earlier attempt without a response did it.
+        if reverted is None and attempts == 1:
+            self.done = replace(self.done, already_undone=self.done.already_undone + 1)
+            return
+        kept = reverted.entities_kept if reverted is not None else ()
+        self.done = replace(
+            self.done,
+            undone=self.done.undone + 1,
+            entities_kept=(*self.done.entities_kept, *kept),
+        )
+
+    async def _embedded(self, reversal: Reversal) -> Reversal:
+        """Return the reversal with an embedding for every name and text that is restored."""
+        entities, facts = await with_embeddings(
+            reversal.entities_restored,
+            reversal.facts_restored,
+            lambda texts: self._embed(self._profile, texts),
+        )
+        return replace(reversal, entities_restored=entities, facts_restored=facts)
+
+
+def _batches(turns: Sequence[TurnToUndo]) -> Iterator[Sequence[TurnToUndo]]:
+    yield from (turns[start : start + _BATCH] for start in range(0, len(turns), _BATCH))

@@ -1,0 +1,144 @@
+"""The entities and facts that an undo concerns, in memory: what each turn's undo makes of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from turnetl.graph_model import Reversal
+from turnetl.ingestion.undo_plan import TurnToUndo
+from turnetl.model import Entity, Fact, TurnId
+
+V = TypeVar("V", Entity, Fact)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored(Generic[V]):
+    """An entity or a fact before and after the undo."""
+
+    now: V
+    restored: V
+
+
+@dataclass(frozen=True, slots=True)
+class UndoDiff:
+    """What an undo changes in a group, turns aside. Without embeddings; by order of creation."""
+
+    entities_removed: tuple[Entity, ...]
+    entities_restored: tuple[Restored[Entity], ...]
+    facts_removed: tuple[Fact, ...]
+    facts_restored: tuple[Restored[Fact], ...]
+
+
+class UndoState:
+    """Entities and facts by uuid. It has one user, which undoes one turn after another."""
+
+    def __init__(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
+        """Start with the present state of at least what the turns created and changed."""
+        self.entities = {entity.uuid: entity for entity in entities}
+        self.facts = {fact.uuid: fact for fact in facts}
+
+    def undo(self, turn: TurnToUndo) -> Reversal:
+        """Undo the turn here, and return what the graph must do.
+
+        What the graph no longer holds is left out: another program removed it. An entity or a fact
+        whose name or text is restored has no embedding: that of today is not its own.
+        """
+        record = turn.record
+        key = record.receipt.turn_id
+        kept = [uuid for uuid in record.facts_new if self._is_stated_elsewhere(uuid, key)]
+        restated = {*turn.restated, *kept}
+        facts = [
+            self._without_turn(self.facts[uuid], key)
+            for uuid in sorted(restated & self.facts.keys())
+        ]
+        facts += [
+            _fact(before, self.facts[before.uuid], key)
+            for before in record.facts_before
+            if before.uuid in self.facts and before.uuid not in restated
+        ]
+        entities = [
+            _entity(before, self.entities[before.uuid])
+            for before in record.entities_before
+            if before.uuid in self.entities
+        ]
+        reversal = Reversal(
+            receipt=record.receipt,
+            entities_removed=tuple(uuid for uuid in record.entities_new if uuid in self.entities),
+            facts_removed=tuple(
+                uuid for uuid in record.facts_new if uuid in self.facts and uuid not in restated
+            ),
+            entities_restored=tuple(entities),
+            facts_restored=tuple(facts),
+        )
+        self._apply(reversal)
+        return reversal
+
+    def _is_stated_elsewhere(self, uuid: str, turn: TurnId) -> bool:
+        """Return whether another program's episode states a fact that the turn created."""
+        fact = self.facts.get(uuid)
+        return fact is not None and any(other != turn for other in fact.turns)
+
+    def _without_turn(self, fact: Fact, turn: TurnId) -> Fact:
+        return replace(fact, turns=_others(fact, turn))
+
+    def _apply(self, reversal: Reversal) -> None:
+        for uuid in reversal.entities_removed:
+            del self.entities[uuid]
+        for uuid in reversal.facts_removed:
+            del self.facts[uuid]
+        self.entities |= {entity.uuid: entity for entity in reversal.entities_restored}
+        self.facts |= {fact.uuid: fact for fact in reversal.facts_restored}
+
+
+def touched(turns: Iterable[TurnToUndo]) -> tuple[list[str], list[str]]:
+    """Return the uuids of the entities and of the facts that the turns created or changed."""
+    entities: set[str] = set()
+    facts: set[str] = set()
+    for turn in turns:
+        record = turn.record
+        entities.update(record.entities_new, (entity.uuid for entity in record.entities_before))
+        facts.update(record.facts_new, (fact.uuid for fact in record.facts_before))
+    return sorted(entities), sorted(facts)
+
+
+def compare(
+    entities: Mapping[str, Entity], facts: Mapping[str, Fact], state: UndoState
+) -> UndoDiff:
+    """Return what an undo changes.
+
+    Args:
+        entities: before, by uuid.
+        facts: before, by uuid.
+        state: after it.
+    """
+    removed_entities, restored_entities = _differences(entities, state.entities)
+    removed_facts, restored_facts = _differences(facts, state.facts)
+    return UndoDiff(removed_entities, restored_entities, removed_facts, restored_facts)
+
+
+def _differences(
+    before: Mapping[str, V], after: Mapping[str, V]
+) -> tuple[tuple[V, ...], tuple[Restored[V], ...]]:
+    ordered = sorted(before.values(), key=lambda value: (value.created_at, value.uuid))
+    plain = [replace(value, embedding=None) for value in ordered]
+    pairs = [
+        Restored(value, replace(after[value.uuid], embedding=None))
+        for value in plain
+        if value.uuid in after
+    ]
+    removed = tuple(value for value in plain if value.uuid not in after)
+    return removed, tuple(pair for pair in pairs if pair.now != pair.restored)
+
+
+def _entity(before: Entity, now: Entity) -> Entity:
+    return replace(before, embedding=now.embedding if before.name == now.name else None)
+
+
+def _fact(before: Fact, now: Fact, turn: TurnId) -> Fact:
+    embedding = now.embedding if before.text == now.text else None
+    # Turns that were added or undone since do not contradict the turn: only it goes.
+    return replace(before, turns=_others(now, turn), embedding=embedding)
+
+
+def _others(fact: Fact, turn: TurnId) -> tuple[TurnId, ...]:
+    return tuple(other for other in fact.turns if other != turn)
