@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnetl.api.history import entity, file, fix, show, timeline, why
     from turnetl.api.runs import backfill, filter, ingest, parse, status  # noqa: A004
     from turnetl.api.search import search
+    from turnetl.api.undo import undo
     from turnetl.backfill_report import BackfillReport
     from turnetl.episodes import FilterReport
     from turnetl.errors import (
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     )
     from turnetl.ingestion.assumed_time import AssumedTime
     from turnetl.ingestion.report import GroupReport, IngestReport
+    from turnetl.ingestion.undo_report import UndoReport
     from turnetl.parsing import ParseReport
     from turnetl.pipeline.opened_items import IndexAnswer
     from turnetl.pipeline.origin import FileAuthorship
@@ -61,6 +63,7 @@ __all__ = [
     "Timeline",
     "TurnDetails",
     "TurnetlError",
+    "UndoReport",
     "backfill",
     "entity",
     "errors",
@@ -74,6 +77,7 @@ __all__ = [
     "show",
     "status",
     "timeline",
+    "undo",
     "why",
 ]
 
@@ -81,11 +85,13 @@ _MODULES = {
     "turnetl.api.history": ("entity", "file", "fix", "show", "timeline", "why"),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "status"),
     "turnetl.api.search": ("search",),
+    "turnetl.api.undo": ("undo",),
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
     "turnetl.ingestion.assumed_time": ("AssumedTime",),
     "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
+    "turnetl.ingestion.undo_report": ("UndoReport",),
     "turnetl.parsing": ("ParseReport",),
     "turnetl.pipeline.opened_items": ("IndexAnswer",),
     "turnetl.pipeline.origin": ("FileAuthorship",),

@@ -17,6 +17,8 @@ import pytest
 import turnetl
 from tests.cli.command import ROOT, clean_environment
 from turnetl.errors import BadUsage, TurnetlError
+from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn
+from turnetl.ingestion.undo_state import UndoDiff
 
 PAGE = (ROOT / "docs" / "python-api.md").read_text()
 HEAVY = {"graphiti_core", "httpx", "neo4j", "polars", "prefect", "pyarrow", "pydantic", "rich"}
@@ -47,7 +49,7 @@ def test_every_public_name_is_documented_and_every_documented_name_is_public() -
     rows = re.findall(r"^\| `(?:await )?(\w+)[`(]", PAGE, flags=re.MULTILINE)
     inside_reports = {
         kind.__name__
-        for report in (turnetl.BackfillReport, turnetl.SearchHit, *ANSWER_TYPES)
+        for report in (turnetl.BackfillReport, turnetl.SearchHit, turnetl.UndoReport, *ANSWER_TYPES)
         for kind in types_inside(report)
     }
     assert {*rows, "errors"} - set(turnetl.__all__) <= inside_reports
@@ -96,7 +98,10 @@ DOCUMENTED_TYPES = {
     inner.__name__: inner
     for kind in (turnetl.BackfillReport, turnetl.RunOptions, turnetl.SearchHit, *ANSWER_TYPES)
     for inner in types_inside(kind)
-} | {"ProgressUpdate": turnetl.ProgressUpdate}
+} | {
+    kind.__name__: kind
+    for kind in (turnetl.ProgressUpdate, turnetl.UndoReport, GroupUndo, UndoneTurn, UndoDiff)
+}
 
 
 @pytest.mark.parametrize("name", DOCUMENTED_TYPES)

@@ -21,6 +21,7 @@ from turnetl.cli import (
     show,
     stages,
     templates,
+    undo,
 )
 from turnetl.cli.help_format import PipedHelpFormatter
 from turnetl.cli.options import SETUP_COMMANDS
@@ -61,6 +62,7 @@ app.command(
     group=_STAGES,
     help="Ingest, and try the quarantined turns again.",
 )
+app.command(undo.undo, group=_STAGES)
 app.command(inspect.status, group=_INSPECT)
 app.command(search.search, group=_INSPECT)
 app.command(index.index_, name="index", group=_INSPECT)

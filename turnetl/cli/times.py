@@ -17,7 +17,8 @@ def _span(tokens: Sequence[Token]) -> TimeSpan:
     return span
 
 
-def _beginning(_type: Any, tokens: Sequence[Token]) -> datetime:
+def beginning(_type: Any, tokens: Sequence[Token]) -> datetime:
+    """Convert an option to the beginning of the span that it names, in UTC."""
     return _span(tokens).start
 
 
@@ -28,7 +29,7 @@ def _end(_type: Any, tokens: Sequence[Token]) -> datetime:
 Since = Annotated[
     datetime | None,
     Parameter(
-        converter=_beginning,
+        converter=beginning,
         help="Only turns that started at this time or later: 2026-03-01, 2026-03, 7d, "
         "'last tuesday' (UTC without a zone).",
     ),

@@ -5,11 +5,18 @@ progress bars go to standard error. No other package prints.
 """
 
 from turnetl.console.log_filter import unique_messages
-from turnetl.console.output import print_messages, print_result, print_text, show_progress
+from turnetl.console.output import (
+    confirm,
+    print_messages,
+    print_result,
+    print_text,
+    show_progress,
+)
 from turnetl.console.run import run
 from turnetl.console.tasks import interruptible, run_async
 
 __all__ = [
+    "confirm",
     "interruptible",
     "print_messages",
     "print_result",

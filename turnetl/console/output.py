@@ -20,6 +20,14 @@ def print_messages(messages: Iterable[str]) -> None:
         print(f"turnetl: {displayed_text(message)}", file=sys.stderr)
 
 
+def confirm(question: str) -> bool:
+    """Ask on the terminal; False without one, and for every answer but yes."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    print(f"{displayed_text(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def print_text(text: str) -> None:
     """Print a text on standard output as it is."""
     print(text)

@@ -28,6 +28,7 @@ from turnetl.json_output.show import (
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.templates import TemplatesOutput
 from turnetl.json_output.timeline import TimelineOutput
+from turnetl.json_output.undo import UndoOutput
 from turnetl.json_output.why import WhyOutput
 
 
@@ -58,6 +59,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "filter": (FilterOutput, RuleExplanationOutput),
     "ingest": (IngestOutput,),
     "retry": (IngestOutput,),
+    "undo": (UndoOutput,),
     "status": (StatusOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),

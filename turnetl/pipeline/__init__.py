@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.recipes import search_recipe
     from turnetl.pipeline.run_backfill import backfill
     from turnetl.pipeline.run_ingest import ingest
+    from turnetl.pipeline.run_undo import preview_undo, undo
     from turnetl.pipeline.search import sample_queries, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
     from turnetl.run_options import RunOptions
@@ -41,6 +42,7 @@ __all__ = [
     "journal_prune",
     "journal_stats",
     "parse_archives",
+    "preview_undo",
     "sample_queries",
     "search_recipe",
     "search_turns",
@@ -49,6 +51,7 @@ __all__ = [
     "status",
     "templates",
     "timeline",
+    "undo",
     "update_index",
     "update_index_with_questions",
     "why",
@@ -78,6 +81,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.search": ("sample_queries", "search_turns"),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns", "parse_archives"),
+        "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
         "turnetl.run_options": ("RunOptions",),
     },
 )

@@ -1,0 +1,243 @@
+"""Undo committed turns: plan it and say what it changes, then carry it out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from uuid import uuid4
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import BadUsage, GraphUnusable, TurnetlError
+from turnetl.graph.port import GraphStore
+from turnetl.graph_model import CommitRecord, GroupProfile, Receipt
+from turnetl.group_names import select_groups
+from turnetl.ingestion import lease_owner
+from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.ingestion.undo import UndoProgress, UndoRun, diff_undo, undo_turns
+from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
+from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport
+from turnetl.lake import Lake
+from turnetl.model import GroupId, TurnId, Vector
+from turnetl.pipeline.index import check_graph
+from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.retrieval.excerpts import prompt_title
+from turnetl.retrieval.turn_summary import one_line
+from turnetl.settings import Settings
+
+_STAGE = "undo"
+_TEXTS = 200
+"""Turns whose texts are in memory together."""
+
+
+async def preview_undo(
+    settings: Settings, selection: UndoSelection, *, cascade: bool = False
+) -> UndoReport:
+    """Report what an undo of the selected turns would change. Writes nothing.
+
+    Args:
+        settings: the graph, and the lake with the quarantine.
+        selection: the turns; not empty.
+        cascade: include the turns that built on them.
+
+    Raises:
+        BadUsage: nothing is selected, an unknown group, or an id that begins none or several.
+        GraphBusy: the graph did not respond, or another process writes it.
+        GraphUnusable: there is no graph, or it cannot be opened.
+    """
+    if selection.is_empty:
+        raise BadUsage(
+            "say what to undo: the id of a run, or --group, --session, --turn or --since"
+        )
+    check_graph(settings)
+    async with wiring.store(settings, write=False) as store:
+        groups = select_groups(await _groups(store, settings), selection.groups)
+        records = {group: await store.commit_records(group) for group in groups}
+        entries = _quarantined(settings, groups, selection)
+        receipts = [record.receipt for of_group in records.values() for record in of_group]
+        _check_ids(receipts, entries, selection)
+        plans = [
+            plan_undo(group, of_group, select_turns(of_group, selection), cascade=cascade)
+            for group, of_group in records.items()
+        ]
+        previews = [
+            await _preview(store, plan, records[plan.group], entries[plan.group])
+            for plan in plans
+            if plan.turns or entries[plan.group]
+        ]
+    if not previews:
+        raise BadUsage("no turn in the graph meets all of these conditions")
+    return UndoReport(tuple(previews), cascade)
+
+
+async def undo(
+    settings: Settings,
+    preview: UndoReport,
+    clock: Clock,
+    *,
+    progress: Progress = ignore_progress,
+) -> UndoReport:
+    """Undo the turns of a preview, newest first, one transaction per turn.
+
+    Args:
+        settings: as of the preview.
+        preview: from `preview_undo`; one that is refused is returned as it is.
+        clock: returns the current time.
+        progress: called after each turn.
+
+    Returns:
+        The report, also on groups that could not be finished: `error` says why.
+
+    Raises:
+        GraphBusy: the graph did not respond, or another process writes it.
+        GraphUnusable: the graph cannot be opened.
+    """
+    if preview.is_refused:
+        return preview
+    run = UndoRun(
+        lease_owner.owner_name(str(uuid4())), clock, timedelta(seconds=settings.lease_seconds)
+    )
+    async with wiring.store(settings, write=True) as store:
+        groups = [
+            await _undo_group(store, group, settings, run, progress) for group in preview.groups
+        ]
+    return replace(preview, groups=tuple(groups))
+
+
+async def _undo_group(
+    store: GraphStore, preview: GroupUndo, settings: Settings, run: UndoRun, progress: Progress
+) -> GroupUndo:
+    """Undo the turns of a group; an error is in the report."""
+    done = UndoProgress()
+
+    def advance(so_far: UndoProgress) -> None:
+        nonlocal done
+        done = so_far
+        progress(ProgressUpdate(_STAGE, preview.group, done.turns, len(preview.turns)))
+
+    async def embed(profile: GroupProfile, texts: Sequence[str]) -> Sequence[Vector]:
+        return await _embed(settings, profile, texts)
+
+    turns = [turn.receipt.turn_id for turn in preview.turns]
+    error: TurnetlError | None = None
+    try:
+        if turns:
+            done = await undo_turns(
+                store, preview.group, turns, embed=embed, run=run, progress=advance
+            )
+        quarantine = Quarantine(Lake(settings.lake).root, preview.group)
+        for entry in preview.quarantined:
+            quarantine.release(TurnId(entry.turn_id))
+    except TurnetlError as caught:
+        error = caught
+    return replace(
+        preview,
+        undone=done.undone,
+        already_undone=done.already_undone,
+        entities_kept=done.entities_kept,
+        error=None if error is None else str(error),
+        exit_code=0 if error is None else error.exit_code,
+    )
+
+
+async def _embed(
+    settings: Settings, profile: GroupProfile, texts: Sequence[str]
+) -> Sequence[Vector]:
+    async with wiring.embedder(settings) as embedder:
+        if embedder.name != profile.embedder:
+            raise GraphUnusable(
+                f"the group was made with embedder `{profile.embedder}`, not with "
+                f"`{embedder.name}`: use the first one again to undo"
+            )
+        return await embedder.embed(texts)
+
+
+async def _groups(store: GraphStore, settings: Settings) -> list[GroupId]:
+    """Return the groups of the graph, and those with a quarantine."""
+    return sorted({*await store.groups(), *Lake(settings.lake).groups()})
+
+
+def _quarantined(
+    settings: Settings, groups: Iterable[GroupId], selection: UndoSelection
+) -> Mapping[GroupId, tuple[QuarantineEntry, ...]]:
+    """Return the entries of the selected run. An entry does not name its session."""
+    if selection.run is None or selection.session is not None:
+        return dict.fromkeys(groups, ())
+    root = Lake(settings.lake).root
+    return {
+        group: tuple(
+            entry
+            for entry in Quarantine(root, group).entries()
+            if entry.run_id.startswith(selection.run)
+            and entry.turn_id.startswith(selection.turn or "")
+            and (selection.since is None or entry.failed_at >= selection.since)
+        )
+        for group in groups
+    }
+
+
+def _check_ids(
+    receipts: Sequence[Receipt],
+    entries: Mapping[GroupId, Sequence[QuarantineEntry]],
+    selection: UndoSelection,
+) -> None:
+    """Raise BadUsage if the beginning of an id begins none, or several."""
+    runs = {entry.run_id for of_group in entries.values() for entry in of_group}
+    known = (
+        ("run", selection.run, {*runs, *(receipt.run_id for receipt in receipts)}),
+        ("session", selection.session, {receipt.session_id for receipt in receipts}),
+        ("turn", selection.turn, {receipt.turn_id for receipt in receipts}),
+    )
+    for noun, given, ids in known:
+        matching = sorted(one for one in ids if given is not None and one.startswith(given))
+        if given is not None and not matching:
+            raise BadUsage(
+                f"no turn in the graph belongs to a {noun} `{given}`: check the id; what was "
+                "undone already is not in the graph"
+            )
+        if len(matching) > 1:
+            raise BadUsage(
+                f"`{given}` begins the ids of {len(matching)} {noun}s, such as `{matching[0]}` "
+                f"and `{matching[1]}`: give more of the id"
+            )
+
+
+async def _preview(
+    store: GraphStore,
+    plan: UndoPlan,
+    records: Sequence[CommitRecord],
+    entries: tuple[QuarantineEntry, ...],
+) -> GroupUndo:
+    listed = [*(turn.record.receipt for turn in plan.turns), *plan.dependents]
+    prompts = await _prompts(store, plan.group, listed, records)
+
+    def with_prompts(receipts: Iterable[Receipt]) -> tuple[UndoneTurn, ...]:
+        return tuple(UndoneTurn(one, prompts.get(one.turn_id, "")) for one in receipts)
+
+    return GroupUndo(
+        group=plan.group,
+        turns=with_prompts(turn.record.receipt for turn in plan.turns),
+        dependents=with_prompts(plan.dependents),
+        diff=await diff_undo(store, plan),
+        quarantined=entries,
+    )
+
+
+async def _prompts(
+    store: GraphStore, group: GroupId, turns: Sequence[Receipt], records: Sequence[CommitRecord]
+) -> dict[TurnId, str]:
+    """Return the first line of what the user wrote, by turn."""
+    wanted = {receipt.turn_id for receipt in turns}
+    numbers = [record.sequence for record in records if record.receipt.turn_id in wanted]
+    prompts: dict[TurnId, str] = {}
+    after = min(numbers, default=1) - 1
+    while len(prompts) < len(wanted):
+        commits = await store.commits(group, after, _TEXTS)
+        if not commits:
+            break
+        after = commits[-1].sequence
+        prompts |= {
+            commit.receipt.turn_id: one_line(prompt_title(commit.text))
+            for commit in commits
+            if commit.receipt.turn_id in wanted
+        }
+    return prompts

@@ -1,0 +1,143 @@
+"""An undo: what it takes and what it changes, before and after it was carried out."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.ingestion.undo_report import (
+    GroupUndo,
+    UndoneTurn,
+    UndoReport,
+    ValueChange,
+    value_changes,
+)
+from turnetl.ingestion.undo_state import Restored
+from turnetl.model import Entity, Fact
+from turnetl.report.layout import add_group_column, caption, format_minute, plural
+from turnetl.report.turns import section
+from turnetl.retrieval.turn_summary import ID_CHARS
+
+V = TypeVar("V")
+
+NOT_CONFIRMED = "nothing was undone: confirm it on a terminal, or add --yes"
+_LINES = 10
+"""Lines of each kind and group; `--json` has all."""
+_VALUE_CHARS = 60
+
+
+def preview(report: UndoReport) -> RenderableType:
+    """Render counts per group, then turns, dependents, and what is removed and restored."""
+    sections = [line for group in report.groups for line in _sections(group)]
+    return Group(_table(report), *sections, Text(), caption(_next(report)))
+
+
+def result(report: UndoReport) -> RenderableType:
+    """Render counts per group after the undo, and what becomes of the turns."""
+    return Group(_table(report), caption(_next(report)))
+
+
+def question(report: UndoReport) -> str:
+    return f"Undo {plural(report.turns, 'turn')}?"
+
+
+def messages(report: UndoReport) -> list[str]:
+    """Return why something was not undone, and what was kept."""
+    if report.is_refused:
+        count = plural(report.dependents, "later turn")
+        return [f"{count} built on these turns: nothing is undone; --cascade undoes them too"]
+    errors = [f"group `{group.group}`: {group.error}" for group in report.groups if group.error]
+    kept = sum(len(group.entities_kept) for group in report.groups)
+    if kept:
+        errors.append(f"{plural(kept, 'entity', 'entities')} stay: another program uses them")
+    return errors
+
+
+def exit_code(report: UndoReport) -> int:
+    """Return 1 if nothing may be undone, else the code of the first group with an error."""
+    codes = (group.exit_code for group in report.groups if group.exit_code)
+    return ExitCode.FAILED if report.is_refused else next(codes, ExitCode.DONE)
+
+
+def _table(report: UndoReport) -> Table:
+    table = Table()
+    add_group_column(table)
+    headers = (
+        *("turns", "undone", "entities removed", "entities restored"),
+        *("facts removed", "facts restored", "quarantined"),
+    )
+    for header in headers:
+        table.add_column(header, justify="right")
+    for group in report.groups:
+        diff = group.diff
+        counts = (
+            *(len(group.turns), group.undone),
+            *(len(diff.entities_removed), len(diff.entities_restored)),
+            *(len(diff.facts_removed), len(diff.facts_restored), len(group.quarantined)),
+        )
+        table.add_row(Text(group.group), *(f"{count:,}" for count in counts))
+    return table
+
+
+def _sections(group: GroupUndo) -> list[RenderableType]:
+    diff, name = group.diff, group.group
+    dependents = f"{name}: later turns that built on them"
+    return [
+        *section(f"{name}: turns", _limited(group.turns, _turn)),
+        *section(dependents, _limited(group.dependents, _turn)),
+        *section(f"{name}: entities removed", _limited(diff.entities_removed, _entity)),
+        *section(f"{name}: entities restored", _limited(diff.entities_restored, _restored)),
+        *section(f"{name}: facts removed", _limited(diff.facts_removed, _fact)),
+        *section(f"{name}: facts restored", _limited(diff.facts_restored, _restored)),
+    ]
+
+
+def _limited(values: Sequence[V], line: Callable[[V], Text]) -> Iterator[Text]:
+    yield from map(line, values[:_LINES])
+    if len(values) > _LINES:
+        yield Text(f"and {len(values) - _LINES:,} more; --json has all", "dim")
+
+
+def _next(report: UndoReport) -> str:
+    if report.is_refused:
+        return "nothing is undone"
+    again = "undone turns are pending again: the next `turnetl ingest` takes them"
+    return f"{plural(report.undone, 'turn')} undone; {again}" if report.undone else again
+
+
+def _turn(turn: UndoneTurn) -> Text:
+    receipt = turn.receipt
+    return Text.assemble(
+        (format_minute(receipt.started_at), "cyan"),
+        "  ",
+        (receipt.turn_id[:ID_CHARS], "bold"),
+        f"  session {receipt.session_id[:ID_CHARS]}  {turn.prompt or '(no prompt)'}",
+    )
+
+
+def _entity(entity: Entity) -> Text:
+    return Text(f"{entity.name}  ({', '.join(entity.labels)})")
+
+
+def _fact(fact: Fact) -> Text:
+    return Text(fact.text)
+
+
+def _restored(pair: Restored[Entity] | Restored[Fact]) -> Text:
+    now = pair.now
+    name = now.name if isinstance(now, Entity) else now.text
+    changes = "; ".join(map(_change, value_changes(pair)))
+    return Text.assemble(name, (f"  {changes}", "dim"))
+
+
+def _change(change: ValueChange) -> str:
+    return f"{change.field}: {_short(change.now)} → {_short(change.restored)}"
+
+
+def _short(value: str | None) -> str:
+    if not value:
+        return "none"
+    return value if len(value) <= _VALUE_CHARS else f"{value[: _VALUE_CHARS - 1]}…"
