@@ -12,6 +12,7 @@ import pytest
 from tests.builders import GROUP, START
 from tests.graph.committing import acquire, commit, commit_history
 from tests.graph.graph_dump import dump_graph
+from tests.graph.reversals import reversal_of, revert
 from tests.graph.sample_changes import (
     NOW,
     TTL,
@@ -27,27 +28,10 @@ from tests.graph.statements import run_statement
 from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease, Reversal, Reverted
+from turnetl.graph_model import Reverted
 from turnetl.model import Change, Entity, Fact, GroupId, SessionId
 
 V = TypeVar("V", Entity, Fact)
-
-
-def reversal_of(change: Change) -> Reversal:
-    """Return what undoes the change, if it was the latest."""
-    changed = {entity.uuid for entity in change.entities_before}
-    changed |= {fact.uuid for fact in change.facts_before}
-    return Reversal(
-        receipt=receipt(change),
-        entities_removed=tuple(e.uuid for e in change.entities if e.uuid not in changed),
-        facts_removed=tuple(f.uuid for f in change.facts if f.uuid not in changed),
-        entities_restored=change.entities_before,
-        facts_restored=change.facts_before,
-    )
-
-
-async def revert(store: GraphStore, lease: Lease, change: Change) -> Reverted | None:
-    return await store.revert(lease, reversal_of(change), now=NOW, ttl=TTL)
 
 
 @asynccontextmanager

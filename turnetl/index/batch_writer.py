@@ -47,6 +47,11 @@ class TurnBatch:
     facts: Sequence[Fact]
     questions: Mapping[TurnId, StoredQuestions]
     """Of those turns that have some; they apply to a turn with the same text."""
+    entities_gone: Collection[str] = ()
+    """Uuids of entities that an earlier commit of one of these turns touched, and that the graph no
+    longer holds: the turn was undone and committed again."""
+    facts_gone: Collection[str] = ()
+    """The same of facts."""
 
 
 class BatchWriter:
@@ -101,6 +106,7 @@ class BatchWriter:
             for turn in batch.commits:
                 catalog.add_turn(keys[turn.receipt.turn_id], turn)
             catalog.put(batch.entities, batch.facts, keys)
+            catalog.prune(batch.entities_gone, batch.facts_gone)
             catalog.questions.replace(keys, questions)
             catalog.add_token_counts(_token_counts(document.tokens for document in documents))
             catalog.set_valid_rows(valid)

@@ -73,14 +73,30 @@ class Follower:
             catalog.set_sequence(group, max(sequence, version.sequence))
 
     async def _read(self, group: GroupId, commits: Sequence[CommittedTurn]) -> TurnBatch:
-        entities = await self._graph.entities(group, _union(turn.entities for turn in commits))
-        facts = await self._graph.facts(group, _union(turn.facts for turn in commits))
+        """Read the present state of what the turns touched, also in an earlier commit of theirs.
+
+        A turn that was undone and committed again may no longer touch what it touched before.
+        """
+        catalog = self._parts.catalog
+        turns = [turn.receipt.turn_id for turn in commits]
+        old_entities, old_facts = catalog.touched(catalog.turn_keys(turns).values())
+        touched = _union([*(turn.entities for turn in commits), old_entities])
+        entities = await self._graph.entities(group, touched)
+        facts = await self._graph.facts(
+            group, _union([*(turn.facts for turn in commits), old_facts])
+        )
         ends = {uuid for fact in facts for uuid in (fact.source, fact.target)}
         others = sorted(ends - {entity.uuid for entity in entities})
         entities = [*entities, *(await self._graph.entities(group, others))]
-        turns = [turn.receipt.turn_id for turn in commits]
-        questions = self._parts.catalog.questions.of_turns(turns)
-        return TurnBatch(group, commits, entities, facts, questions)
+        return TurnBatch(
+            group,
+            commits,
+            entities,
+            facts,
+            catalog.questions.of_turns(turns),
+            entities_gone=old_entities - {entity.uuid for entity in entities},
+            facts_gone=old_facts - {fact.uuid for fact in facts},
+        )
 
     async def _remove_group(self, group: GroupId, *, keep_questions: bool) -> None:
         catalog = self._parts.catalog
@@ -125,6 +141,6 @@ class Follower:
         self._removed += len(keys)
 
 
-def _union(uuids: Iterable[Sequence[str]]) -> list[str]:
+def _union(uuids: Iterable[Collection[str]]) -> list[str]:
     """Return the distinct uuids, sorted."""
     return sorted({uuid for of_turn in uuids for uuid in of_turn})

@@ -97,5 +97,13 @@ def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
 
 
 def turns_behind(status: IndexStatus, versions: Mapping[GroupId, GroupVersion]) -> int:
-    """Return how many commits of a graph an index has not read."""
-    return sum(map(len, unread_commits(status.groups, versions).values()))
+    """Return how many commits of a graph an index has not read.
+
+    If it has read all commits of a group, the turns count that were undone since.
+    """
+    held = {group.group_id: group.turns for group in status.groups}
+    unread = unread_commits(status.groups, versions)
+    return sum(
+        len(unread[group]) or abs(held.get(group, 0) - version.turns)
+        for group, version in versions.items()
+    )

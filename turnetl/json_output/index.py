@@ -24,7 +24,8 @@ class IndexStatusOutput(JsonOutput):
     turns_behind: Annotated[
         int | None,
         described(
-            "Commits in the graph that the index has not read; null if the graph was not read."
+            "Commits in the graph that the index has not read, or turns that were undone since; "
+            "null if the graph was not read."
         ),
     ]
     passages: Annotated[int, described("Passages with a vector.")]
