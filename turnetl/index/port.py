@@ -130,8 +130,8 @@ class IndexStatus:
     caught_up_at: datetime | None
     """When the index last held everything in the graph; None if it never did."""
     turns_behind: int | None = None
-    """Commits in the graph that the index has not read, or turns undone since; None if the graph was
-    not read."""
+    """Commits in the graph that the index has not read, or turns undone since; None if the graph
+    was not read."""
 
     @property
     def turns(self) -> int:
