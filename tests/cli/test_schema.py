@@ -45,6 +45,7 @@ TESTED_ELSEWHERE = {
     "file": "test_history.py",
     "fix": "test_history.py",
     "why": "test_why.py",
+    "undo": "test_undo.py",
 }
 """Commands whose output needs a graph with content: the files that validate it."""
 
