@@ -22,7 +22,7 @@ from turnetl.graph_model import Lease
 from turnetl.model import Change, GroupId
 
 
-def crashing_store(url: str, countdown: Countdown) -> GraphStore:
+def crashing_store(url: str, countdown: Countdown, *, timeout_seconds: float = 30) -> GraphStore:
     """Return a store over the graph at `url` that crashes at the end of the countdown."""
     parts = urlsplit(url)
     if parts.scheme == "ladybug":
@@ -34,7 +34,12 @@ def crashing_store(url: str, countdown: Countdown) -> GraphStore:
         auth=(parts.username or "", parts.password or ""),
         telemetry_disabled=True,
     )
-    return Neo4jStore(cast("Any", CrashingDriver(driver, countdown)), address=url, user="")
+    return Neo4jStore(
+        cast("Any", CrashingDriver(driver, countdown)),
+        address=url,
+        user="",
+        timeout_seconds=timeout_seconds,
+    )
 
 
 async def commit_until_killed(url: str, statement: int, changes: Sequence[Change]) -> None:

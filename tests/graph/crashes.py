@@ -31,6 +31,11 @@ def kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def stop() -> None:
+    """Stop this process until it gets SIGCONT, as Ctrl-Z does."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
 class CrashingConnection:
     """A Ladybug connection that crashes before its nth statement."""
 
@@ -54,8 +59,8 @@ class CrashingDriver:
     def session(self) -> "CrashingDriver":
         return CrashingDriver(self._inner.session(), self._countdown)
 
-    async def begin_transaction(self) -> "CrashingDriver":
-        return CrashingDriver(await self._inner.begin_transaction(), self._countdown)
+    async def begin_transaction(self, **options: Any) -> "CrashingDriver":
+        return CrashingDriver(await self._inner.begin_transaction(**options), self._countdown)
 
     async def run(self, *arguments: Any, **parameters: Any) -> Any:
         self._countdown.tick()

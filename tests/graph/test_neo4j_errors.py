@@ -11,7 +11,7 @@ from neo4j.exceptions import (
 )
 
 from turnetl.errors import GraphBusy, GraphUnusable
-from turnetl.graph.neo4j_errors import translate_errors
+from turnetl.graph.neo4j_errors import TransactionTimedOut, translate_errors
 
 ADDRESS = "bolt://graph.example:7687"
 
@@ -26,6 +26,12 @@ def server_error(code: str, message: str = "no such thing") -> Neo4jError:
         (AuthError("no"), GraphUnusable, "set TURNETL_GRAPH_USER and TURNETL_GRAPH_PASSWORD"),
         (ServiceUnavailable("no route"), GraphBusy, "check that it is running"),
         (TransientError("deadlock"), GraphBusy, "run again"),
+        (TimeoutError(), GraphBusy, "TURNETL_GRAPH_TIMEOUT_SECONDS sets the limit"),
+        (
+            server_error("Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"),
+            TransactionTimedOut,
+            "no other program holds a lock",
+        ),
         (
             ConfigurationError("unknown scheme"),
             GraphUnusable,

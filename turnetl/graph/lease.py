@@ -49,6 +49,21 @@ def grant(
     return Lease(group, owner, now + ttl, state.fence + 1)
 
 
+def locked_group(group: GroupId, owner: str | None, until: datetime | None) -> str:
+    """Return why a lock on a group was not granted in time, and what to do.
+
+    Args:
+        group: the group.
+        owner: of the lease, as far as it can be read without the lock; None if there is none.
+        until: when that lease expires.
+    """
+    lease = f", and `{owner}` has the lease until {until}" if owner else ""
+    return (
+        f"group `{group}` is locked by an open transaction of another process{lease}: the process "
+        "may be stopped or hang; continue or end it, then run again"
+    )
+
+
 def new_creation_id() -> str:
     """Return a random id for a group that is created.
 

@@ -1,43 +1,97 @@
-"""Queries and transactions on a Neo4j server, with the driver's errors as turnetl's."""
+"""Queries and transactions on a Neo4j server, with the driver's errors as turnetl's.
 
+Nothing waits without a limit: the server ends a transaction that takes too long, also one that
+waits for a lock, and a server that sends nothing at all is given up a little later.
+"""
+
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString
 
-from neo4j import AsyncDriver, AsyncTransaction
+from neo4j import AsyncDriver, AsyncTransaction, Query
 
 from turnetl.graph import to_rows
 from turnetl.graph.neo4j_errors import translate_errors
+
+_READ_FACTOR = 10
+"""A read locks nothing, and a large group takes time: each of its answers has the limit."""
+_MARGIN = 5.0
+"""Seconds. The server looks for transactions over their limit every two seconds."""
+_FETCH_SIZE = 1000
+"""Rows; as many as the driver requests at once."""
 
 
 class Neo4jClient:
     """Runs queries through an open driver."""
 
-    def __init__(self, driver: AsyncDriver, *, address: str, user: str) -> None:
-        """Use an open driver; address and user are for messages."""
+    def __init__(
+        self, driver: AsyncDriver, *, address: str, user: str, timeout_seconds: float
+    ) -> None:
+        """Use an open driver; address and user are for messages.
+
+        Args:
+            driver: its sessions use the user's home database.
+            address: of the server, without a password.
+            user: the Neo4j user.
+            timeout_seconds: limit of a transaction that writes, and of each answer of a read.
+        """
         self._driver = driver
         self._address = address
         self._user = user
+        self.timeout_seconds = timeout_seconds
 
-    async def read(self, query: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
-        """Run one query in its own transaction and return its rows."""
-        return [row async for row in self.stream(query, **parameters)]
+    async def read(
+        self, query: LiteralString, *, extra_seconds: float = 0.0, **parameters: Any
+    ) -> list[dict[str, Any]]:
+        """Run one query in its own transaction and return its rows.
+
+        Args:
+            query: locks nothing that a writer needs.
+            extra_seconds: that the server may take for its first answer, beyond the limit.
+            parameters: of the query.
+        """
+        rows = self.stream(query, extra_seconds=extra_seconds, **parameters)
+        return [row async for row in rows]
 
     async def stream(
-        self, query: LiteralString, **parameters: Any
+        self, query: LiteralString, *, extra_seconds: float = 0.0, **parameters: Any
     ) -> AsyncGenerator[dict[str, Any]]:
         """Run one query in its own transaction and yield its rows."""
+        limit = self.timeout_seconds + extra_seconds
+        limited = Query(query, timeout=_READ_FACTOR * limit)
         with translate_errors(self._address, self._user):
             async with self._driver.session() as session:
-                async for record in await session.run(query, parameters):
-                    yield dict(record)
+                async with asyncio.timeout(limit):
+                    result = await session.run(limited, parameters)
+                    records = await result.fetch(_FETCH_SIZE)
+                while records:
+                    for record in records:
+                        yield dict(record)
+                    async with asyncio.timeout(limit):
+                        records = await result.fetch(_FETCH_SIZE)
+
+    async def write(self, query: LiteralString, **parameters: Any) -> None:
+        """Run one query that writes, in its own transaction."""
+        async with self.transaction() as transaction:
+            await (await transaction.run(query, parameters)).consume()
+            await transaction.commit()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[AsyncTransaction]:
-        """Open a transaction that is rolled back unless it was committed."""
+        """Open a transaction that is rolled back unless it was committed within the limit.
+
+        Raises:
+            TransactionTimedOut: the server ended it.
+            GraphBusy: no answer, or an error that a retry may avoid.
+            GraphUnusable: the server cannot execute a statement.
+        """
         with translate_errors(self._address, self._user):
-            async with self._driver.session() as session:
-                transaction = await session.begin_transaction()
+            async with (
+                asyncio.timeout(self.timeout_seconds + _MARGIN),
+                self._driver.session() as session,
+            ):
+                transaction = await session.begin_transaction(timeout=self.timeout_seconds)
                 try:
                     yield transaction
                 finally:

@@ -29,7 +29,7 @@ CREATE CONSTRAINT turn_commit_sequence IF NOT EXISTS
 FOR (c:TurnCommit) REQUIRE (c.group_id, c.sequence) IS UNIQUE
 """
 SCHEMA = (*_GRAPHITI_INDEXES, *_TURNETL_INDEXES, _COMMIT_ORDER)
-AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes(300)"
+AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes($seconds)"
 
 GROUPS: LiteralString = (
     "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS group_id ORDER BY group_id"

@@ -22,6 +22,23 @@ _ALREADY_EXISTS = (
     "Neo.ClientError.Schema.IndexAlreadyExists",
 )
 _OUT_OF_MEMORY = "MemoryPoolOutOfMemory"
+_ENDED = tuple(
+    f"Neo.{kind}.Transaction.{name}"
+    for kind in ("ClientError", "TransientError")
+    for name in (
+        "TransactionTimedOut",
+        "TransactionTimedOutClientConfiguration",
+        "Terminated",
+        "LockClientStopped",
+        "LockAcquisitionTimeout",
+    )
+)
+"""The server ended the transaction, for example while it waited for a lock."""
+LIMIT = "TURNETL_GRAPH_TIMEOUT_SECONDS sets the limit"
+
+
+class TransactionTimedOut(GraphBusy):
+    """The server ended a transaction that took too long; nothing of it was written."""
 
 
 class AlreadyExists(GraphUnusable):
@@ -37,6 +54,7 @@ def translate_errors(address: str, user: str) -> Generator[None]:
         user: the Neo4j user.
 
     Raises:
+        TransactionTimedOut: the server ended the transaction.
         GraphBusy: no answer, or an error that a retry may avoid.
         GraphUnusable: wrong password, or the server cannot execute the statement.
     """
@@ -44,7 +62,12 @@ def translate_errors(address: str, user: str) -> Generator[None]:
         yield
     except AuthError as error:
         raise GraphUnusable(_authentication_message(address, user, error)) from error
-    except (ServiceUnavailable, SessionExpired, OSError, TimeoutError) as error:
+    except TimeoutError as error:
+        raise GraphBusy(
+            f"Neo4j at `{address}` does not respond; check that it is running and not overloaded, "
+            f"then run again ({LIMIT})"
+        ) from error
+    except (ServiceUnavailable, SessionExpired, OSError) as error:
         raise GraphBusy(
             f"Neo4j at `{address}` does not respond; check that it is running and that the address "
             f"is correct, then run again ({_first_line(error)})"
@@ -85,6 +108,11 @@ def _other_error(
         return GraphUnusable(
             f"Neo4j at `{address}` has too little memory for one turn; raise "
             "`dbms.memory.transaction.total.max` or the heap"
+        )
+    if code in _ENDED:
+        return TransactionTimedOut(
+            f"Neo4j at `{address}` ended a transaction that took too long; make sure that no other "
+            f"program holds a lock and that the server is not overloaded, then run again ({LIMIT})"
         )
     if error.is_retryable():
         return GraphBusy(f"Neo4j at `{address}` is busy: {_first_line(error)}; run again")

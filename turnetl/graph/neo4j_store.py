@@ -1,21 +1,21 @@
 """The store in Neo4j. The driver is passed in; every write is one transaction."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import LiteralString
 
-from neo4j import AsyncDriver, AsyncGraphDatabase
+from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
 
 from turnetl.errors import GraphBusy
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import neo4j_reads as reads
 from turnetl.graph import neo4j_reversal, neo4j_rows, schema_version
-from turnetl.graph.lease import grant, lost_lease, new_creation_id
+from turnetl.graph.lease import grant, locked_group, lost_lease, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient, write_rows
-from turnetl.graph.neo4j_errors import AlreadyExists, translate_errors
+from turnetl.graph.neo4j_errors import LIMIT, AlreadyExists, TransactionTimedOut, translate_errors
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -32,17 +32,25 @@ from turnetl.model import Change, Entity, Fact, GroupId, TurnId
 
 _CONNECT_TIMEOUT = 5.0
 """Seconds."""
+_INDEX_SECONDS = 300
+"""For which a run waits until the indexes of a graph that existed before are complete."""
 
 
 class Neo4jStore:
     """`GraphStore` over a Neo4j server, 5.26 or later."""
 
-    def __init__(self, driver: AsyncDriver, *, address: str, user: str) -> None:
-        """Use an open driver; address and user are for messages."""
-        self._client = Neo4jClient(driver, address=address, user=user)
+    def __init__(
+        self, driver: AsyncDriver, *, address: str, user: str, timeout_seconds: float = 30.0
+    ) -> None:
+        """Use an open driver; arguments as of `Neo4jClient`."""
+        self._client = Neo4jClient(
+            driver, address=address, user=user, timeout_seconds=timeout_seconds
+        )
 
     @classmethod
-    async def open(cls, address: str, *, user: str, password: str) -> "Neo4jStore":
+    async def open(
+        cls, address: str, *, user: str, password: str, timeout_seconds: float
+    ) -> "Neo4jStore":
         """Connect, and check the password and the version of the graph.
 
         Raises:
@@ -53,16 +61,18 @@ class Neo4jStore:
             driver = AsyncGraphDatabase.driver(
                 address,
                 auth=(user, password) if user else None,
-                connection_timeout=_CONNECT_TIMEOUT,
-                connection_acquisition_timeout=4 * _CONNECT_TIMEOUT,
+                connection_timeout=min(_CONNECT_TIMEOUT, timeout_seconds),
+                connection_acquisition_timeout=min(4 * _CONNECT_TIMEOUT, timeout_seconds),
+                max_transaction_retry_time=timeout_seconds,
                 notifications_min_severity="OFF",
                 telemetry_disabled=True,
                 user_agent="turnetl",
             )
-        store = cls(driver, address=address, user=user)
+        store = cls(driver, address=address, user=user, timeout_seconds=timeout_seconds)
         try:
             with translate_errors(address, user):
-                await driver.verify_connectivity()
+                async with asyncio.timeout(timeout_seconds):
+                    await driver.verify_connectivity()
             await store._check_version(address)
         except BaseException:
             await driver.close()
@@ -76,21 +86,39 @@ class Neo4jStore:
     async def prepare(self) -> None:
         for statement in cypher.SCHEMA:
             await self._create(statement)
-        await self._client.read(cypher.AWAIT_INDEXES)
+        await self._client.read(
+            cypher.AWAIT_INDEXES, extra_seconds=_INDEX_SECONDS, seconds=_INDEX_SECONDS
+        )
 
     async def _create(self, statement: LiteralString) -> None:
         """Create an index or constraint; of several concurrent runs, one creates it."""
         for delay in (0.1, 0.3, 0.9, 2.7):
             try:
                 with suppress(AlreadyExists):
-                    await self._client.read(statement)
+                    await self._client.write(statement)
+            except TransactionTimedOut:
+                raise
             except GraphBusy:
                 # Two concurrent creations may lock each other out.
                 await asyncio.sleep(delay)
             else:
                 return
         with suppress(AlreadyExists):
-            await self._client.read(statement)
+            await self._client.write(statement)
+
+    @asynccontextmanager
+    async def _locking(self, group: GroupId) -> AsyncGenerator[AsyncTransaction]:
+        """Open a transaction that locks the group; if it does not get the lock, say who has it."""
+        try:
+            async with self._client.transaction() as transaction:
+                yield transaction
+        except TransactionTimedOut as error:
+            rows = await self._client.read(cypher.LEASE_STATE, group=group)
+            state = neo4j_rows.lease_state(rows[0]) if rows else None
+            owner, until = (state.owner, state.until) if state else (None, None)
+            seconds = self._client.timeout_seconds
+            reason = locked_group(group, owner, until)
+            raise GraphBusy(f"{reason} (waited for {seconds:g} s; {LIMIT})") from error
 
     async def groups(self) -> Sequence[GroupId]:
         return await reads.groups(self._client)
@@ -140,7 +168,7 @@ class Neo4jStore:
         ttl: timedelta,
         is_dead: Callable[[str], bool],
     ) -> Lease:
-        async with self._client.transaction() as transaction:
+        async with self._locking(group) as transaction:
             result = await transaction.run(
                 cypher.LOCK_OR_CREATE, group=group, owner=owner, creation_id=new_creation_id()
             )
@@ -152,15 +180,15 @@ class Neo4jStore:
         return lease
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
-        await self._client.read(cypher.RENEW, lease=asdict(lease), until=now + ttl)
+        await self._client.write(cypher.RENEW, lease=asdict(lease), until=now + ttl)
 
     async def release(self, lease: Lease) -> None:
-        await self._client.read(cypher.RELEASE, lease=asdict(lease))
+        await self._client.write(cypher.RELEASE, lease=asdict(lease))
 
     async def commit(
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
     ) -> bool:
-        async with self._client.transaction() as transaction:
+        async with self._locking(lease.group_id) as transaction:
             turn_id = change.episode.turn_id
             # The first statement locks the TurnGroup, so that what it reads stays current.
             result = await transaction.run(

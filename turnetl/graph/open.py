@@ -11,7 +11,13 @@ _LADYBUG = "ladybug://"
 
 
 async def open_graph(
-    url: str, *, user: str, password: str, write: bool = True, wait: bool = True
+    url: str,
+    *,
+    user: str,
+    password: str,
+    write: bool = True,
+    wait: bool = True,
+    timeout_seconds: float = 30.0,
 ) -> GraphStore:
     """Open the graph at `url` and check that it answers.
 
@@ -23,6 +29,8 @@ async def open_graph(
         write: False opens an embedded graph read-only, beside other readers; a file that does not
             exist then counts as an empty graph and is not created.
         wait: for a moment, for another process that has an embedded graph open.
+        timeout_seconds: limit of a transaction that writes to Neo4j, of its waits for locks, and of
+            each answer of the server.
 
     Raises:
         BadUsage: the URL is neither.
@@ -42,6 +50,7 @@ async def open_graph(
         f"{parts.scheme}://{host}",
         user=unquote(parts.username or user),
         password=unquote(parts.password or password),
+        timeout_seconds=timeout_seconds,
     )
 
 

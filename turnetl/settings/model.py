@@ -18,6 +18,8 @@ ExtractorName = Literal["structural", "llm", "hybrid"]
 
 _MAX_CLOSE_AFTER_MINUTES = 10 * 366 * 24 * 60
 """Minutes: ten years."""
+_MAX_GRAPH_TIMEOUT = 60 * 60
+"""Seconds."""
 
 
 class Settings(BaseSettings):
@@ -45,6 +47,9 @@ class Settings(BaseSettings):
     """User of a Neo4j server. A user in the URL wins; `NEO4J_USER` is the fallback."""
     graph_password: SecretStr | None = None
     """Password of a Neo4j server. A password in the URL wins; `NEO4J_PASSWORD` is the fallback."""
+    graph_timeout_seconds: float = Field(default=30, gt=0, le=_MAX_GRAPH_TIMEOUT)
+    """Seconds after which a Neo4j server ends a transaction that writes, also one that waits for a
+    lock, and after which a server that does not respond is given up."""
     llm: ModelSettings = ModelSettings()
     budget: BudgetSettings = BudgetSettings()
     embedder: EmbedderSettings = EmbedderSettings()

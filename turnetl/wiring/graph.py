@@ -18,6 +18,7 @@ async def store(settings: Settings, *, write: bool, wait: bool = True) -> AsyncI
         password=password.get_secret_value() if password else "",
         write=write,
         wait=wait,
+        timeout_seconds=settings.graph_timeout_seconds,
     )
     try:
         yield graph
