@@ -13,12 +13,15 @@
         ├── BadUsage         invalid arguments or settings (exit code 2)
         ├── GraphUnusable    the graph cannot be used in its current state
         ├── ModelUnusable    the provider cannot be used as it is configured
+        ├── TableUnusable    a table of the lake is damaged: a run creates it again
         ├── JournalUnusable  the journal of model responses cannot be read or written
         ├── IndexUnusable    the search index cannot be read or written
         └── RunStopped       stopped by the budget or the circuit breaker, resumable (exit code 4)
 
 A message is one sentence for a terminal: what happened, to what, and what to do.
 """
+
+from pathlib import Path
 
 from turnetl.exit_code import ExitCode
 from turnetl.model import Usage
@@ -112,6 +115,19 @@ class GraphUnusable(Fatal):
 
 class ModelUnusable(Fatal):
     """The provider cannot be used as it is configured."""
+
+
+class TableUnusable(Fatal):
+    """A table of the lake is damaged or has other columns."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+        """The file."""
+
+    def __reduce__(self) -> tuple[type["TableUnusable"], tuple[Path, str]]:
+        # A worker process sends the error to its parent.
+        return type(self), (self.path, str(self))
 
 
 class JournalUnusable(Fatal):

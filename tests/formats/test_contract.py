@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -105,6 +106,56 @@ def test_damage_neither_raises_nor_leaves_a_line_uncounted(
     parsed = format_.read(bytes(damaged))
     assert is_accounted(parsed)
     assert len({turn.native_id for turn in parsed.turns}) == len(parsed.turns)
+
+
+VALUES = (None, True, -1.5, 10**30, "x", [], [1], [[]], {}, {"a": [1]}, [{"a": {}}])
+"""A value of every type, also of those that are not hashable."""
+
+
+@pytest.mark.parametrize("format_", formats.FORMATS, ids=lambda format_: format_.name)
+@given(st.data())
+def test_a_value_of_another_type_neither_raises_nor_leaves_a_line_uncounted(
+    format_: Format, data: st.DataObject
+) -> None:
+    path = data.draw(st.sampled_from(sorted((ARCHIVES / format_.name).iterdir())))
+    lines = _json_values(path.read_bytes())
+    place = data.draw(st.sampled_from([number for number, line in enumerate(lines) if line]))
+    node = data.draw(st.sampled_from([*_places(json.loads(lines[place]))]))
+    for value in VALUES:
+        mutated_line = json.dumps(_replaced(json.loads(lines[place]), node, value)).encode()
+        mutated = b"\n".join([*lines[:place], mutated_line, *lines[place + 1 :]])
+        formats.sniff(mutated)
+        parsed = format_.read(mutated)
+        assert is_accounted(parsed)
+        assert len({turn.native_id for turn in parsed.turns}) == len(parsed.turns)
+
+
+def _json_values(data: bytes) -> list[bytes]:
+    """Return the document, or the lines that are valid; an empty text for every other line."""
+    return [data] if _is_json(data) else [line * _is_json(line) for line in data.split(b"\n")]
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def _places(value: Any, before: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the place of every value inside a value: the keys and positions that lead to it."""
+    yield before
+    items = value.items() if isinstance(value, dict) else ()
+    for key, inner in enumerate(value) if isinstance(value, list) else items:
+        yield from _places(inner, (*before, key))
+
+
+def _replaced(value: Any, place: tuple[str | int, ...], new: Any) -> Any:
+    if not place:
+        return new
+    value[place[0]] = _replaced(value[place[0]], place[1:], new)
+    return value
 
 
 @pytest.mark.parametrize(

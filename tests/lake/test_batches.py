@@ -10,6 +10,7 @@ from turnetl import schema
 from turnetl.errors import Fatal, Retryable
 from turnetl.lake import arrow_schema
 from turnetl.lake.batches import batches
+from turnetl.lake.checksum import sealed
 from turnetl.lake.encoding import encode_with_pyarrow
 
 
@@ -20,7 +21,7 @@ def files(folder: Path, *counts: int) -> list[Path]:
         turns = [builders.turn(f"{number}-{index}") for index in range(count)]
         rows = frames.turns(*turns).collect().to_arrow().cast(arrow_schema(schema.TURNS))
         path = folder / f"{number}.parquet"
-        path.write_bytes(encode_with_pyarrow(rows, ""))
+        path.write_bytes(b"".join(sealed(encode_with_pyarrow(rows, ""))))
         paths.append(path)
     return paths
 

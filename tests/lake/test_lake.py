@@ -154,7 +154,7 @@ def test_a_table_with_other_columns_is_neither_written_nor_read(
 def test_a_truncated_file_is_named(lake: Lake) -> None:
     path = lake.write_turns(turns_frame(FULL), metadata())
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(Fatal, match="cannot be read") as caught:
+    with pytest.raises(Fatal, match="is damaged") as caught:
         lake.scan_turns(SHOP)
     assert str(path) in str(caught.value)
 

@@ -8,6 +8,7 @@ import pytest
 from tests.fakes.redactors import FailingRedactor
 from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import formats, parsing
+from turnetl.episodes import build
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.redact import SecretRedactor
@@ -39,12 +40,49 @@ def make_unreadable_unnoticed(path: Path) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def test_an_archive_that_shrank_is_replaced(archive: Path, lake: Lake) -> None:
+def test_turns_stay_that_an_archive_no_longer_holds_and_are_counted(
+    archive: Path, lake: Lake
+) -> None:
     archive.write_text(one_turn() + one_turn("Push it.", "p1"))
     run(lake, archive)
-    archive.write_text(one_turn("Push it.", "p1"))
-    assert outcomes(run(lake, archive)) == ["changed"]
-    assert prompts(lake) == ["Push it."]
+    archive.write_text(one_turn("Push it again.", "p1"))
+    report = run(lake, archive)
+    assert (outcomes(report), report.read.turns, report.retained_turns) == (["changed"], 1, 1)
+    assert prompts(lake) == ["Push it again.", "Mend the cart."]
+    again = run(lake, archive)
+    assert (outcomes(again), again.archives[0].retained_turns) == (["unchanged"], 1)
+    os.utime(archive, ns=(1, 1))
+    assert run(lake, archive).archives[0].retained_turns == 1
+    assert prompts(lake) == ["Push it again.", "Mend the cart."]
+
+
+def test_a_turn_that_an_archive_holds_again_is_no_longer_counted(archive: Path, lake: Lake) -> None:
+    both = one_turn() + one_turn("Push it.", "p1")
+    for content in (both, one_turn(), both):
+        archive.write_text(content)
+        report = run(lake, archive)
+    assert report.retained_turns == 0
+    assert prompts(lake) == ["Mend the cart.", "Push it."]
+
+
+def test_retained_turns_change_what_the_filter_builds_from(archive: Path, lake: Lake) -> None:
+    short, long = one_turn(), one_turn() + one_turn("Push it.", "p1")
+    for content in (short, long, short):
+        archive.write_text(content)
+        run(lake, archive)
+        built = build(lake, lake.groups())
+    assert built.turns == 2
+
+
+def test_an_archive_whose_turns_file_is_damaged_is_parsed_again(archive: Path, lake: Lake) -> None:
+    run(lake, archive)
+    (path,) = lake.turn_paths()
+    data = bytearray(path.read_bytes())
+    data[20] ^= 1
+    path.write_bytes(data)
+    os.utime(archive, ns=(1, 1))
+    run(lake, archive)
+    assert prompts(lake) == ["Mend the cart."]
 
 
 def test_an_archive_of_another_project_changes_its_group(archive: Path, lake: Lake) -> None:

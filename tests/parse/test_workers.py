@@ -113,7 +113,8 @@ def test_a_lake_that_cannot_be_written_stops_all_processes(
     archives: list[Path], tmp_path: Path
 ) -> None:
     blocked = tmp_path / "lake"
-    blocked.write_text("a file")
+    blocked.mkdir()
+    (blocked / "turns").write_text("a file where the folder should be")
     with pytest.raises(errors.Fatal, match="cannot be written"):
         run(Lake(blocked), *archives, jobs=2, limits=PARALLEL)
 

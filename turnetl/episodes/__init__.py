@@ -10,7 +10,7 @@ from turnetl.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.episodes.filters import Filters
     from turnetl.episodes.report import FilteredGroup, FilterReport, NoiseCount
-    from turnetl.episodes.tables import build, is_current
+    from turnetl.episodes.tables import build, is_current, repair
 
 __all__ = [
     "FilterReport",
@@ -19,6 +19,7 @@ __all__ = [
     "NoiseCount",
     "build",
     "is_current",
+    "repair",
 ]
 
 __getattr__ = lazy_exports(
@@ -26,6 +27,6 @@ __getattr__ = lazy_exports(
     {
         "turnetl.episodes.filters": ("Filters",),
         "turnetl.episodes.report": ("FilterReport", "FilteredGroup", "NoiseCount"),
-        "turnetl.episodes.tables": ("build", "is_current"),
+        "turnetl.episodes.tables": ("build", "is_current", "repair"),
     },
 )

@@ -1,13 +1,17 @@
 """Episodes tables: built from the turns files, if they are not current."""
 
+import logging
 from collections.abc import Callable, Sequence
 
 from turnetl import ids, noise, schema
 from turnetl.episodes import versions
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.report import FilteredGroup, FilterReport, from_json, to_json
+from turnetl.errors import TableUnusable
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
+
+log = logging.getLogger(__name__)
 
 _INPUTS_DIGEST = "turnetl.inputs_digest"
 """Metadata key: digest of the turns files, of the code versions and of the filters."""
@@ -28,7 +32,8 @@ def build(
 ) -> FilterReport:
     """Bring the episodes tables of these groups up to date.
 
-    A table that was built from the same turns with the same filters is neither read nor written.
+    A table that was built from the same turns with the same filters is not written again, unless it
+    is damaged. A group whose turns cannot be read does not stop the others.
 
     Args:
         lake: holds the turns files and receives the episodes tables.
@@ -37,13 +42,19 @@ def build(
         progress: called after each group with the number of groups done and their total.
 
     Raises:
-        Fatal: a table cannot be read.
+        TableUnusable: a turns file is damaged; raised after the last group.
+        Fatal: a table has another schema version, or cannot be written.
     """
-    reports = []
+    reports, damaged = [], []
     for done, group in enumerate(groups, 1):
-        reports.append(_build_group(lake, group, filters))
+        try:
+            reports.append(_build_group(lake, group, filters))
+        except TableUnusable as error:
+            damaged.append(error)
         if progress is not None:
             progress(done, len(groups))
+    if damaged:
+        raise damaged[0]
     return FilterReport(tuple(reports))
 
 
@@ -58,20 +69,37 @@ def is_current(
     It can if `build` would produce the same table from these turns files and filters, or if the
     table was built from the same turns files with one-off filters.
     """
-    stored = lake.episodes_metadata(group) or {}
+    try:
+        stored = lake.episodes_metadata(group) or {}
+    except TableUnusable:
+        return False
     if stored.get(_ONE_OFF) and stored.get(_TURNS_DIGEST) == _turns_digest(files):
         return True
     return stored.get(_INPUTS_DIGEST) == _inputs_digest(group, files, filters)
 
 
+def repair(lake: Lake, group: GroupId, files: Sequence[TurnFile], filters: Filters) -> None:
+    """Verify the group's table, and create it again from the same turns if it is damaged.
+
+    Raises:
+        TableUnusable: it is damaged, and turns or filters are not those that it was built from; or
+            a turns file is damaged.
+    """
+    try:
+        lake.verify_episodes(group)
+    except TableUnusable:
+        stored = lake.episodes_metadata(group) or {}
+        if stored.get(_INPUTS_DIGEST) != _inputs_digest(group, files, filters):
+            raise
+        _build_group(lake, group, filters)
+
+
 def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
     files = lake.turn_files(group)
     inputs_digest = _inputs_digest(group, files, filters)
-    stored = lake.episodes_metadata(group) or {}
-    if stored.get(_INPUTS_DIGEST) == inputs_digest:
-        previous = from_json(stored.get(_REPORT, ""))
-        if previous is not None:
-            return previous
+    previous = _stored_report(lake, group, inputs_digest)
+    if previous is not None:
+        return previous
 
     def metadata(report: FilteredGroup) -> dict[str, str]:
         one_off = {_ONE_OFF: "yes"} if filters.one_off else {}
@@ -81,6 +109,19 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
     from turnetl.episodes.table_writer import write_table  # noqa: PLC0415 - only if not current
 
     return write_table(lake, group, filters, metadata)
+
+
+def _stored_report(lake: Lake, group: GroupId, inputs_digest: str) -> FilteredGroup | None:
+    """Return the report of the group's table if it is current and not damaged."""
+    try:
+        stored = lake.episodes_metadata(group) or {}
+        if stored.get(_INPUTS_DIGEST) != inputs_digest:
+            return None
+        lake.verify_episodes(group)
+    except TableUnusable as error:
+        log.warning("`%s` is damaged; it is created again from the turns", error.path)
+        return None
+    return from_json(stored.get(_REPORT, ""))
 
 
 def _inputs_digest(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> str:
@@ -97,6 +138,7 @@ def _turns_digest(files: Sequence[TurnFile]) -> str:
     archives = sorted(
         f"{file.path.name}/{file.metadata.sha256}/{file.metadata.format}"
         f"/{file.metadata.reader_version}/{file.metadata.redactor_version}"
+        f"/{file.metadata.retained_digest}"
         for file in files
     )
     return ids.digest(*map(str, recipe), *noise.recipes((*noise.RULES, noise.EMPTY)), *archives)

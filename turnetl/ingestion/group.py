@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from turnetl.errors import Retryable, TurnetlError
+from turnetl.errors import Retryable, TableUnusable, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import candidates
@@ -76,12 +76,15 @@ async def plan_group(
     Raises:
         GraphBusy: the graph did not respond.
         GraphUnusable: the graph cannot be used as it is.
+        TableUnusable: the episodes table is damaged.
     """
-    rows = candidates.candidate_rows(lake, group, scope)
+    with lake.reading_episodes(group):
+        rows = candidates.candidate_rows(lake, group, scope)
+        compared = rows.select(COLUMNS).collect()
     receipts = await store.receipts(group)
     turns = plan_turns(
         group,
-        rows.select(COLUMNS).collect(),
+        compared,
         receipts,
         Quarantine(lake.root, group).turns(),
         scope,
@@ -154,8 +157,14 @@ async def _counts_or_none(store: ReceiptStore, group: GroupId) -> GroupCounts | 
 
 
 def unplanned_report(group: GroupId, lake: Lake, error: TurnetlError) -> GroupReport:
-    """Return the report of a group that could not be planned: every turn is pending, unknown."""
-    turns = lake.scan_episodes(group).select(pl.len()).collect().item()
+    """Return the report of a group that could not be planned: every turn is pending, unknown.
+
+    Of a group whose episodes table is damaged the turns are not counted.
+    """
+    try:
+        turns = lake.scan_episodes(group).select(pl.len()).collect().item()
+    except TableUnusable:
+        turns = 0
     report = GroupReport(group, turns=turns, pending_reasons={PendingReason.UNKNOWN: turns})
     return _failed(report, error)
 

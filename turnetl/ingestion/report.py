@@ -58,6 +58,8 @@ class GroupReport:
     """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
     missing_archives: tuple[str, ...] = ()
     """Archives that no longer exist at their path; their turns stay."""
+    retained_turns: int = 0
+    """Turns that their archives held once and no longer hold; they stay."""
     counts: GroupCounts | None = None
     """None if the graph did not respond."""
     usage: Usage | None = None

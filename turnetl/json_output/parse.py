@@ -48,6 +48,9 @@ class ArchiveOutput(LineCountsOutput):
     cwd: Annotated[
         str | None, described("The first working directory in the archive; null if none.")
     ]
+    retained_turns: Annotated[
+        int, described("Turns that the archive held once and no longer holds; they stay.")
+    ]
 
 
 class NameCollisionOutput(JsonOutput):
@@ -72,6 +75,10 @@ class ParseOutput(JsonOutput):
     archives: Annotated[dict[Outcome, int], described("Archives by outcome.", keys=Outcome)]
     read: Annotated[
         LineCountsOutput, described("Sums over the archives that were read in this run.")
+    ]
+    retained_turns: Annotated[
+        int,
+        described("Turns that the archives read in this run no longer hold; they stay."),
     ]
     groups: Annotated[list[str], described("Groups of all these archives, sorted.")]
     name_collisions: Annotated[
@@ -101,6 +108,7 @@ def _values(report: ParseReport) -> dict[str, Any]:
     return {
         "archives": {outcome: report.outcomes[outcome] for outcome in Outcome},
         "read": LineCountsOutput(**_counts(report.read)),
+        "retained_turns": report.retained_turns,
         "groups": list(report.groups),
         "name_collisions": [
             NameCollisionOutput(group=collision.group, folders=list(collision.folders))
@@ -118,6 +126,7 @@ def _archive(report: ArchiveReport) -> ArchiveOutput:
         format=report.format,
         group=report.group,
         cwd=report.cwd,
+        retained_turns=report.retained_turns,
     )
 
 

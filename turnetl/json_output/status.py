@@ -72,6 +72,9 @@ class StatusGroupOutput(GroupOutput):
         list[str],
         described("Archives that no longer exist at their path; their turns stay."),
     ]
+    retained_turns: Annotated[
+        int, described("Turns that their archives held once and no longer hold; they stay.")
+    ]
     usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
     extractors: Annotated[
         list[ExtractorOutput], described("What made the turns in the graph, the latest last.")
@@ -126,6 +129,7 @@ def _status_group(report: GroupReport) -> StatusGroupOutput:
         turns=report.turns + report.missing_from_lake,
         committed=report.in_graph + report.missing_from_lake,
         missing_archives=list(report.missing_archives),
+        retained_turns=report.retained_turns,
         usage=usage_output(report.usage or Usage()),
         extractors=[
             ExtractorOutput(extractor=use.extractor, model=use.model, committed=use.turns)

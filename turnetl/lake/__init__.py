@@ -1,7 +1,8 @@
 """The lake: Parquet tables, written atomically, self-describing and checked on every access."""
 
+from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch
-from turnetl.lake.lake import ArchiveMetadata, Lake, TurnFile
+from turnetl.lake.lake import Lake
 from turnetl.lake.parquet import arrow_schema, write_error
 from turnetl.lake.paths import absolute_path_text, archive_digest, archive_digests, path_text
 from turnetl.lake.values import episode_from_row, turn_from_row

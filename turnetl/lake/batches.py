@@ -8,7 +8,7 @@ import polars as pl
 
 from turnetl import schema
 from turnetl.errors import Retryable
-from turnetl.lake.parquet import check_columns, read_error
+from turnetl.lake.parquet import check_columns, read_error, scan_unchecked, verify
 
 _BATCH_BYTES = 16 << 20
 """File size of a batch. Its rows take up to ten times as much memory."""
@@ -26,18 +26,22 @@ class Batch:
     table: schema.Table = schema.TURNS
     stamps: tuple[_FileStamp, ...] = ()
     """Inode, modification time and size of each path when the batch was created."""
+    is_verified: bool = False
+    """Whether the checksums of the files are known to be right."""
 
     def read(self, *columns: pl.Expr) -> pl.DataFrame:
         """Return the columns, or all columns if none is named.
 
         Raises:
-            Fatal: a file cannot be read; the message names it.
+            TableUnusable: a file is damaged; the message names it.
         """
+        for path in () if self.is_verified else self.paths:
+            _verify(path, self.table)
         try:
             return (self.rows.select(columns) if columns else self.rows).collect()
         except (OSError, pl.exceptions.PolarsError):
             for path in self.paths:
-                _read_file(path, self.table)
+                _verify(path, self.table)
             raise
 
     def reread(self) -> pl.DataFrame:
@@ -88,11 +92,11 @@ def _pieces(path: Path, table: schema.Table, size: int) -> Iterator[Batch]:
     height = file.read(pl.len()).item()
     step = max(1, -(-height // number))
     for first in range(0, height, step):
-        yield replace(file, rows=file.rows.slice(first, step))
+        yield replace(file, rows=file.rows.slice(first, step), is_verified=True)
 
 
 def _batch(paths: tuple[Path, ...], table: schema.Table) -> Batch:
-    rows = pl.scan_parquet(list(paths), schema=table.polars, glob=False)
+    rows = scan_unchecked(paths, table)
     return Batch(rows, paths, table, tuple(_stamp(path) for path in paths))
 
 
@@ -108,9 +112,9 @@ def _stamp(path: Path) -> _FileStamp:
     return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _read_file(path: Path, table: schema.Table) -> None:
-    check_columns(path, table)
+def _verify(path: Path, table: schema.Table) -> None:
     try:
-        pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise read_error(path, "cannot be read") from error
+        verify(path)
+    finally:
+        # Also of a file that turnetl did not write: its columns say more than its checksum.
+        check_columns(path, table)

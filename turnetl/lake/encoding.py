@@ -12,6 +12,8 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from turnetl.lake.checksum import seal_file
+
 try:
     from arro3.io import write_parquet
 except ImportError:
@@ -76,7 +78,7 @@ def write_row_groups(
         tables: each becomes a row group.
         columns: the schema of all tables.
         metadata: called after all rows are written.
-        file: the output.
+        file: the output, open for reading and writing. It receives the checksums too.
     """
     with pq.ParquetWriter(
         file, columns, compression="zstd", use_dictionary=True, store_schema=False
@@ -84,6 +86,7 @@ def write_row_groups(
         for table in tables:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
         writer.add_key_value_metadata({KEY: metadata()})
+    seal_file(file)
 
 
 def _rows_per_group(rows: pa.Table) -> int:

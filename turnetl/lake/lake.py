@@ -8,62 +8,31 @@ watermark.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import polars as pl
 import pyarrow as pa
 
 from turnetl import schema
-from turnetl.errors import Fatal
+from turnetl.errors import BadUsage, Fatal
 from turnetl.lake import versions
+from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch, batches
 from turnetl.lake.parquet import (
     read_metadata,
+    reading,
     scan,
     scan_snapshot,
     sync_folder,
+    verify,
     write_slices,
     write_table,
 )
 from turnetl.lake.paths import archive_digest, entry_names, files_named
 from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveMetadata:
-    """The archive that a turns file was parsed from, in its state at that time."""
-
-    archive: str
-    """Absolute path."""
-    size: int
-    mtime_ns: int
-    sha256: str
-    format: str
-    reader_version: int
-    """Version of the format's reader."""
-    redactor_version: str
-    group: GroupId
-    group_is_explicit: bool
-    """Whether the user named the group."""
-    counts: Mapping[str, Any]
-    """The archive's `ParseCounts` by name; `skipped` by reason."""
-    schema: int = schema.TURNS.version
-    cwd: str | None = None
-    """The first working directory that the archive names, redacted: the default group's source."""
-    format_is_explicit: bool = False
-    """Whether the user named the format."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnFile:
-    """A turns file and its metadata."""
-
-    path: Path
-    metadata: ArchiveMetadata
 
 
 class Lake:
@@ -73,9 +42,15 @@ class Lake:
         self.root = root
 
     def groups(self) -> list[GroupId]:
-        """Return the groups that have turns files or an episodes table, sorted."""
+        """Return the groups that have turns files or an episodes table, sorted.
+
+        Raises:
+            BadUsage: the lake is a file.
+        """
+        self._check_root()
         turns = {path.parent.name for path in self.turn_paths()}
-        episodes = {path.stem for path in self.episodes_folder.glob("*.parquet")}
+        names = entry_names(self.episodes_folder)
+        episodes = {name.removesuffix(".parquet") for name in names if _is_table(name)}
         return [GroupId(name) for name in sorted(turns | episodes)]
 
     def groups_without_turns(self) -> list[GroupId]:
@@ -89,7 +64,7 @@ class Lake:
             self._turns_folder / group_name / name
             for group_name in groups
             for name in entry_names(self._turns_folder / group_name)
-            if name.endswith(".parquet")
+            if _is_table(name)
         ]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
@@ -125,8 +100,10 @@ class Lake:
         One file is enough, because all turns files of a lake have the same version.
 
         Raises:
+            BadUsage: the lake is a file.
             Fatal: the lake has another schema version.
         """
+        self._check_root()
         for path in self.turn_paths()[:1]:
             self.archive_metadata(path)
 
@@ -169,6 +146,14 @@ class Lake:
         """Delete a turns file, if it exists."""
         path.unlink(missing_ok=True)
 
+    def read_turns_file(self, path: Path) -> pl.DataFrame:
+        """Return the rows of one turns file.
+
+        Raises:
+            Fatal: the file is damaged, or has another schema version or other columns.
+        """
+        return scan([path], schema.TURNS).collect()
+
     def scan_turns(self, group: GroupId) -> pl.LazyFrame:
         """Return the turns of a group: files sorted by name, rows in archive order.
 
@@ -176,6 +161,17 @@ class Lake:
             Fatal: a file cannot be read, or has another schema version or other columns.
         """
         return scan(self.turn_paths(group), schema.TURNS)
+
+    def count_turns(self, group: GroupId) -> int:
+        """Return the number of different turns in the turns files of a group.
+
+        Raises:
+            TableUnusable: a file is damaged.
+        """
+        turns: set[str] = set()
+        for batch in self.turn_batches(group):
+            turns.update(batch.read(pl.col("turn_id"))["turn_id"])
+        return len(turns)
 
     def turn_batches(self, group: GroupId) -> list[Batch]:
         """Return the rows of `scan_turns` in batches that fit into memory."""
@@ -224,10 +220,32 @@ class Lake:
             return {}
         return {key: value for key, value in metadata.items() if key != versions.KEY}
 
+    def verify_episodes(self, group: GroupId) -> None:
+        """Read all bytes of a group's episodes table, if there is one, and compare its checksum.
+
+        Raises:
+            TableUnusable: the table is damaged.
+        """
+        path = self._episodes_path(group)
+        if path.exists():
+            verify(path)
+
+    @contextmanager
+    def reading_episodes(self, group: GroupId) -> Iterator[None]:
+        """Collect rows of `scan_episodes`.
+
+        Raises:
+            TableUnusable: the table is damaged.
+        """
+        with reading(self._episodes_path(group)):
+            yield
+
     def scan_episodes(self, group: GroupId) -> pl.LazyFrame:
         """Return the episodes of a group in table order; no rows if there is no table.
 
-        The rows stay the same while they are in use, even if a new table replaces them.
+        The rows stay the same while they are in use, even if a new table replaces them. Only the
+        footer is verified: the caller collects inside `reading_episodes`, and calls
+        `verify_episodes` before it writes what depends on the rows.
 
         Raises:
             Fatal: the table cannot be read, or has another schema version or other columns.
@@ -242,9 +260,17 @@ class Lake:
     ) -> Iterator[Episode]:
         """Yield a group's episodes as values, in table order; None: all of them."""
         rows = self.scan_episodes(group)
-        if turn_ids is not None:
+        if turn_ids is None:
+            self.verify_episodes(group)
+        else:
             rows = rows.filter(pl.col("turn_id").is_in(sorted(turn_ids)))
-        return (episode_from_row(row) for row in rows.collect().iter_rows(named=True))
+        with self.reading_episodes(group):
+            collected = rows.collect()
+        return (episode_from_row(row) for row in collected.iter_rows(named=True))
+
+    def _check_root(self) -> None:
+        if self.root.exists() and not self.root.is_dir():
+            raise BadUsage(f"`{self.root}` is not a folder; name the folder of a lake with --lake")
 
     @property
     def _turns_folder(self) -> Path:
@@ -257,3 +283,8 @@ class Lake:
 
     def _episodes_path(self, group: GroupId) -> Path:
         return self.episodes_folder / f"{group}.parquet"
+
+
+def _is_table(name: str) -> bool:
+    """Return whether a file is a table: temporary files start with a dot."""
+    return name.endswith(".parquet") and not name.startswith(".")

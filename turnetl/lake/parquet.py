@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -13,12 +13,16 @@ import polars as pl
 import pyarrow as pa
 
 from turnetl import schema
-from turnetl.errors import Fatal
+from turnetl.errors import Fatal, TableUnusable
+from turnetl.lake.checksum import ChecksumError, read_footer, sealed
+from turnetl.lake.checksum import verify as verify_file
 from turnetl.lake.encoding import KEY, encode, write_row_groups
 from turnetl.lake.versions import check_version
 
 _TEMPORARY_SUFFIX = ".tmp"
 _HOUR = 3600.0
+_READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What reading a damaged file raises. A panic of polars is no `Exception`."""
 
 
 def write_table(
@@ -38,7 +42,7 @@ def write_table(
         Fatal: a column is missing, unknown or of another type, or the file cannot be written.
     """
     data = encode(_checked(path, rows, table), metadata)
-    _replace(path, lambda file: file.write(data))
+    _replace(path, lambda file: file.writelines(sealed(data)))
 
 
 def write_slices(
@@ -91,26 +95,57 @@ def read_metadata(path: Path) -> str:
     """Return the metadata of a file, or an empty text if turnetl did not write it. Reads no row.
 
     Raises:
-        Fatal: the file cannot be read.
+        TableUnusable: the file cannot be read, or its footer is damaged.
+    """
+    with reading(path):
+        return pl.read_parquet_metadata(_footer(path)).get(KEY, "")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Read a file.
+
+    Raises:
+        TableUnusable: it cannot be read.
     """
     try:
-        return pl.read_parquet_metadata(path).get(KEY, "")
-    except (OSError, pl.exceptions.PolarsError) as error:
+        yield
+    except ChecksumError as error:
+        raise read_error(path, "is damaged") from error
+    except _READ_ERRORS as error:
         raise read_error(path, "cannot be read") from error
 
 
-def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
-    """Return the rows of the files, in the order given.
+def verify(path: Path) -> None:
+    """Read all bytes of a file and compare its checksum.
 
     Raises:
-        Fatal: a file cannot be read, or has another schema version or other columns.
+        TableUnusable: the file cannot be read, or its bytes are not those that were written.
+    """
+    with reading(path), path.open("rb") as file:
+        verify_file(file)
+
+
+def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
+    """Return the rows of the files, in the order given. All bytes are verified first.
+
+    Raises:
+        Fatal: a file is damaged, or has another schema version or other columns.
     """
     paths = list(paths)
     for path in paths:
         check_columns(path, table)
-    if not paths:
+        verify(path)
+    return scan_unchecked(paths, table)
+
+
+def scan_unchecked(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
+    """Return the rows of the files, in the order given. Opens no file."""
+    # Absolute, because polars takes `file:x` for an address and `~` for the home folder.
+    sources = [path.absolute() for path in paths]
+    if not sources:
         return pl.LazyFrame(schema=table.polars)
-    return pl.scan_parquet(paths, schema=table.polars, glob=False)
+    return pl.scan_parquet(sources, schema=table.polars, glob=False)
 
 
 def scan_snapshot(path: Path, table: schema.Table) -> pl.LazyFrame:
@@ -122,11 +157,9 @@ def scan_snapshot(path: Path, table: schema.Table) -> pl.LazyFrame:
         Fatal: as for `scan`.
     """
     check_columns(path, table)
-    try:
-        with path.open("rb") as file:
-            return pl.scan_parquet(file, schema=table.polars)
-    except OSError as error:
-        raise read_error(path, "cannot be read") from error
+    with reading(path), path.open("rb") as file:
+        # polars takes the path of the open file.
+        return pl.scan_parquet(file, schema=table.polars, glob=False)
 
 
 def check_columns(path: Path, table: schema.Table) -> None:
@@ -136,9 +169,9 @@ def check_columns(path: Path, table: schema.Table) -> None:
     _check(path, columns, table)
 
 
-def read_error(path: Path, problem: str) -> Fatal:
+def read_error(path: Path, problem: str) -> TableUnusable:
     """Return the error for a file that cannot be used."""
-    return Fatal(f"`{path}` {problem}; delete it, and the next run creates it again.")
+    return TableUnusable(path, f"`{path}` {problem}; delete it, and the next run creates it again.")
 
 
 def write_error(path: Path, error: OSError) -> Fatal:
@@ -198,10 +231,10 @@ def _delete(temporary: Path) -> None:
 
 def _create(temporary: Path) -> IO[bytes]:
     try:
-        return temporary.open("wb")
+        return temporary.open("wb+")
     except FileNotFoundError:
         temporary.parent.mkdir(parents=True, exist_ok=True)
-        return temporary.open("wb")
+        return temporary.open("wb+")
 
 
 def _remove_abandoned(folder: Path) -> None:
@@ -219,10 +252,19 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _columns(path: Path) -> Mapping[str, pl.DataType]:
-    try:
-        return pl.read_parquet_schema(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise read_error(path, "cannot be read") from error
+    with reading(path):
+        return pl.read_parquet_schema(_footer(path))
+
+
+def _footer(path: Path) -> bytes:
+    """Return the footer of a file: polars would expand a path with glob characters.
+
+    Of a file without a checksum, which turnetl did not write: all bytes.
+    """
+    # Unbuffered: of thousands of files only the ends are read.
+    with path.open("rb", buffering=0) as file:
+        footer = read_footer(file)
+    return path.read_bytes() if footer is None else footer
 
 
 def _check(path: Path, columns: Mapping[str, Any], table: schema.Table) -> None:

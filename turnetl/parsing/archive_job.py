@@ -1,10 +1,11 @@
 """One archive to one turns file, in four steps: read, redact, build, write.
 
-Only `read` reads from disk and only `write` writes to it. `turnetl.parsing.batches` runs the steps.
+Only `read` opens the archive and only `write` writes. `turnetl.parsing.batches` runs the steps.
 """
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,13 +13,15 @@ import polars as pl
 import pyarrow as pa
 
 from turnetl import formats
+from turnetl.errors import TableUnusable
 from turnetl.formats.base import Format, ParseCounts, ParsedArchive
 from turnetl.formats.kit.documents import is_document
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text, path_text
-from turnetl.parsing import problems, sources
+from turnetl.parsing import problems, retained_turns, sources
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.redaction import RedactedTurns, archive_texts, redacted_turns
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
+from turnetl.parsing.retained_turns import StoredArchive
 from turnetl.parsing.sources import ArchiveStat
 from turnetl.parsing.table import build_rows
 from turnetl.redact import Redactor
@@ -27,18 +30,6 @@ _ARCHIVE_COST = 1 << 19
 """Bytes that are parsed in the time that one turns file takes to be written and synced."""
 _DETECTION_LINES = 64
 """Lines that are enough to detect the format of an archive of lines."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredArchive:
-    """The turns files of an archive in the lake."""
-
-    digest: str
-    """The name of its turns file."""
-    files: tuple[Path, ...] = ()
-    """Its turns files, the newest last. Only a dry run leaves more than one."""
-    metadata: ArchiveMetadata | None = None
-    """Metadata of the newest turns file; None: there is no file, or turnetl did not write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +93,14 @@ def unchanged_report(stat: ArchiveStat, metadata: ArchiveMetadata) -> ArchiveRep
         group=metadata.group,
         counts=ParseCounts.from_mapping(metadata.counts),
         cwd=metadata.cwd,
+        retained_turns=metadata.retained_turns,
     )
 
 
 def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns:
-    """Step 1: read and parse an archive, or its stored rows if its content is unchanged.
+    """Step 1: read and parse an archive, or read its stored rows if its content is unchanged.
+
+    Stored rows that are damaged are parsed again.
 
     Raises:
         BadArchive: the archive cannot be read.
@@ -116,8 +110,8 @@ def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns
     data = sources.read_stored(job.stat)
     sha256 = hashlib.sha256(data).hexdigest()
     if previous is not None and previous.sha256 == sha256 and options.gives_same_turns(previous):
-        del data
-        return StoredTurns(pl.read_parquet(job.stored.files[-1]), previous)
+        with suppress(TableUnusable):
+            return StoredTurns(options.lake.read_turns_file(job.stored.files[-1]), previous)
     archive = sources.decompress_archive(path, data, options.limits)
     del data
     return _parse(path, archive, sha256, previous, options)
@@ -141,11 +135,16 @@ def redact(contents: Sequence[ArchiveContent], redactor: Redactor) -> list[Redac
 def build(
     job: ArchiveJob, archive: RedactedArchive | StoredTurns, options: ParseOptions
 ) -> TurnsTable:
-    """Step 3: build the rows and the metadata of the turns file."""
+    """Step 3: build the rows and the metadata of the turns file.
+
+    Turns of the previous file that the archive no longer holds are retained.
+    """
     if isinstance(archive, StoredTurns):
         return _build_unchanged(job, archive, options)
     metadata = _metadata(job, archive, options)
     rows = build_rows(archive.turns, metadata.format, metadata.group, metadata.archive)
+    retained = retained_turns.rows_to_retain(rows, metadata, job.stored, options.lake)
+    rows, metadata = retained_turns.with_retained(rows, metadata, retained)
     report = ArchiveReport(
         archive=path_text(job.stat.path),
         outcome=Outcome.NEW if job.stored.metadata is None else Outcome.CHANGED,
@@ -154,6 +153,7 @@ def build(
         counts=archive.counts,
         problem=archive.problem,
         cwd=metadata.cwd,
+        retained_turns=metadata.retained_turns,
     )
     return TurnsTable(rows, metadata, report)
 

@@ -13,11 +13,12 @@ from turnetl.errors import BadArchive
 from turnetl.formats.base import Format
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
 from turnetl.parsing import problems, sources
-from turnetl.parsing.archive_job import ArchiveJob, StoredArchive, unchanged_report
+from turnetl.parsing.archive_job import ArchiveJob, unchanged_report
 from turnetl.parsing.batches import NumberedJob, batches, parse_batch
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport, ParseReport
+from turnetl.parsing.retained_turns import StoredArchive
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.parsing.workers import parse_in_processes
 from turnetl.redact import Redactor
@@ -32,6 +33,7 @@ def parse_archives(
     explicit_format: Format | None = None,
     jobs: int = 1,
     dry_run: bool = False,
+    reread: bool = False,
     limits: ParseLimits = ParseLimits(),  # noqa: B008 - a frozen value
     progress: Callable[[int, int], None] | None = None,
 ) -> ParseReport:
@@ -47,6 +49,7 @@ def parse_archives(
             format of each is detected from its content. One of `formats.FORMATS`.
         jobs: number of parallel processes. The result does not depend on it.
         dry_run: write nothing, and report the outcome that each archive would have.
+        reread: open unchanged archives too, in case that their turns files are damaged.
         limits: limits of the run.
         progress: called after each archive with the number of finished archives and of all.
 
@@ -62,6 +65,7 @@ def parse_archives(
         explicit_format=explicit_format.name if explicit_format is not None else None,
         limits=limits,
         dry_run=dry_run,
+        reread=reread,
     )
     path_by_digest = dict(zip(archive_digests(paths), paths, strict=True))
     stored = _stored_archives(tuple(path_by_digest), lake, dry_run=dry_run)
@@ -109,6 +113,8 @@ def _report_or_job(
 
 
 def _is_unchanged(metadata: ArchiveMetadata, stat: ArchiveStat, options: ParseOptions) -> bool:
+    if options.reread:
+        return False
     same_file = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
     return same_file and options.gives_same_metadata(metadata)
 

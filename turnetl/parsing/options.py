@@ -23,6 +23,8 @@ class ParseOptions:
     """The name of the format that the user named for all archives."""
     limits: ParseLimits
     dry_run: bool
+    reread: bool = False
+    """Whether unchanged archives are opened too."""
 
     def gives_same_turns(self, metadata: ArchiveMetadata) -> bool:
         """Return whether the same bytes give the turns of the stored file, in the same group."""

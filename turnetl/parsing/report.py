@@ -42,6 +42,8 @@ class ArchiveReport:
     problem: Problem | None = None
     cwd: str | None = None
     """The first working directory that the archive names, redacted; None if it names none."""
+    retained_turns: int = 0
+    """Turns that the archive held once and no longer holds; they stay in the lake."""
 
     @property
     def was_read(self) -> bool:
@@ -77,6 +79,11 @@ class ParseReport:
     def read(self) -> ParseCounts:
         """The sum of the counts of the archives that this run read."""
         return sum((archive.counts for archive in self.archives if archive.was_read), ParseCounts())
+
+    @property
+    def retained_turns(self) -> int:
+        """Turns that the archives that this run read no longer hold; they stay in the lake."""
+        return sum(archive.retained_turns for archive in self.archives if archive.was_read)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from turnetl import episodes, wiring
 from turnetl.clock import Clock
-from turnetl.errors import Fatal, IndexBusy, IndexUnusable, Retryable
+from turnetl.errors import Fatal, IndexBusy, IndexUnusable, Retryable, TableUnusable
 from turnetl.graph.port import ReceiptStore
 from turnetl.group_names import select_groups
 from turnetl.index.catalog_state import BUSY_TIMEOUT
@@ -57,16 +57,19 @@ async def status(
     files = turn_files(Lake(settings.lake))
     with _snapshot(settings, busy_timeout) as index:
         report = await _status(index, files, settings, options, clock)
-    missing = {
-        group: missing_archives(file.metadata for file in of_group)
-        for group, of_group in files.items()
-    }
     return replace(
         report,
         index_problem=await _index_problem(settings, busy_timeout),
-        groups=tuple(
-            replace(group, missing_archives=missing.get(group.group, ())) for group in report.groups
-        ),
+        groups=tuple(_with_archives(group, files.get(group.group, ())) for group in report.groups),
+    )
+
+
+def _with_archives(report: GroupReport, files: Sequence[TurnFile]) -> GroupReport:
+    """Return the report with what became of the group's archives."""
+    return replace(
+        report,
+        missing_archives=missing_archives(file.metadata for file in files),
+        retained_turns=sum(file.metadata.retained_turns for file in files),
     )
 
 
@@ -125,15 +128,36 @@ def turn_files(lake: Lake) -> TurnFiles:
 async def plan_groups(
     files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
 ) -> PlannedGroups:
-    """Plan each selected group. The graph is opened for reading only."""
+    """Plan each selected group, after its episodes table is verified.
+
+    The graph is opened for reading only. A table that is damaged is created again, except in a dry
+    run.
+    """
     async with wiring.store(settings, write=False) as store:
-        return await plan_groups_in(store, files, settings, options, clock)
+        return await plan_groups_in(store, files, settings, options, clock, verify=True)
 
 
 async def plan_groups_in(
-    store: ReceiptStore, files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
+    store: ReceiptStore,
+    files: TurnFiles,
+    settings: Settings,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    verify: bool = False,
 ) -> PlannedGroups:
-    """Plan each selected group with this graph; one for which it is busy stays without a plan."""
+    """Plan each selected group with this graph.
+
+    A group for which it is busy, or whose episodes table is damaged, stays without a plan.
+
+    Args:
+        store: the graph, or its index.
+        files: the turns files of the lake.
+        settings: the lake and the filters.
+        options: the groups, and what is planned.
+        clock: returns the current time.
+        verify: as for `plan_groups`; otherwise only what is read is verified, and not completely.
+    """
     lake, scope = Lake(settings.lake), ingest_scope(settings, options, clock())
     recipe = wiring.recipe(settings_for_run(settings, options))
     existing = sorted({*files, *await store.groups()})
@@ -141,16 +165,39 @@ async def plan_groups_in(
     reports: list[GroupReport] = []
     for group in select_groups(existing, options.groups):
         try:
+            if verify:
+                _verify(lake, group, files.get(group, ()), settings, options)
             plan = await ingesting.plan_group(
                 group, lake, store, scope, recipe=recipe, context_turns=settings.context_turns
             )
             reports.append(await ingesting.group_status(plan, lake, store))
             plans[group] = plan
-        except Retryable as error:
+        except (Retryable, TableUnusable) as error:
             reports.append(ingesting.unplanned_report(group, lake, error))
     outdated = _outdated(lake, files, settings)
-    groups = (_not_ready(report) if report.group in outdated else report for report in reports)
+    groups = (
+        _not_ready(report, lake, files[report.group]) if report.group in outdated else report
+        for report in reports
+    )
     return PlannedGroups(IngestReport(None, tuple(groups)), plans)
+
+
+def _verify(
+    lake: Lake,
+    group: GroupId,
+    files: Sequence[TurnFile],
+    settings: Settings,
+    options: RunOptions,
+) -> None:
+    """Verify a group's episodes table; create it again if it is damaged, except in a dry run.
+
+    Raises:
+        TableUnusable: it is damaged and stays so.
+    """
+    if options.dry_run:
+        lake.verify_episodes(group)
+    else:
+        episodes.repair(lake, group, files, wiring.filters(settings))
 
 
 def _outdated(lake: Lake, files: TurnFiles, settings: Settings) -> set[GroupId]:
@@ -163,14 +210,29 @@ def _outdated(lake: Lake, files: TurnFiles, settings: Settings) -> set[GroupId]:
     }
 
 
-def _not_ready(report: GroupReport) -> GroupReport:
+def _not_ready(report: GroupReport, lake: Lake, files: Sequence[TurnFile]) -> GroupReport:
     """Return the report on an outdated group, which no run may ingest."""
+    new = _turns_without_episode(report, lake, files)
+    unfiltered = {PendingReason.UNFILTERED: report.pending + new} if report.pending + new else {}
     known = not report.retryable
-    unfiltered = {PendingReason.UNFILTERED: report.pending} if report.pending else {}
     return replace(
         report,
+        turns=report.turns + new,
         pending_reasons=unfiltered if known else report.pending_reasons,
         error=_NOT_FILTERED,
         exit_code=1,
         retryable=False,
     )
+
+
+def _turns_without_episode(report: GroupReport, lake: Lake, files: Sequence[TurnFile]) -> int:
+    """Return the number of turns that neither the episodes table nor the graph has."""
+    known = report.turns + report.missing_from_lake
+    rows: int = sum(file.metadata.turns for file in files)
+    if rows <= known:
+        return 0
+    try:
+        # Fewer than the rows if archives share turns.
+        return max(0, lake.count_turns(report.group) - known)
+    except TableUnusable:
+        return rows - known

@@ -1,5 +1,6 @@
 """Archives to turn tables to episode tables. Opens neither a graph nor a model."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,12 +9,15 @@ from pathlib import Path
 from turnetl import episodes, parsing, wiring
 from turnetl.episodes import rule_examples
 from turnetl.episodes.rule_examples import RuleExplanation
+from turnetl.errors import TableUnusable
 from turnetl.formats.base import Format
 from turnetl.group_names import select_groups
 from turnetl.lake import Lake
 from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,8 @@ def filter_turns(
 ) -> episodes.FilterReport:
     """Mark noise in the turns of the groups and render the episodes.
 
+    A turns file that is damaged is created again from its archive, if that still exists.
+
     Args:
         settings: the lake, the noise rules, and the template with its noise patterns.
         groups: group ids or project names; all groups if empty.
@@ -123,14 +129,48 @@ def filter_turns(
 
     Raises:
         BadUsage: an unknown group or rule, or a rules file or template that is not valid.
+        TableUnusable: a turns file is damaged and its archive cannot be read; the other groups are
+            filtered.
     """
-    lake = Lake(settings.lake)
-    return episodes.build(
+    lake, tried = Lake(settings.lake), set[Path]()
+    selected = select_groups(lake.groups(), groups)
+    filters = wiring.filters(settings, one_off=one_off)
+    while True:
+        try:
+            return episodes.build(
+                lake,
+                selected,
+                filters=filters,
+                progress=lambda done, all_: progress(
+                    ProgressUpdate("filter", "groups", done, all_)
+                ),
+            )
+        except TableUnusable as error:
+            if error.path in tried or not _parse_again(error.path, lake, settings):
+                raise
+            tried.add(error.path)
+
+
+def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
+    """Create a damaged turns file again; return whether that was possible without a loss."""
+    metadata = lake.archive_metadata(path)
+    # Turns that the archive no longer holds are only in the file.
+    if metadata is None or metadata.retained_turns:
+        return False
+    report = parsing.parse_archives(
+        [Path(metadata.archive)],
         lake,
-        select_groups(lake.groups(), groups),
-        filters=wiring.filters(settings, one_off=one_off),
-        progress=lambda done, total: progress(ProgressUpdate("filter", "groups", done, total)),
+        redactor=wiring.redactor(settings),
+        grouping=wiring.archive_grouping(settings),
+        reread=True,
     )
+    if not report.archives[0].was_read:
+        return False
+    log.warning("`%s` is damaged; it is created again from `%s`", path, metadata.archive)
+    before, after = metadata.counts["turns"], report.read.turns
+    if after < before:
+        log.warning("`%s` holds %d turns now, not %d", metadata.archive, after, before)
+    return True
 
 
 def explain_rule(

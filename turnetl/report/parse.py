@@ -34,6 +34,8 @@ def table(report: ParseReport) -> Text:
     if read.skipped:
         reasons = [f"{count:,} {reason}" for reason, count in read.skipped.most_common()]
         text += f"; {read.skipped.total():,} skipped: {', '.join(reasons)}"
+    if report.retained_turns:
+        text += f"\n{plural(report.retained_turns, 'turn')} no longer in these archives: retained"
     return Text(text)
 
 

@@ -10,7 +10,7 @@ from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.model import Usage
 from turnetl.report import costs, index
-from turnetl.report.layout import add_group_column, caption
+from turnetl.report.layout import add_group_column, caption, plural
 
 _LISTED = 3
 """Quarantined turns of a group, and groups, that a message lists; --json has all."""
@@ -68,6 +68,8 @@ def uncommitted_lines(group: GroupReport) -> list[str]:
         lines.append(f"(assumed time: {group.turns_with_assumed_time:,})")
     if group.missing_archives:
         lines.append(f"(missing archives: {len(group.missing_archives):,}; their turns stay)")
+    if group.retained_turns:
+        lines.append(f"(no longer in their archives: {group.retained_turns:,}; they stay)")
     if group.error:
         lines.append(_STOPPED)
     return lines
@@ -144,11 +146,18 @@ def _cost_lines(group: GroupReport) -> list[str]:
     return [f"(cost so far: {costs.format_cost(usage.cost)}, {tokens:,} tokens)"]
 
 
+def _unfiltered(report: IngestReport) -> int:
+    reasons = (group.pending_reasons or {} for group in report.groups)
+    return sum(of_group.get(PendingReason.UNFILTERED, 0) for of_group in reasons)
+
+
 def _summary(report: IngestReport) -> str:
     if not report.groups:
         return "no turns yet: run `turnetl backfill ARCHIVES`"
     if report.ready:
         return f"{report.ready:,} turns are ready for `turnetl ingest`"
+    if unfiltered := _unfiltered(report):
+        return f"{plural(unfiltered, 'turn')} to filter: run `turnetl filter`"
     if report.pending:
         return "Nothing to ingest. Pending turns and reasons are listed above."
     return "nothing is pending"

@@ -1,0 +1,51 @@
+"""The archive that a turns file was parsed from, as the file records it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from turnetl import schema
+from turnetl.model import GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMetadata:
+    """The archive that a turns file was parsed from, in its state at that time."""
+
+    archive: str
+    """Absolute path."""
+    size: int
+    mtime_ns: int
+    sha256: str
+    format: str
+    reader_version: int
+    """Version of the format's reader."""
+    redactor_version: str
+    group: GroupId
+    group_is_explicit: bool
+    """Whether the user named the group."""
+    counts: Mapping[str, Any]
+    """The archive's `ParseCounts` by name; `skipped` by reason."""
+    schema: int = schema.TURNS.version
+    cwd: str | None = None
+    """The first working directory that the archive names, redacted: the default group's source."""
+    format_is_explicit: bool = False
+    """Whether the user named the format."""
+    retained_turns: int = 0
+    """Turns of the file that the archive held once and no longer holds."""
+    retained_digest: str = ""
+    """Digest of the ids of these turns; empty if there are none."""
+
+    @property
+    def turns(self) -> int:
+        """Number of rows of the file."""
+        return int(self.counts["turns"]) + self.retained_turns
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFile:
+    """A turns file and its metadata."""
+
+    path: Path
+    metadata: ArchiveMetadata

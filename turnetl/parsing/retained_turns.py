@@ -1,0 +1,69 @@
+"""Turns that an archive held once and no longer holds: a log that was rotated or cut short.
+
+They stay in its turns file, as the turns of a deleted archive do.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from turnetl import ids, schema
+from turnetl.errors import TableUnusable
+from turnetl.lake import ArchiveMetadata, Lake, arrow_schema
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArchive:
+    """The turns files of an archive in the lake."""
+
+    digest: str
+    """The name of its turns file."""
+    files: tuple[Path, ...] = ()
+    """Its turns files, the newest last. Only a dry run leaves more than one."""
+    metadata: ArchiveMetadata | None = None
+    """Metadata of the newest turns file; None: there is no file, or turnetl did not write it."""
+
+
+def rows_to_retain(
+    rows: pa.Table, metadata: ArchiveMetadata, stored: StoredArchive, lake: Lake
+) -> pl.DataFrame | None:
+    """Return the stored turns of an archive that its new rows lack; None if there are none.
+
+    A turn is recognised by its id. Another group, format or version of the format's reader gives
+    the same turns other ids; then nothing is retained.
+
+    Args:
+        rows: the archive's turns, as it is now.
+        metadata: the metadata of these rows.
+        stored: the turns files of the archive.
+        lake: the lake of these files.
+    """
+    previous = stored.metadata
+    if previous is None or _identity(previous) != _identity(metadata):
+        return None
+    try:
+        before = lake.read_turns_file(stored.files[-1])
+    except TableUnusable:
+        return None
+    ids_now = pl.Series(rows["turn_id"], dtype=pl.String)
+    retained = before.filter(~pl.col("turn_id").is_in(ids_now.implode()))
+    return None if retained.is_empty() else retained
+
+
+def with_retained(
+    rows: pa.Table, metadata: ArchiveMetadata, retained: pl.DataFrame | None
+) -> tuple[pa.Table, ArchiveMetadata]:
+    """Return the rows with the retained ones after them, and the metadata that counts them."""
+    if retained is None:
+        return rows, metadata
+    table = retained.to_arrow().cast(arrow_schema(schema.TURNS))
+    return pa.concat_tables([rows, table]).combine_chunks(), replace(
+        metadata, retained_turns=retained.height, retained_digest=ids.digest(*retained["turn_id"])
+    )
+
+
+def _identity(metadata: ArchiveMetadata) -> tuple[object, ...]:
+    """Return what the ids of an archive's turns depend on, beside the archive."""
+    return metadata.group, metadata.format, metadata.reader_version
