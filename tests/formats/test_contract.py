@@ -108,7 +108,19 @@ def test_damage_neither_raises_nor_leaves_a_line_uncounted(
     assert len({turn.native_id for turn in parsed.turns}) == len(parsed.turns)
 
 
-VALUES = (None, True, -1.5, 10**30, "x", [], [1], [[]], {}, {"a": [1]}, [{"a": {}}])
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    -1.5,
+    10**30,
+    "x",
+    [],
+    [1],
+    [[]],
+    {},
+    {"a": [1]},
+    [{"a": {}}],
+)
 """A value of every type, also of those that are not hashable."""
 
 

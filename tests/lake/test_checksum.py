@@ -12,8 +12,7 @@ from tests import builders
 from tests.lake.test_lake import BARE, FULL, SHOP, episodes_frame, metadata, turns_frame
 from turnetl import schema
 from turnetl.errors import TableUnusable
-from turnetl.lake import Lake
-from turnetl.lake.lake import ArchiveMetadata
+from turnetl.lake import ArchiveMetadata, Lake
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 DAMAGE = st.tuples(st.integers(0), st.integers(0, 7))
