@@ -175,6 +175,32 @@ class LadybugStore:
 
         return await self._client.run(revert)
 
+    async def replace(
+        self,
+        lease: Lease,
+        reversal: Reversal,
+        change: Change,
+        receipt: Receipt,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> Reverted | None:
+        def replace(client: LadybugClient) -> Reverted | None:
+            self._check_space(change_size(change))
+            with client.transaction():
+                _check_lease(client, lease)
+                committed = client.query(cypher.RUN_OF_TURN, {"turn_id": receipt.turn_id})
+                if committed != [[reversal.receipt.run_id]]:
+                    return None
+                parameters = _lease_parameters(lease, until=now + ttl)
+                [[sequence]] = client.query(cypher.NEXT_SEQUENCE, parameters)
+                reverted = ladybug_reversal.take_out(client, reversal, now)
+                statements = ladybug_rows.statements(change, receipt, now, sequence=sequence)
+                _write_turn(client, statements, lease.group_id)
+            return reverted
+
+        return await self._client.run(replace)
+
     async def pause(self) -> None:
         await self._client.pause()
 

@@ -177,7 +177,7 @@ SET g.sequence = g.sequence + 1
 WITH g
 OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
 RETURN g.fence AS fence, g.lease_owner AS owner, g.sequence AS sequence,
-       c IS NOT NULL AS is_committed
+       c.run_id AS run
 """
 CHECK_COMMITTED: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})

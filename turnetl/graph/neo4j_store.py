@@ -189,28 +189,17 @@ class Neo4jStore:
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
     ) -> bool:
         async with self._locking(lease.group_id) as transaction:
-            turn_id = change.episode.turn_id
-            # The first statement locks the TurnGroup, so that what it reads stays current.
-            result = await transaction.run(
-                cypher.CHECK_LEASE, group=lease.group_id, turn_id=turn_id, until=now + ttl
-            )
-            state = await result.single()
-            fence, owner = (state["fence"], state["owner"]) if state else (None, None)
-            if error := lost_lease(lease, fence, owner):
-                raise error
-            if state and state["is_committed"]:
+            sequence, run = await _next_commit(transaction, lease, receipt.turn_id, now + ttl)
+            if run is not None:
                 return False
-            sequence = state["sequence"] if state else 0
-            statements = neo4j_rows.statements(change, receipt, now, sequence=sequence)
-            for query, parameters in statements:
-                await write_rows(transaction, query, parameters)
+            await _write_turn(transaction, change, receipt, now, sequence)
             await transaction.commit()
         return True
 
     async def revert(
         self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
     ) -> Reverted | None:
-        async with self._client.transaction() as transaction:
+        async with self._locking(lease.group_id) as transaction:
             turn_id = reversal.receipt.turn_id
             result = await transaction.run(
                 cypher.CHECK_COMMITTED, group=lease.group_id, turn_id=turn_id, until=now + ttl
@@ -225,8 +214,53 @@ class Neo4jStore:
             await transaction.commit()
         return reverted
 
+    async def replace(
+        self,
+        lease: Lease,
+        reversal: Reversal,
+        change: Change,
+        receipt: Receipt,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> Reverted | None:
+        async with self._locking(lease.group_id) as transaction:
+            sequence, run = await _next_commit(transaction, lease, receipt.turn_id, now + ttl)
+            if run != reversal.receipt.run_id:
+                return None
+            reverted = await neo4j_reversal.take_out(transaction, reversal, now)
+            await _write_turn(transaction, change, receipt, now, sequence)
+            await transaction.commit()
+        return reverted
+
     async def pause(self) -> None:
         """Do nothing: a reader of a server excludes nobody."""
 
     async def close(self) -> None:
         await self._client.close()
+
+
+async def _next_commit(
+    transaction: AsyncTransaction, lease: Lease, turn: TurnId, until: datetime
+) -> tuple[int, str | None]:
+    """Lock the group; return the number of the next commit, and the run that committed the turn.
+
+    Raises:
+        GraphUnusable: another writer took the group.
+    """
+    # The first statement locks the TurnGroup, so that what it reads stays current.
+    result = await transaction.run(
+        cypher.CHECK_LEASE, group=lease.group_id, turn_id=turn, until=until
+    )
+    state = await result.single()
+    fence, owner = (state["fence"], state["owner"]) if state else (None, None)
+    if error := lost_lease(lease, fence, owner):
+        raise error
+    return (state["sequence"], state["run"]) if state else (0, None)
+
+
+async def _write_turn(
+    transaction: AsyncTransaction, change: Change, receipt: Receipt, now: datetime, sequence: int
+) -> None:
+    for query, parameters in neo4j_rows.statements(change, receipt, now, sequence=sequence):
+        await write_rows(transaction, query, parameters)
