@@ -18,31 +18,16 @@ from turnetl.formats.base import Format, ParseCounts, ParsedArchive
 from turnetl.formats.kit.documents import is_document
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text, path_text
 from turnetl.parsing import problems, retained_turns, sources
+from turnetl.parsing.jobs import ArchiveJob, unchanged_report
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.redaction import RedactedTurns, archive_texts, redacted_turns
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
-from turnetl.parsing.retained_turns import StoredArchive
 from turnetl.parsing.sources import ArchiveStat
 from turnetl.parsing.table import build_rows
 from turnetl.redact import Redactor
 
-_ARCHIVE_COST = 1 << 19
-"""Bytes that are parsed in the time that one turns file takes to be written and synced."""
 _DETECTION_LINES = 64
 """Lines that are enough to detect the format of an archive of lines."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveJob:
-    """An archive that must be opened."""
-
-    stat: ArchiveStat
-    stored: StoredArchive
-
-    @property
-    def cost(self) -> int:
-        """The cost of the job in bytes: bytes to read, and a constant for each archive."""
-        return self.stat.size + _ARCHIVE_COST
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +67,6 @@ class TurnsTable:
     rows: pl.DataFrame | pa.Table
     metadata: ArchiveMetadata
     report: ArchiveReport
-
-
-def unchanged_report(stat: ArchiveStat, metadata: ArchiveMetadata) -> ArchiveReport:
-    """Return the report on an archive with the same content as its turns file."""
-    return ArchiveReport(
-        archive=path_text(stat.path),
-        outcome=Outcome.UNCHANGED,
-        format=metadata.format,
-        group=metadata.group,
-        counts=ParseCounts.from_mapping(metadata.counts),
-        cwd=metadata.cwd,
-        retained_turns=metadata.retained_turns,
-    )
 
 
 def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns:

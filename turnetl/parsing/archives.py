@@ -5,7 +5,7 @@ content is not parsed. An archive without a turns file (unknown format) is opene
 archive that cannot be read does not affect the others.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -13,14 +13,11 @@ from turnetl.errors import BadArchive
 from turnetl.formats.base import Format
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
 from turnetl.parsing import problems, sources
-from turnetl.parsing.archive_job import ArchiveJob, unchanged_report
-from turnetl.parsing.batches import NumberedJob, batches, parse_batch
 from turnetl.parsing.grouping import Grouping
+from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, unchanged_report
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport, ParseReport
-from turnetl.parsing.retained_turns import StoredArchive
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
-from turnetl.parsing.workers import parse_in_processes
 from turnetl.redact import Redactor
 
 
@@ -146,6 +143,17 @@ def _reports(
             to_parse.append((position, item))
         else:
             yield position, item
+    if to_parse:
+        yield from _parsed(to_parse, options, jobs)
+
+
+def _parsed(
+    to_parse: Sequence[NumberedJob], options: ParseOptions, jobs: int
+) -> Iterator[tuple[int, ArchiveReport]]:
+    """Parse the archives, and yield the report on each with its position."""
+    from turnetl.parsing.batches import batches, parse_batch  # noqa: PLC0415 - only to parse
+    from turnetl.parsing.workers import parse_in_processes  # noqa: PLC0415 - only to parse
+
     if jobs > 1 and sum(job.cost for _, job in to_parse) > options.limits.serial_bytes:
         yield from parse_in_processes(to_parse, options, jobs)
     else:

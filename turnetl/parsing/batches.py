@@ -17,7 +17,6 @@ from turnetl.lake import Lake, path_text
 from turnetl.parsing import problems
 from turnetl.parsing.archive_job import (
     ArchiveContent,
-    ArchiveJob,
     RedactedArchive,
     StoredTurns,
     TurnsTable,
@@ -26,14 +25,13 @@ from turnetl.parsing.archive_job import (
     redact,
     write,
 )
+from turnetl.parsing.jobs import ArchiveJob, NumberedJob
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
 from turnetl.redact import Redactor
 
 log = logging.getLogger(__name__)
 
-NumberedJob = tuple[int, ArchiveJob]
-"""An archive's position in the report, and its job."""
 _Out = TypeVar("_Out")
 
 _BATCH_COST = 16 << 20

@@ -3,8 +3,7 @@
 They stay in its turns file, as the turns of a deleted archive do.
 """
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import polars as pl
 import pyarrow as pa
@@ -12,18 +11,7 @@ import pyarrow as pa
 from turnetl import ids, schema
 from turnetl.errors import TableUnusable
 from turnetl.lake import ArchiveMetadata, Lake, arrow_schema
-
-
-@dataclass(frozen=True, slots=True)
-class StoredArchive:
-    """The turns files of an archive in the lake."""
-
-    digest: str
-    """The name of its turns file."""
-    files: tuple[Path, ...] = ()
-    """Its turns files, the newest last. Only a dry run leaves more than one."""
-    metadata: ArchiveMetadata | None = None
-    """Metadata of the newest turns file; None: there is no file, or turnetl did not write it."""
+from turnetl.parsing.jobs import StoredArchive
 
 
 def rows_to_retain(

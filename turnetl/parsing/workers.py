@@ -18,8 +18,8 @@ from multiprocessing.connection import Connection, wait
 from turnetl import stop_signals
 from turnetl.errors import Fatal
 from turnetl.parsing import problems, worker_log
-from turnetl.parsing.archive_job import ArchiveJob
-from turnetl.parsing.batches import NumberedJob, batches, parse_batch
+from turnetl.parsing.batches import batches, parse_batch
+from turnetl.parsing.jobs import ArchiveJob, NumberedJob
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
 from turnetl.stop_signals import StopSignals

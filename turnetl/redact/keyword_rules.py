@@ -1,7 +1,5 @@
 """Keyword rules: secrets after a keyword, in settings, code, commands and sentences."""
 
-import re
-
 from turnetl.redact import plausible
 from turnetl.redact.rule import SecretRule
 
@@ -135,7 +133,7 @@ KEYWORD_RULES = (
         r"(?:password|passphrase|secret|token|api key)",
         "A sentence with the password before the keyword.",
         plausible.is_generated_password,
-        reversed_prefix=re.compile(rb"[!#$*+./0-9:=?@A-Z^_a-z~-]{8,128}+"),
+        reversed_prefix=rb"[!#$*+./0-9:=?@A-Z^_a-z~-]{8,128}+",
     ),
     SecretRule(
         "password",

@@ -3,7 +3,6 @@
 PII is redacted only on request. The patterns run on candidates only, so they may use look-around.
 """
 
-import re
 from ipaddress import IPv4Address, IPv6Address
 
 from turnetl.redact.rules import SecretRule
@@ -23,9 +22,9 @@ _HOMES = (
 _NAME = r"[\w\x80-\xff](?:[\w.@+\x80-\xff-]{0,62}[\w\x80-\xff])?"
 _NAME_WITH_SPACES = rf"{_NAME}(?: [A-Z\x80-\xff][\w.\x80-\xff-]{{0,30}}){{1,3}}(?={_SEPARATOR})"
 _LOCAL_CHAR = rb"(?:[0-9a-f]{4}u\\|[A-Za-z0-9._%+-]|[\x80-\xbf][\xc3-\xd4])"
-_REVERSED_LOCAL_PART = re.compile(
-    rb"%s{1,64}?(?:(?=[nrt]\\)|(?!%s))|(?:[\x80-\xbf]{2}[\xe3-\xed]){1,4}"
-    % (_LOCAL_CHAR, _LOCAL_CHAR)
+_REVERSED_LOCAL_PART = rb"%s{1,64}?(?:(?=[nrt]\\)|(?!%s))|(?:[\x80-\xbf]{2}[\xe3-\xed]){1,4}" % (
+    _LOCAL_CHAR,
+    _LOCAL_CHAR,
 )
 """The local part before the `@`, reversed: Latin, Greek and Cyrillic letters, also escaped in JSON,
 but not the `n` of an escaped newline; or a few Chinese, Japanese or Korean characters, no more than

@@ -1,57 +1,27 @@
-"""The redactor: removes secrets from texts before anything is written.
+"""The redactor: removes secrets from texts before anything is written."""
 
-Secrets come from two sources: the native scanner with its maintained rules, which works offline and
-only detects, and `RULES` for what that scanner misses. A finding is located in its own text and
-must hold there: no text can make a part of another text a secret.
-"""
-
-import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from hashlib import blake2b
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from importlib.metadata import version as package_version
-from itertools import accumulate, chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from turnetl import ids
-from turnetl.redact import plausible
-from turnetl.redact.exact_match import ExactMatcher
-from turnetl.redact.pii import PII_RULE_NAMES, PII_RULES, pii_candidates
 from turnetl.redact.port import RedactedTexts
-from turnetl.redact.prefilter import candidates, texts_with_secrets
-from turnetl.redact.rule_matcher import rule_matcher
-from turnetl.redact.rules import RULES, SecretRule
-from turnetl.redact.scanner import SecretScanner
-from turnetl.redact.spans import Span, merge_spans
-from turnetl.redact.split_secrets import SPLIT_PATTERN, split_secret_spans
+from turnetl.redact.rule import SecretRule
+from turnetl.redact.rules import RULES
+
+if TYPE_CHECKING:
+    from turnetl.redact.engine import RedactionEngine
 
 _VERSION = "3"
 """Raised with every change of results that neither a rule nor the scanner's release shows."""
-_MAX_PASSES = 8
-"""Passes over one text. A redaction can expose a match that it hid before, so a text is scanned
-until nothing is found, usually in the second pass. The limit guarantees termination."""
-_MIN_KNOWN_CHARS = 8
-"""Characters of a secret that is redacted in all texts: `admin1`, a password in one text, is a name
-in the next."""
-_MAX_KEY_BYTES = 16_384
-"""Bytes matched backwards from the end of a key. OpenSSL accepts RSA keys of up to 16,384 bits:
-12.6 kB as PEM. The rest allows for line numbers and quotes between its lines."""
-_MAX_NESTED_BYTES = 200
-"""Bytes of an implausible match. Another match may start within a match of up to this size."""
-_WITHIN_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
-
-
-class _RedactedText(NamedTuple):
-    """A text without secrets, the number of redactions, and the secrets with their rules."""
-
-    text: str
-    redactions: int
-    secrets: Mapping[bytes, str]
 
 
 class SecretRedactor:
-    """Removes secrets from texts. Uses no network; loads its rules on the first text."""
+    """Removes secrets from texts. Uses no network; imports its scanner with the first text.
+
+    A run in which no archive changed asks only for its version.
+    """
 
     def __init__(self, key: bytes = b"turnetl", *, pii: bool = False) -> None:
         """Set what determines the redactions.
@@ -62,8 +32,6 @@ class SecretRedactor:
         """
         self._key = key
         self._pii = pii
-        self._rules = (*RULES, *PII_RULES) if pii else RULES
-        self._scanner = SecretScanner()
 
     def __reduce__(self) -> tuple[Callable[[], "SecretRedactor"], tuple[()]]:
         """Pickle without the scanner, which each process loads for itself."""
@@ -86,155 +54,18 @@ class SecretRedactor:
 
     def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
         """Return `redact` of the texts of each archive; one scan over all of them is faster."""
-        rules_by_position = self._candidates([*chain.from_iterable(archives)])
-        starts = list(accumulate(map(len, archives), initial=0))
-        by_archive: list[dict[int, list[SecretRule]]] = [{} for _ in archives]
-        for index, rules in rules_by_position.items():
-            archive = bisect_right(starts, index) - 1
-            by_archive[archive][index - starts[archive]] = rules
-        cache: dict[str, _RedactedText] = {}
-        return [
-            self._redact_archive(texts, rules_by_index, cache)
-            if rules_by_index
-            else RedactedTexts(texts, [0] * len(texts))
-            for texts, rules_by_index in zip(archives, by_archive, strict=True)
-        ]
+        return self._engine.redact_many(archives)
 
-    def _redact_archive(
-        self,
-        texts: list[str],
-        rules_by_index: Mapping[int, Iterable[SecretRule]],
-        cache: dict[str, _RedactedText],
-    ) -> RedactedTexts:
-        """Redact the candidates among the texts, and the same secrets in all other texts.
+    @cached_property
+    def _rules(self) -> tuple[SecretRule, ...]:
+        if not self._pii:
+            return RULES
+        from turnetl.redact.pii import PII_RULES  # noqa: PLC0415 - only on request
 
-        Equal texts match the same rules and are redacted once.
-        """
-        redacted = RedactedTexts([*texts], [0] * len(texts))
-        secrets: dict[bytes, str] = {}
-        for index, rules in rules_by_index.items():
-            text = texts[index]
-            if text not in cache:
-                cache[text] = self._redact_text(text, rules)
-            redacted.texts[index], redacted.counts[index], text_secrets = cache[text]
-            secrets |= text_secrets
-        self._redact_known(redacted, secrets)
-        return redacted
+        return (*RULES, *PII_RULES)
 
-    def _candidates(self, texts: list[str]) -> dict[int, list[SecretRule]]:
-        rules_by_index = candidates(texts, self._scanner, patterns=[SPLIT_PATTERN])
-        for index, rules in pii_candidates(texts).items() if self._pii else ():
-            rules_by_index.setdefault(index, []).extend(rules)
-        return rules_by_index
+    @cached_property
+    def _engine(self) -> "RedactionEngine":
+        from turnetl.redact.engine import RedactionEngine  # noqa: PLC0415 - only with a text
 
-    def _redact_text(self, text: str, rules: Iterable[SecretRule]) -> _RedactedText:
-        """Redact until nothing is found; `rules` are for the first pass, later passes use all."""
-        data = text.encode("utf-8", "surrogatepass")
-        total = 0
-        secrets: dict[bytes, str] = {}
-        for _ in range(_MAX_PASSES):
-            split_spans = split_secret_spans(data, self._rules, self._spans)
-            spans = merge_spans(data, [*self._spans(data, rules), *split_spans])
-            if not spans:
-                break
-            total += len(spans)
-            secrets |= {
-                data[start:end]: rule for start, end, rule in spans if rule not in PII_RULE_NAMES
-            }
-            data, rules = self._replace(data, spans), self._rules
-        redacted = data.decode("utf-8", "surrogatepass") if total else text
-        return _RedactedText(redacted, total, secrets)
-
-    def _redact_known(self, redacted: RedactedTexts, secrets: Mapping[bytes, str]) -> None:
-        """Redact in every text the secrets that another text reveals."""
-        certain = {secret: rule for secret, rule in secrets.items() if _is_certain(secret)}
-        if not certain:
-            return
-        matcher = ExactMatcher(certain)
-        for index in texts_with_secrets(redacted.texts, matcher):
-            data = redacted.texts[index].encode("utf-8", "surrogatepass")
-            spans = merge_spans(data, matcher.spans(data))
-            text = self._replace(data, spans).decode("utf-8", "surrogatepass")
-            rest = self._redact_text(text, self._rules)
-            redacted.texts[index] = rest.text
-            redacted.counts[index] += len(spans) + rest.redactions
-
-    def _spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
-        yield from self._scanner_spans(data)
-        yield from self._rule_spans(data, rules)
-
-    def _scanner_spans(self, data: bytes) -> Iterator[Span]:
-        misplaced = {}
-        for finding in self._scanner.scan(data):
-            rule = _short_name(finding.rule)
-            if finding.is_partial and not _SECRET_PART.search(rule):
-                continue
-            if finding.is_base64 or data[finding.start : finding.end] == finding.secret:
-                yield Span(finding.start, finding.end, rule)
-            else:
-                misplaced[finding.secret] = rule
-        if misplaced:
-            yield from ExactMatcher(misplaced).spans(data)
-
-    def _rule_spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
-        matcher = rule_matcher(data, rules)
-        for rule in matcher.rules:
-            position = 0
-            while match := matcher.first(rule, position):
-                position = max(match.end(), position + 1)
-                if match.lastindex is None:
-                    continue
-                start, end = match.span(match.lastindex)
-                start -= _prefix_length(rule, data, start)
-                if _is_secret(rule, data, start, end):
-                    yield Span(start, end - data.endswith(b".", start, end), rule.name)
-                elif end - start < _MAX_NESTED_BYTES:
-                    position = match.start() + 1
-
-    def _replace(self, data: bytes, spans: list[Span]) -> bytes:
-        pieces, position = [], 0
-        for start, end, rule in spans:
-            pieces += [data[position:start], self._placeholder(rule, data[start:end])]
-            position = end
-        return b"".join([*pieces, data[position:]])
-
-    def _placeholder(self, rule: str, secret: bytes) -> bytes:
-        digest = blake2b(secret, key=self._key[:64], digest_size=2).hexdigest()
-        return f"[REDACTED:{rule}:{digest}]".encode()
-
-
-# Scanner rules for one half of a pair, which the scanner does not report by default. Of these, only
-# the secret half is redacted.
-_SECRET_PART = re.compile(r"secret|passphrase|token$|api-key|consumer-key|application-key")
-
-
-def _short_name(rule_id: str) -> str:
-    """Return `github-pat` for `betterleaks.github-pat`, with letters, digits and dashes only."""
-    name = re.sub(r"^(?:betterleaks|veles|kingfisher)[./]", "", rule_id)
-    name = re.sub(r"^secrets/|\.\d+$", "", name).lower()
-    return re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "secret"
-
-
-def _is_secret(rule: SecretRule, data: bytes, start: int, end: int) -> bool:
-    if rule.starts_word and _WITHIN_WORD.search(data[max(0, start - 2) : start]):
-        return False
-    return rule.plausible(data[start:end].decode("utf-8", "replace"))
-
-
-def _prefix_length(rule: SecretRule, data: bytes, start: int) -> int:
-    """Return the number of bytes before `start` that belong to the secret."""
-    if rule.reversed_prefix is None:
-        return 0
-    backwards = data[max(0, start - _MAX_KEY_BYTES) : start][::-1]
-    match = rule.reversed_prefix.match(backwards)
-    return match.end() if match is not None else 0
-
-
-def _is_certain(secret: bytes) -> bool:
-    """Return whether the value is a secret in every text, and not also an ordinary word."""
-    text = secret.decode("utf-8", "replace")
-    return (
-        len(text) >= _MIN_KNOWN_CHARS
-        and not text.split()[1:]
-        and plausible.is_unquoted_password(text)
-    )
+        return RedactionEngine(self._rules, self._key, pii=self._pii)

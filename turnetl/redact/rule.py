@@ -28,8 +28,8 @@ class SecretRule:
     skip: str = ""
     """Text to skip where the pattern fails. Without it, each position in that text is tried."""
 
-    reversed_prefix: re.Pattern[bytes] | None = None
-    """Matched backwards from the start of the secret; the matched text belongs to the secret.
+    reversed_prefix: bytes = b""
+    """Pattern that is matched backwards from the start of the secret; what it matches belongs to it.
 
     For a secret that only its end identifies: a forward pattern would try every start.
     """
@@ -37,11 +37,21 @@ class SecretRule:
     @property
     def recipe(self) -> tuple[str | bytes, ...]:
         """Everything that determines what the rule redacts; `plausible` is included by its name."""
-        prefix = self.reversed_prefix.pattern if self.reversed_prefix is not None else b""
         starts = "starts word" if self.starts_word else ""
-        return self.name, self.pattern, self.skip, self.plausible.__qualname__, starts, prefix
+        return (
+            self.name,
+            self.pattern,
+            self.skip,
+            self.plausible.__qualname__,
+            starts,
+            self.reversed_prefix,
+        )
 
     @cached_property
     def compiled(self) -> re.Pattern[bytes]:
         pattern = f"{self.pattern}|{self.skip}" if self.skip else self.pattern
         return re.compile(pattern.encode())
+
+    @cached_property
+    def compiled_prefix(self) -> re.Pattern[bytes]:
+        return re.compile(self.reversed_prefix)

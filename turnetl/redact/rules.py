@@ -1,7 +1,5 @@
 """Rules for secrets that the native scanner misses: by their own form, and by a keyword."""
 
-import re
-
 from turnetl.redact import plausible, token_prefixes
 from turnetl.redact.keyword_rules import KEYWORD_RULES, LINE_BREAK
 from turnetl.redact.rule import SecretRule
@@ -39,7 +37,7 @@ RULES = (
         rf"()-----END {_PEM}",
         "A PEM key without its start.",
         plausible.is_key_body,
-        reversed_prefix=re.compile(_PEM_LINES_BACKWARDS.encode()),
+        reversed_prefix=_PEM_LINES_BACKWARDS.encode(),
     ),
     SecretRule(
         "aws-access-key-id",
@@ -170,7 +168,7 @@ RULES = (
         r"()@(?:tcp|unix)\(",
         "Database addresses as Go drivers take them.",
         plausible.is_password,
-        reversed_prefix=re.compile(rb"[^ \t\r\n:/@\"'`\\]{4,128}+(?=:)"),
+        reversed_prefix=rb"[^ \t\r\n:/@\"'`\\]{4,128}+(?=:)",
     ),
     SecretRule(
         "url-password",

@@ -1,0 +1,54 @@
+"""What is to do for each archive. A run in which no archive changed imports none of the steps."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from turnetl.formats.kit.counts import ParseCounts
+from turnetl.lake import ArchiveMetadata, path_text
+from turnetl.parsing.report import ArchiveReport, Outcome
+from turnetl.parsing.sources import ArchiveStat
+
+_ARCHIVE_COST = 1 << 19
+"""Bytes that are parsed in the time that one turns file takes to be written and synced."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArchive:
+    """The turns files of an archive in the lake."""
+
+    digest: str
+    """The name of its turns file."""
+    files: tuple[Path, ...] = ()
+    """Its turns files, the newest last. Only a dry run leaves more than one."""
+    metadata: ArchiveMetadata | None = None
+    """Metadata of the newest turns file; None: there is no file, or turnetl did not write it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveJob:
+    """An archive that must be opened."""
+
+    stat: ArchiveStat
+    stored: StoredArchive
+
+    @property
+    def cost(self) -> int:
+        """The cost of the job in bytes: bytes to read, and a constant for each archive."""
+        return self.stat.size + _ARCHIVE_COST
+
+
+NumberedJob = tuple[int, ArchiveJob]
+"""An archive's position in the report, and its job."""
+
+
+def unchanged_report(stat: ArchiveStat, metadata: ArchiveMetadata) -> ArchiveReport:
+    """Return the report on an archive with the same content as its turns file."""
+    return ArchiveReport(
+        archive=path_text(stat.path),
+        outcome=Outcome.UNCHANGED,
+        format=metadata.format,
+        group=metadata.group,
+        counts=ParseCounts.from_mapping(metadata.counts),
+        cwd=metadata.cwd,
+        retained_turns=metadata.retained_turns,
+    )
