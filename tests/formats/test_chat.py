@@ -19,11 +19,11 @@ SHAREGPT = ShareGPT()
 
 
 def openai(name: str) -> ParsedArchive:
-    return OPENAI.read((ARCHIVES / OPENAI.name / name).read_bytes())
+    return OPENAI.read((ARCHIVES / "openai_conv" / name).read_bytes())
 
 
 def sharegpt(name: str) -> ParsedArchive:
-    return SHAREGPT.read((ARCHIVES / SHAREGPT.name / name).read_bytes())
+    return SHAREGPT.read((ARCHIVES / "sharegpt" / name).read_bytes())
 
 
 def lines(*rows: Any) -> bytes:

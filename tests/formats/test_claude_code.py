@@ -363,7 +363,7 @@ def test_hooks_and_other_sessions_do_not_close_the_current_turn() -> None:
 )
 def test_a_session_without_messages_is_recognised_and_has_no_turn(row: dict[str, object]) -> None:
     data = json.dumps(row).encode()
-    assert isinstance(formats.sniff(data), ClaudeCode)
+    assert formats.sniff(data) is formats.by_name("claude_code")
     assert ClaudeCode().read(data).turns == []
 
 
@@ -373,7 +373,7 @@ def test_a_session_reduced_to_texts_and_times_is_recognised() -> None:
         for kind, x in (("user", "Mend it."), ("assistant", "Mended."))
     ]
     data = "\n".join(map(json.dumps, rows)).encode()
-    assert isinstance(formats.sniff(data), ClaudeCode)
+    assert formats.sniff(data) is formats.by_name("claude_code")
     assert only(ClaudeCode().read(data)).assistant_texts == ["Mended."]
 
 
@@ -381,7 +381,7 @@ def test_an_export_with_an_uninformative_first_row_is_recognised() -> None:
     title = {"type": "summary", "summary": "The cart", "leafUuid": "u1"}
     prompt = {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Mend it."}}
     data = json.dumps({"loglines": [title, prompt]}).encode()
-    assert isinstance(formats.sniff(data), ClaudeWeb)
+    assert formats.sniff(data) is formats.by_name("claude_web")
     assert only(ClaudeWeb().read(data)).user_text == "Mend it."
 
 

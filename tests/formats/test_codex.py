@@ -429,7 +429,7 @@ def test_similar_formats_are_not_recognised_as_codex(line: str) -> None:
     ],
 )
 def test_a_single_row_of_a_rollout_is_recognised(line: str) -> None:
-    assert isinstance(formats.sniff(line.encode()), Codex)
+    assert formats.sniff(line.encode()) is formats.by_name("codex")
 
 
 def assistant_texts(*rows: tuple[str, dict[str, Any]]) -> list[str]:

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl import formats
-from turnetl.formats.base import Format, ParsedArchive, RawTurn
+from turnetl.formats import Format
+from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
@@ -26,7 +27,7 @@ SAMPLES = [
     for path in sorted((ARCHIVES / format_.name).iterdir())
 ]
 UNKNOWN = sorted((ARCHIVES / "unknown").iterdir())
-PACKAGES = {type(format_).__module__.split(".")[2] for format_ in formats.FORMATS}
+PACKAGES = {format_.reader.partition(":")[0] for format_ in formats.FORMATS}
 
 
 @pytest.mark.parametrize(("format_", "path"), SAMPLES)

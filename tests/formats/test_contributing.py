@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +13,8 @@ import pytest
 from tests.formats import test_contract as contract
 from tests.formats.test_real_archives import COUNTED
 from turnetl import formats
-from turnetl.formats.base import Format, Probe
+from turnetl.formats import Format
+from turnetl.formats.base import Probe
 from turnetl.model import ClosedBy
 from turnetl.skip_reasons import SkipReason
 
@@ -32,11 +34,13 @@ def code_block(language: str) -> str:
 
 
 @pytest.fixture
-def jot() -> Format:
-    module = ModuleType("jot")
+def jot(monkeypatch: pytest.MonkeyPatch) -> Format:
+    module = ModuleType("turnetl.formats.jot")
     source = code_block("python")
     exec(compile(source, "CONTRIBUTING.md", "exec"), module.__dict__)  # noqa: S102  our own text
-    example: Format = module.__dict__["Jot"]()
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    (example,) = eval(f"({code_block('text')})", {"Format": Format})  # noqa: S307  as above
+    assert isinstance(example, Format)
     return example
 
 

@@ -16,7 +16,7 @@ from tests.fakes.redactors import NoRedactor
 from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, row, run
 from tests.scale import scaled
 from turnetl import formats, parsing
-from turnetl.formats.base import Format
+from turnetl.formats import Format
 from turnetl.lake import Lake
 from turnetl.model import GroupId, Turn
 from turnetl.redact import SecretRedactor

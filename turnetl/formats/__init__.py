@@ -1,24 +1,30 @@
-"""The formats that turnetl reads, and the lookup of a format by content or by name."""
+"""The formats that turnetl reads, and the lookup of a format by content or by name.
 
-from turnetl.formats.base import Format
-from turnetl.formats.chat import OpenAIConversations, ShareGPT
-from turnetl.formats.claude import ClaudeCode, ClaudeWeb
-from turnetl.formats.codex import Codex, CodexDocument
-from turnetl.formats.gemini import GeminiJson, GeminiJsonl, GeminiStream
-from turnetl.formats.kit.probe import Probe
-from turnetl.formats.opencode import OpenCode
+A run in which no archive changed needs names and versions only: readers are imported on first use.
+"""
 
-FORMATS: tuple[Format, ...] = (
-    ClaudeCode(),
-    ClaudeWeb(),
-    Codex(),
-    CodexDocument(),
-    GeminiJson(),
-    GeminiJsonl(),
-    GeminiStream(),
-    OpenAIConversations(),
-    ShareGPT(),
-    OpenCode(),
+from turnetl.formats.format import Format
+
+__all__ = ["FORMATS", "Format", "by_name", "sniff"]
+
+FORMATS = (
+    Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 3, "claude:ClaudeCode"),
+    Format("claude_web", "sessions exported from claude.ai/code (JSON)", 2, "claude:ClaudeWeb"),
+    Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 2, "codex:Codex"),
+    Format("codex_json", "rollouts of the first Codex CLI (JSON)", 2, "codex:CodexDocument"),
+    Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 2, "gemini:GeminiJson"),
+    Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 2, "gemini:GeminiJsonl"),
+    Format(
+        "gemini_stream",
+        "Gemini CLI runs printed with --output-format stream-json (JSONL)",
+        2,
+        "gemini:GeminiStream",
+    ),
+    Format(
+        "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 2, "chat:OpenAIConversations"
+    ),
+    Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 2, "chat:ShareGPT"),
+    Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 2, "opencode:OpenCode"),
 )
 """Every format, in the order in which they are tried: the first that recognises an archive reads
 it."""
@@ -26,6 +32,8 @@ it."""
 
 def sniff(data: bytes) -> Format | None:
     """Return the format that recognises an archive, or None if none does."""
+    from turnetl.formats.kit.probe import Probe  # noqa: PLC0415 - only for an archive
+
     probe = Probe(data)
     return next((candidate for candidate in FORMATS if candidate.sniff(probe)), None)
 

@@ -1,8 +1,9 @@
-"""The Format port: a format reads the bytes of one archive and returns its turns and line counts.
+"""The Reader port: a reader takes the bytes of one archive and returns its turns and line counts.
 
-A format is a package or a module with one object that has a name, a `sniff` and a `read`. One line
-in `turnetl.formats` registers it. A format knows no path, no group and no table, and redacts
-nothing: `turnetl.parsing` does all of that. Texts are therefore complete here.
+A format has a package or a module with its reader: a class with a `sniff` and a `read`. One line in
+`turnetl.formats` registers it, with its name, title and version. A reader knows no path, no group
+and no table, and redacts nothing: `turnetl.parsing` does all of that. Texts are therefore complete
+here.
 
 `kit.jsonl` and `kit.documents` split an archive into lines or elements, repair them and count them.
 `kit.probe` holds the start of an archive, which is all that `sniff` receives.
@@ -19,12 +20,12 @@ from turnetl.formats.kit.times import parse_time
 from turnetl.model import ClosedBy, SessionId
 
 __all__ = [
-    "Format",
     "ParseCounts",
     "ParsedArchive",
     "Probe",
     "RawToolCall",
     "RawTurn",
+    "Reader",
     "SourceSpan",
     "parse_time",
 ]
@@ -97,21 +98,8 @@ class ParsedArchive:
     """The first working directory that the archive names."""
 
 
-class Format(Protocol):
-    """One archive format."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str:
-        """A one-line description for users."""
-        ...
-
-    @property
-    def version(self) -> int:
-        """Increased when the same bytes give different turns, so that archives are read again."""
-        ...
+class Reader(Protocol):
+    """The reader of one archive format; created without arguments."""
 
     def sniff(self, probe: Probe) -> bool:
         """Return whether an archive that starts like this has this format."""

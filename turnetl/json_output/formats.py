@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from turnetl.formats.base import Format
+from turnetl.formats import Format
 from turnetl.json_output.base import JsonOutput, described
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from turnetl.formats.base import ParseCounts
+from turnetl.formats.kit.counts import ParseCounts
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from turnetl import formats
 from turnetl.errors import TableUnusable
-from turnetl.formats.base import Format, ParseCounts, ParsedArchive
+from turnetl.formats import Format
+from turnetl.formats.base import ParseCounts, ParsedArchive
 from turnetl.formats.kit.documents import is_document
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text, path_text
 from turnetl.parsing import problems, retained_turns, sources

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from turnetl.errors import BadArchive
-from turnetl.formats.base import Format
+from turnetl.formats import Format
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
 from turnetl.parsing import problems, sources
 from turnetl.parsing.grouping import Grouping

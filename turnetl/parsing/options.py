@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from turnetl import formats
-from turnetl.formats.base import Format
+from turnetl.formats import Format
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from turnetl.errors import TRACEBACK, BadArchive
-from turnetl.formats.base import Format, ParseCounts
+from turnetl.formats import Format
+from turnetl.formats.kit.counts import ParseCounts
 from turnetl.lake import path_text
 from turnetl.parsing.compression import DecompressionStatus
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from turnetl.formats.base import ParseCounts
+from turnetl.formats.kit.counts import ParseCounts
 from turnetl.model import GroupId
 from turnetl.parsing.grouping import NameCollision
 from turnetl.skip_reasons import SkipReason

@@ -10,7 +10,7 @@ from turnetl import episodes, parsing, wiring
 from turnetl.episodes import rule_examples
 from turnetl.episodes.rule_examples import RuleExplanation
 from turnetl.errors import TableUnusable
-from turnetl.formats.base import Format
+from turnetl.formats import Format
 from turnetl.group_names import select_groups
 from turnetl.lake import Lake
 from turnetl.parsing.name_collisions import with_name_collisions

@@ -29,7 +29,7 @@ class SecretRule:
     """Text to skip where the pattern fails. Without it, each position in that text is tried."""
 
     reversed_prefix: bytes = b""
-    """Pattern that is matched backwards from the start of the secret; what it matches belongs to it.
+    """Pattern, matched backwards from the start of the secret; what it matches belongs to it.
 
     For a secret that only its end identifies: a forward pattern would try every start.
     """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from turnetl.formats.base import Format
+from turnetl.formats import Format
 
 
 def table(formats: Sequence[Format]) -> Table:

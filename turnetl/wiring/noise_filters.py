@@ -11,7 +11,7 @@ from turnetl.episodes.filters import ALL_GROUPS
 from turnetl.episodes.kinds import KINDS
 from turnetl.errors import BadUsage
 from turnetl.extraction.prompt_config import PromptConfigs
-from turnetl.formats.base import Format
+from turnetl.formats import Format
 from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping, load_grouping
 from turnetl.redact import SecretRedactor

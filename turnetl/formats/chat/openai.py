@@ -14,10 +14,6 @@ _SHAPE = ChatShape("role", frozenset(OPENAI), ("content", "tool_calls", "functio
 
 
 class OpenAIConversations:
-    name = "openai_conv"
-    title = "chats as OpenAI's messages (JSON, JSONL)"
-    version = 2
-
     def sniff(self, probe: Probe) -> bool:
         return _SHAPE.matches(probe)
 

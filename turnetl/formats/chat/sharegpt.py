@@ -12,10 +12,6 @@ _SHAPE = ChatShape("from", frozenset(SHAREGPT), ("value", "content", "text", "ar
 
 
 class ShareGPT:
-    name = "sharegpt"
-    title = "chats as ShareGPT's conversations (JSON, JSONL)"
-    version = 2
-
     def sniff(self, probe: Probe) -> bool:
         return _SHAPE.matches(probe)
 

@@ -21,10 +21,6 @@ _IDS = ("sessionId", "uuid", "parentUuid", "leafUuid", "messageId")
 
 
 class ClaudeCode:
-    name = "claude_code"
-    title = "Claude Code sessions, 1.0 to 2.1 (JSONL)"
-    version = 3
-
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by any row that only Claude Code writes."""
         return any(_is_row(row) and not _is_from_other_tool(row) for row in probe.rows)

@@ -9,10 +9,6 @@ _ROWS = "loglines"
 
 
 class ClaudeWeb:
-    name = "claude_web"
-    title = "sessions exported from claude.ai/code (JSON)"
-    version = 2
-
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by its list of Claude Code rows."""
         rows = probe.first.objects_at(_ROWS)

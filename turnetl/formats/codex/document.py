@@ -14,10 +14,6 @@ _ITEMS = "items"
 
 
 class CodexDocument:
-    name = "codex_json"
-    title = "rollouts of the first Codex CLI (JSON)"
-    version = 2
-
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by its session and its items."""
         session, items = probe.first.get("session"), probe.first.get(_ITEMS)

@@ -24,10 +24,6 @@ _HEADER = {"id", "timestamp"}
 
 
 class Codex:
-    name = "codex"
-    title = "Codex CLI rollouts, with and without the envelope (JSONL)"
-    version = 2
-
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by its header, or by any row that only Codex writes."""
         return _is_header(probe.first) or any(map(_is_row, probe.rows))

@@ -21,10 +21,6 @@ _MODEL_LINE_KEYS = ("content", "parts", "toolCalls", "thoughts", "tokens")
 
 
 class GeminiJson:
-    name = "gemini_json"
-    title = "Gemini CLI sessions up to 0.39 (JSON)"
-    version = 2
-
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by its header and its messages; a truncated one by its header."""
         root = probe.first
@@ -49,10 +45,6 @@ class GeminiJson:
 
 
 class GeminiJsonl:
-    name = "gemini_jsonl"
-    title = "Gemini CLI sessions since 0.40 (JSONL)"
-    version = 2
-
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by a session's header, or by a line that only Gemini CLI writes."""
         return any(map(_is_line, probe.rows))

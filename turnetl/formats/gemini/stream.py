@@ -45,10 +45,6 @@ _EVENTS = RowDecoder(StreamEvent)
 
 
 class GeminiStream:
-    name = "gemini_stream"
-    title = "Gemini CLI runs printed with --output-format stream-json (JSONL)"
-    version = 2
-
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by an event that only Gemini CLI prints."""
         return any(map(_is_event, probe.rows))

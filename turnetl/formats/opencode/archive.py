@@ -37,10 +37,6 @@ _EXPORT = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')
 
 
 class OpenCode:
-    name = "opencode"
-    title = "OpenCode sessions: exported, or its store (JSON)"
-    version = 2
-
     def sniff(self, probe: Probe) -> bool:
         """Recognise an export by its session, the store by any of its files."""
         probe = probe.after_prefix(_EXPORT_PREFIX)

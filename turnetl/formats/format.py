@@ -1,0 +1,34 @@
+"""A format as `turnetl.formats` lists it: what it is called, and where its reader is."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnetl.formats.base import ParsedArchive, Probe, Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One archive format. Its reader is imported when the first archive is examined."""
+
+    name: str
+    title: str
+    """A one-line description for users."""
+    version: int
+    """Increased when the same bytes give different turns, so that archives are read again."""
+    reader: str
+    """Its `formats.base.Reader`: the module within this package, a colon and the class."""
+
+    def sniff(self, probe: "Probe") -> bool:
+        """Return whether an archive that starts like this has this format."""
+        return self._reader().sniff(probe)
+
+    def read(self, data: bytes) -> "ParsedArchive":
+        """Read a whole archive. Never raises: content that cannot be read is counted."""
+        return self._reader().read(data)
+
+    def _reader(self) -> "Reader":
+        module, _, name = self.reader.partition(":")
+        reader: Reader = getattr(import_module(f"turnetl.formats.{module}"), name)()
+        return reader
