@@ -10,7 +10,7 @@ CONTRACTS = {
     "Embedder": "tests/llm/test_embedder_contract.py",
     "Executor": "tests/prefect/test_executor_contract.py",
     "Extractor": "tests/extraction/test_extractor_contract.py",
-    "Format": "tests/formats/test_contract.py",
+    "Reader": "tests/formats/test_contract.py",
     "GraphStore": "tests/graph/test_store_contract.py",
     "GroupView": "tests/graph_mirror/test_group_view_contract.py",
     "ProviderAdapter": "tests/llm/test_providers.py",
