@@ -13,14 +13,24 @@ HEAVY = (
     "dateparser", "cyclopts.help", "rich.progress", "turnetl.llm.chat", "turnetl.llm.meter",
     "turnetl.llm.retry", "turnetl.extraction.structural", "turnetl.formats",
 )  # fmt: skip
-SEARCH = f"""
+UNUSED_WITHOUT_CHANGES = (
+    "httpx", "openai", "graphiti_core", "neo4j", "prefect", "kingfisher_sdk", "tantivy",
+    "turnetl.formats.base", "turnetl.formats.claude", "turnetl.formats.codex",
+    "turnetl.parsing.archive_job", "turnetl.parsing.batches", "turnetl.parsing.workers",
+    "turnetl.redact.engine", "turnetl.redact.pii", "turnetl.episodes.content",
+    "turnetl.episodes.text", "turnetl.episodes.chunking", "turnetl.episodes.partitions",
+    "turnetl.extraction.structural.extractor", "turnetl.extraction.structural.decision_rules",
+    "turnetl.llm.journal", "turnetl.llm.meter", "turnetl.index.persistent", "turnetl.index.terms",
+    "turnetl.retrieval",
+)  # fmt: skip
+COMMAND = """
 import sys
 from turnetl.cli import main
-sys.argv[1:] = ["search", "why did the tests fail", "--lake", sys.argv[1]]
+names = sys.argv.pop(1).split()
 try:
     main()
 except SystemExit as end:
-    print(end.code, [name for name in {HEAVY} if name in sys.modules])
+    print(end.code, [name for name in names if name in sys.modules])
 """
 
 
@@ -28,12 +38,25 @@ def test_a_search_in_a_current_index_imports_no_library_of_the_other_stages(
     tmp_path: Path,
 ) -> None:
     run_in_process("backfill", SAMPLES, "--lake", tmp_path, folder=tmp_path)
-    result = subprocess.run(
-        [sys.executable, "-c", SEARCH, str(tmp_path)],
+    output = run_and_list(HEAVY, "search", "why did the tests fail", "--lake", tmp_path)
+    assert "test" in output
+    assert output.splitlines()[-1] == "0 []"
+
+
+def test_an_unchanged_backfill_imports_nothing_that_parses_renders_extracts_or_searches(
+    tmp_path: Path,
+) -> None:
+    run_in_process("backfill", SAMPLES, "--lake", tmp_path, folder=tmp_path)
+    output = run_and_list(UNUSED_WITHOUT_CHANGES, "backfill", SAMPLES, "--lake", tmp_path)
+    assert output.splitlines()[-2:] == ["nothing new", "0 []"]
+
+
+def run_and_list(names: tuple[str, ...], *arguments: str | Path) -> str:
+    """Run the command in a new process; its last line lists which of these modules it imported."""
+    return subprocess.run(
+        [sys.executable, "-c", COMMAND, " ".join(names), *map(str, arguments)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
-    )
-    assert "test" in result.stdout
-    assert result.stdout.splitlines()[-1] == "0 []"
+    ).stdout

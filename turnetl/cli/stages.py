@@ -66,7 +66,8 @@ def backfill(
         )
     console.print_messages(view.messages(report) + _preview_messages(settings, options))
     queries: Sequence[str] = ()
-    if not common.json:
+    # Imports the search, of which a run without new turns has no use.
+    if not common.json and any(group.committed for group in report.ingested.groups):
         queries = console.run_async(pipeline.sample_queries(report.ingested, settings))
     table = view.table(report, common.search_command(), queries)
     console.print_result(table, backfill_output(report), as_json=common.json)

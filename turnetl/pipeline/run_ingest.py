@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from turnetl import wiring
 from turnetl.clock import Clock
@@ -13,12 +14,9 @@ from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
-from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.group_status import PlannedGroups, plan_groups, turn_files
-from turnetl.pipeline.index_updates import IndexUpdates
-from turnetl.pipeline.previews import preview_requests
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.run_options import (
     RunOptions,
@@ -28,6 +26,9 @@ from turnetl.run_options import (
     settings_for_run,
 )
 from turnetl.settings import Settings
+
+if TYPE_CHECKING:  # a run without new turns does without it
+    from turnetl.llm.stack import ModelStack
 
 
 async def ingest(
@@ -52,6 +53,8 @@ async def ingest(
         planned = await plan_groups(turn_files(Lake(settings.lake)), settings, options, clock)
         planned = _without_unintended_changes(planned, settings, options)
         if options.dry_run:
+            from turnetl.pipeline.previews import preview_requests  # noqa: PLC0415 - the models
+
             requests = await preview_requests(planned, settings, options, clock)
             return replace(planned.report, requests=tuple(requests))
         if not any(has_work(group, options) for group in planned.report.groups):
@@ -94,6 +97,8 @@ async def _ingest(
     progress: Progress,
 ) -> IngestReport:
     """Open the model and the graph for writing, and ingest the groups."""
+    from turnetl.pipeline.index_updates import IndexUpdates  # noqa: PLC0415 - the whole index
+
     run_settings = settings_for_run(settings, options)
     with wiring.model_stack(run_settings, clock) as stack:
         async with wiring.ingest_resources(run_settings, stack) as resources:
@@ -194,7 +199,7 @@ async def _all(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-def _with_model_usage(report: IngestReport, stack: ModelStack) -> IngestReport:
+def _with_model_usage(report: IngestReport, stack: "ModelStack") -> IngestReport:
     """Return the report with the requests of the run."""
     usage = stack.meter.by_prompt() if stack.meter is not None else {}
     cached = stack.journal.hits if stack.journal is not None else 0

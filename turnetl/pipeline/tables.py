@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from turnetl import episodes, parsing, wiring
-from turnetl.episodes import rule_examples
-from turnetl.episodes.rule_examples import RuleExplanation
 from turnetl.errors import TableUnusable
 from turnetl.formats import Format
 from turnetl.group_names import select_groups
@@ -18,6 +17,9 @@ from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    from turnetl.episodes.rule_examples import RuleExplanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +182,14 @@ def explain_rule(
     *,
     examples: int = 5,
     progress: Progress = ignore_progress,
-) -> RuleExplanation:
+) -> "RuleExplanation":
     """Return what one noise rule marks by itself, active or not, with examples. Writes nothing.
 
     Raises:
         BadUsage: an unknown rule or group.
     """
+    from turnetl.episodes import rule_examples  # noqa: PLC0415 - imports the rendering
+
     lake = Lake(settings.lake)
     return rule_examples.explain(
         lake,
