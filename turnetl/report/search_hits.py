@@ -12,6 +12,7 @@ from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import format_minute, hanging, indented, plural, relative_path, unwrapped
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.query import quoted_parts
+from turnetl.retrieval.repetition import without_title
 
 NO_HITS = (
     "no hits; try other words or fewer options, or `turnetl status` to see what the graph holds"
@@ -74,7 +75,7 @@ def usage_messages(usage: Usage) -> list[str]:
 def _hit(
     rank: int, hit: SearchHit, directory: Path, as_of: datetime | None
 ) -> list[RenderableType]:
-    fact = _fact(hit.fact, hit.invalid_at, as_of)
+    fact = _fact(without_title(hit.fact, hit.prompt), hit.invalid_at, as_of)
     title = hanging(Text(f"{rank:>2}. ", "bold"), Text(hit.prompt) if hit.prompt else fact)
     path = relative_path(Path(hit.archive), directory)
     lineage = unwrapped(
@@ -90,7 +91,10 @@ def _hit(
     lines: list[RenderableType] = [title, lineage]
     if hit.prompt and hit.fact not in ("", hit.prompt):
         lines.append(indented(fact))
-    more_facts = [_fact(more.fact, more.invalid_at, as_of) for more in hit.more_facts]
+    more_facts = [
+        _fact(without_title(more.fact, hit.prompt), more.invalid_at, as_of)
+        for more in hit.more_facts
+    ]
     lines += [indented(hanging(Text("· "), more)) for more in more_facts]
     if hit.files:
         lines.append(indented(Text(f"files: {', '.join(hit.files)}", "dim")))
