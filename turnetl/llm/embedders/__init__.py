@@ -1,8 +1,16 @@
-"""Embedders: built in, models that run on this machine, over HTTP; and a cache around any."""
+"""Embedders: built in, models that run on this machine, over HTTP; and a cache around any.
 
-from turnetl.llm.embedders.cached import CachedEmbedder
-from turnetl.llm.embedders.registry import BUILT_IN, EMBEDDERS, REMOTE, open_embedder
-from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
+Names are imported on first use: the port alone needs no tokenizer.
+"""
+
+from typing import TYPE_CHECKING
+
+from turnetl.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from turnetl.llm.embedders.cached import CachedEmbedder
+    from turnetl.llm.embedders.registry import BUILT_IN, EMBEDDERS, REMOTE, open_embedder
+    from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
 
 __all__ = [
     "BUILT_IN",
@@ -12,3 +20,12 @@ __all__ = [
     "WordLlamaEmbedder",
     "open_embedder",
 ]
+
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "turnetl.llm.embedders.cached": ("CachedEmbedder",),
+        "turnetl.llm.embedders.registry": ("BUILT_IN", "EMBEDDERS", "REMOTE", "open_embedder"),
+        "turnetl.llm.embedders.wordllama": ("WordLlamaEmbedder",),
+    },
+)
