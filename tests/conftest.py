@@ -81,6 +81,15 @@ def _file(item: pytest.Item) -> str:
     return str(item.path.relative_to(item.config.rootpath))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def default_lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep the default lake of this process out of the developer's home."""
+    with pytest.MonkeyPatch.context() as environment:
+        data = tmp_path_factory.mktemp("data")
+        environment.setenv("XDG_DATA_HOME", str(data))
+        yield data / "turnetl" / "lake"
+
+
 @pytest.fixture(scope="session")
 def neo4j_server_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neo4jServer]:
     # The driver warns about labels that an empty graph does not have yet.

@@ -43,7 +43,7 @@ async def answered(question: Question, settings: turnetl.Settings) -> turnetl.In
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> turnetl.Settings:
     """Return the settings of a lake and a graph of one archive; they are only read."""
-    settings = turnetl.Settings(lake=tmp_path_factory.mktemp("history") / "data" / "lake")
+    settings = turnetl.Settings(lake=tmp_path_factory.mktemp("history") / ".turnetl" / "lake")
     asyncio.run(turnetl.backfill(ARCHIVE, settings))
     return settings
 

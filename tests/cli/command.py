@@ -89,8 +89,8 @@ def command_line(*arguments: str | Path) -> list[str]:
 
 def clean_environment(home: Path) -> dict[str, str]:
     """Return the environment of this process without settings, and with another home."""
-    prefixes = ("TURNETL_", "NEO4J_")
-    kept = {name: text for name, text in os.environ.items() if not name.startswith(prefixes)}  # noqa: TID251 - for a child
+    settings = ("TURNETL_", "NEO4J_", "XDG_DATA_HOME")
+    kept = {name: text for name, text in os.environ.items() if not name.startswith(settings)}  # noqa: TID251 - for a child
     # The secret scanner compiles its rules for seconds if it finds no cache of them.
     cache_folder = kept.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
     return kept | {"HOME": str(home), "XDG_CACHE_HOME": cache_folder, "PYTHONPATH": str(ROOT)}
@@ -144,5 +144,5 @@ def _log_handlers() -> Iterator[None]:
 
 def index_folder(folder: Path) -> Path:
     """Return the folder of the only index of the lake in a folder."""
-    (index,) = (folder / "data" / "lake" / "index").iterdir()
+    (index,) = (folder / ".turnetl" / "lake" / "index").iterdir()
     return index

@@ -110,7 +110,7 @@ def test_an_interrupted_run_continues_where_it_was(
         text=True,
     )
     # The tables exist: the ingest has begun, or begins now.
-    while not list(tmp_path.glob("data/lake/episodes/*.parquet")):
+    while not list(tmp_path.glob(".turnetl/lake/episodes/*.parquet")):
         assert running.poll() is None
     running.send_signal(stop_signal)
     stdout, stderr = running.communicate(timeout=60)
@@ -288,7 +288,7 @@ def test_a_dry_run_writes_nothing_to_the_graph(tmp_path: Path) -> None:
     status = run_in_process("backfill", one_sample(), "--dry-run", "--json", folder=tmp_path).json
     assert status["committed"] == 0
     assert status["groups"][0]["uncommitted_reasons"]["ready"] > 0
-    assert not (tmp_path / "data/lake/graph.lbug").exists()
+    assert not (tmp_path / ".turnetl/lake/graph.lbug").exists()
 
 
 def test_since_and_until_limit_the_ingest_and_the_search(tmp_path: Path) -> None:
@@ -364,7 +364,7 @@ def test_status_with_another_lake_still_reports_the_graph(tmp_path: Path) -> Non
 
 def test_a_search_without_a_graph_says_where_it_looked(tmp_path: Path) -> None:
     result = run_in_process("search", "books", "--json", folder=tmp_path)
-    path = tmp_path / "data/lake/graph.lbug"
+    path = tmp_path / ".turnetl/lake/graph.lbug"
     assert result.exit_code == 1
     assert result.json["error"].startswith(f"there is no graph at `{path}`: run `turnetl backfill`")
 

@@ -84,7 +84,7 @@ def test_a_budget_in_dollars_needs_a_price(folder: Path, provider: FakeProvider)
     )
     assert (outcome.exit_code, len(outcome.messages), provider.requests) == (2, 1, [])
     assert '"openai-compatible/canned" = ' in outcome.stderr
-    assert not (folder / "data").exists()
+    assert not (folder / ".turnetl").exists()
 
 
 def test_an_invalid_price_file_is_named_with_its_line(folder: Path, provider: FakeProvider) -> None:

@@ -18,7 +18,7 @@ def test_a_dry_run_prints_the_very_requests_and_sends_none(
         *dry, "--limit", "2", folder=tmp_path, **model_environment(provider)
     ).json
     assert (provider.requests, preview["pending"]) == ([], 3)
-    assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
+    assert not (tmp_path / ".turnetl" / "lake" / "journal.sqlite").exists()
     requests = run_in_process(*dry, folder=tmp_path, **model_environment(provider)).json["requests"]
     assert requests == preview["requests"][: len(requests)]
     assert 0 < len(requests) < len(preview["requests"])

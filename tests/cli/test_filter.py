@@ -53,7 +53,7 @@ def turn_rows(number: int, prompt: str, answer: str) -> list[str]:
 
 def rule_by_prompt(folder: Path) -> dict[str, str | None]:
     """Return the rule that marks each turn, by the prompt of the turn."""
-    table = pl.read_parquet(folder / "data/lake/episodes/shop.parquet")
+    table = pl.read_parquet(folder / ".turnetl/lake/episodes/shop.parquet")
     return dict(table.select("user_text", "noise").iter_rows())
 
 
@@ -147,7 +147,7 @@ def test_a_user_defined_rule_marks_turns_and_can_be_explained(shop: Path) -> Non
 
 def test_a_changed_user_defined_rule_is_applied(shop: Path) -> None:
     own = shop / "own.toml"
-    settings = Settings(lake=shop / "data/lake", noise=NoiseSettings(rules=own))
+    settings = Settings(lake=shop / ".turnetl/lake", noise=NoiseSettings(rules=own))
     for word, rules in (("lunch", ["acknowledgement", "lunch"]), ("supper", ["acknowledgement"])):
         own.write_text(OWN.replace("(?i)lunch", word))
         (group,) = pipeline.filter_turns(settings).groups
@@ -173,7 +173,7 @@ def test_an_explanation_has_counts_and_examples_and_writes_nothing(parsed_folder
     text = run_in_process("filter", "--explain", "acknowledgement", folder=parsed_folder).stdout
     assert "till.jsonl:3-4" in text
     assert "user: ok" in text
-    assert not (parsed_folder / "data/lake/episodes").exists()
+    assert not (parsed_folder / ".turnetl/lake/episodes").exists()
 
 
 def test_the_explanation_of_a_kept_rule_has_what_it_would_mark(parsed_folder: Path) -> None:
@@ -183,7 +183,7 @@ def test_the_explanation_of_a_kept_rule_has_what_it_would_mark(parsed_folder: Pa
 
 def test_a_rule_of_lower_precedence_is_explained_by_itself(shop: Path) -> None:
     own = write_archive(shop / "own.toml", [OWN.replace("(?i)lunch", ".")])
-    settings = Settings(lake=shop / "data/lake", noise=NoiseSettings(rules=own))
+    settings = Settings(lake=shop / ".turnetl/lake", noise=NoiseSettings(rules=own))
     (group,) = pipeline.explain_rule(settings, "lunch").groups
     assert (group.turns, group.attributed) == (4, 2)
 
@@ -199,7 +199,7 @@ def test_the_rules_are_listed_as_a_table_and_as_json(parsed_folder: Path) -> Non
 
 
 def test_every_rule_can_be_explained(parsed_folder: Path) -> None:
-    settings = Settings(lake=parsed_folder / "data/lake")
+    settings = Settings(lake=parsed_folder / ".turnetl/lake")
     for rule in wiring.noise_rules(settings):
         explanation = pipeline.explain_rule(settings, rule.name)
         assert (explanation.rule.description, explanation.active) == (
@@ -214,7 +214,7 @@ def test_an_unknown_rule_is_rejected_with_the_known_ones(option: str, parsed_fol
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert "`nonsense`" in result.messages[0]
     assert "acknowledgement" in result.messages[0]
-    assert not (parsed_folder / "data/lake/episodes").exists()
+    assert not (parsed_folder / ".turnetl/lake/episodes").exists()
 
 
 @pytest.mark.parametrize("command", [("filter",), ("backfill", "till.jsonl")])
@@ -224,7 +224,7 @@ def test_unreadable_rules_stop_every_command_before_its_work(
     result = run_in_process(*command, folder=parsed_folder, TURNETL_NOISE__RULES="nowhere.toml")
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert "nowhere.toml" in result.messages[0]
-    assert not (parsed_folder / "data/lake/episodes").exists()
+    assert not (parsed_folder / ".turnetl/lake/episodes").exists()
 
 
 @pytest.mark.parametrize("wrong", [("--group", "nobody"), ("--examples", "3"), ("--disable-rule",)])
@@ -264,7 +264,7 @@ def test_patterns_of_a_template_apply_to_texts_and_a_change_renders_them_again(
 
 
 def texts(folder: Path) -> str:
-    table = pl.read_parquet(folder / "data/lake/episodes/shop.parquet")
+    table = pl.read_parquet(folder / ".turnetl/lake/episodes/shop.parquet")
     return "\n".join(table["text"])
 
 
@@ -275,7 +275,7 @@ def test_an_invalid_template_stops_the_run_and_is_named(shop: Path) -> None:
     result = run_in_process("backfill", "till.jsonl", folder=shop, **own)
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert "templates/own.md" in result.messages[0]
-    assert not (shop / "data/lake/episodes").exists()
+    assert not (shop / ".turnetl/lake/episodes").exists()
 
 
 def test_a_missing_template_is_reported_once(shop: Path) -> None:
@@ -297,7 +297,7 @@ def test_pii_is_redacted_on_request_only(tmp_path: Path) -> None:
             "parse", "mail.jsonl", *options, "--json", folder=tmp_path, **environment
         )
         (file,) = result.json["files"]
-        (path,) = (tmp_path / "data/lake/turns/shop").glob("*.parquet")
+        (path,) = (tmp_path / ".turnetl/lake/turns/shop").glob("*.parquet")
         return file["outcome"], mail in pl.read_parquet(path)["user_text"][0]
 
     assert run() == ("new", True)

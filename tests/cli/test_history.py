@@ -147,7 +147,7 @@ def test_while_another_process_writes_the_graph_the_index_answers(tmp_path: Path
     archive = write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
     assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
     (turn,) = run_in_process("timeline", "--json", folder=tmp_path).json["turns"]
-    graph = tmp_path / "data/lake/graph.lbug"
+    graph = tmp_path / ".turnetl/lake/graph.lbug"
     os.utime(graph, (0, 0))
     with asyncio.Runner() as runner:
         url = f"ladybug://{graph}"

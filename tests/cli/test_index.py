@@ -40,7 +40,7 @@ def test_the_table_names_groups_size_time_and_path(shop: Path) -> None:
     assert "shop" in text
     assert "the index holds 2 turns and 4 passages" in text
     assert "brought up to date 20" in text
-    assert str(Path("data") / "lake" / "index") in text
+    assert str(Path(".turnetl") / "lake" / "index") in text
 
 
 @pytest.mark.parametrize("command", [("index",), ("index", "--rebuild"), ("search", "cart")])
@@ -50,7 +50,7 @@ def test_without_a_graph_a_message_says_where_it_would_be(
     result = run_in_process(*command, folder=tmp_path)
     assert result.exit_code == 1
     assert len(result.messages) == 1
-    expected = tmp_path / "data" / "lake" / "graph.lbug"
+    expected = tmp_path / ".turnetl" / "lake" / "graph.lbug"
     assert f"there is no graph at `{expected}`" in result.messages[0]
 
 
@@ -96,7 +96,7 @@ def test_status_says_how_many_turns_the_index_lacks(shop: Path) -> None:
 
 def test_status_without_an_index_says_how_to_make_one(tmp_path: Path) -> None:
     run_in_process("backfill", SAMPLES, folder=tmp_path)
-    for path in sorted((tmp_path / "data" / "lake").rglob("index/*/*"), reverse=True):
+    for path in sorted((tmp_path / ".turnetl" / "lake").rglob("index/*/*"), reverse=True):
         if path.is_file():
             path.unlink()
     assert "search index: none yet" in run_in_process("status", folder=tmp_path).stdout
@@ -115,7 +115,7 @@ def _http_embedder(provider: FakeProvider) -> dict[str, str]:
 @pytest.mark.parametrize("name", ["catalog.sqlite", "vectors/keys", "lexical/turns/meta.json"])
 def test_a_damaged_index_is_rebuilt_by_a_search_with_a_sentence(name: str, shop: Path) -> None:
     whole = run_in_process("search", "cart", "--json", folder=shop).json["hits"]
-    (path,) = (shop / "data" / "lake" / "index").glob(f"*/{name}")
+    (path,) = (shop / ".turnetl" / "lake" / "index").glob(f"*/{name}")
     path.write_bytes(b"garbage" * 1000)
     for log in path.parent.glob("*-wal"):
         log.unlink()
@@ -144,7 +144,7 @@ def test_a_full_disk_is_a_sentence_and_the_next_run_makes_the_index(shop: Path) 
 
 def test_a_lake_that_is_copied_keeps_its_index(shop: Path, tmp_path: Path) -> None:
     copy = tmp_path / "elsewhere"
-    shutil.copytree(shop / "data" / "lake", copy)
+    shutil.copytree(shop / ".turnetl" / "lake", copy)
     index = [path.name for path in (copy / "index").iterdir()]
     found = run_in_process("search", "cart", "--lake", copy, "--json", folder=tmp_path)
     assert found.json["hits"]

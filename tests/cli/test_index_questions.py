@@ -48,7 +48,7 @@ def test_a_rebuild_keeps_them_and_the_journal_has_them(shop: Path, asked: FakePr
     index(shop, asked, "--questions")
     assert index(shop, asked, "--rebuild", "--json").json["turns_with_questions"] == 2
     assert run_in_process("search", "walruses", "--json", folder=shop).json["hits"]
-    for path in sorted((shop / "data" / "lake" / "index").rglob("*"), reverse=True):
+    for path in sorted((shop / ".turnetl" / "lake" / "index").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     again = index(shop, asked, "--questions", "--json").json["questions"]
     assert (again["turns"], again["usage"]["calls"], len(asked.requests)) == (2, 0, 2)
@@ -67,7 +67,7 @@ def test_a_dry_run_states_turns_tokens_and_cost_and_writes_nothing(
     (shop / ".graphiti").mkdir()
     prices = '"openai-compatible/canned" = { input = 1.0, output = 2.0 }\n'
     (shop / ".graphiti" / "prices.toml").write_text(prices)
-    lake = shop / "data" / "lake"
+    lake = shop / ".turnetl" / "lake"
     before = files(lake)
     estimate = index(shop, asked, "--questions", "--dry-run", "--json").json
     assert (estimate["model"], estimate["turns"]) == ("openai-compatible/canned", 2)

@@ -29,7 +29,7 @@ def request_counts(provider: FakeProvider) -> Counter[str]:
 
 def journal_size(folder: Path) -> int:
     """Return how many responses the journal of another process holds."""
-    journal = folder / "data" / "lake" / "journal.sqlite"
+    journal = folder / ".turnetl" / "lake" / "journal.sqlite"
     if not journal.exists():
         return 0
     try:
@@ -82,12 +82,12 @@ def test_without_a_journal_every_request_is_sent_again(
         "ingest", "--graph", f"ladybug://{tmp_path / 'other.lbug'}", folder=tmp_path, **settings
     )
     assert len(provider.requests) == 2 * sent
-    assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
+    assert not (tmp_path / ".turnetl" / "lake" / "journal.sqlite").exists()
 
 
 def test_a_run_without_a_model_creates_no_journal(session: Path, tmp_path: Path) -> None:
     assert run_in_process("backfill", session, folder=tmp_path).exit_code == 0
-    assert not (tmp_path / "data" / "lake" / "journal.sqlite").exists()
+    assert not (tmp_path / ".turnetl" / "lake" / "journal.sqlite").exists()
 
 
 def test_responses_that_a_killed_run_stored_are_not_paid_for_again(
@@ -188,7 +188,7 @@ def test_prune_needs_a_selection(wrong: tuple[str, ...], tmp_path: Path) -> None
 def test_a_damaged_journal_stops_a_run_before_the_first_request(
     session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
-    journal = tmp_path / "data" / "lake" / "journal.sqlite"
+    journal = tmp_path / ".turnetl" / "lake" / "journal.sqlite"
     journal.parent.mkdir(parents=True)
     journal.write_bytes(b"not a database, despite its name" * 100)
     result = run_in_process("backfill", session, folder=tmp_path, **model_environment(provider))

@@ -145,7 +145,7 @@ def test_an_invalid_option_stops_a_run_before_any_work(
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert reason in result.stderr
     assert provider.requests == []
-    assert not (tmp_path / "data").exists()
+    assert not (tmp_path / ".turnetl").exists()
 
 
 @pytest.mark.parametrize("setting", ["preprocessing_prompt", "kinds"])

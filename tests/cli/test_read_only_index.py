@@ -42,7 +42,7 @@ def files(folder: Path) -> set[str]:
 @pytest.fixture
 def read_only(shop: Path) -> Iterator[Path]:
     """Return the folder; nothing in its lake may be written."""
-    paths = [shop / "data" / "lake", *(shop / "data" / "lake").rglob("*")]
+    paths = [shop / ".turnetl" / "lake", *(shop / ".turnetl" / "lake").rglob("*")]
     modes = {path: path.stat().st_mode for path in paths}
     for path, mode in modes.items():
         path.chmod(mode & ~0o222)
@@ -68,9 +68,9 @@ def run_unprivileged(folder: Path, *arguments: str) -> subprocess.CompletedProce
 def test_a_reader_leaves_no_file_behind(shop: Path, command: tuple[str, ...]) -> None:
     (archive,) = shop.glob("*.jsonl")
     archive.rename(shop / "a.jsonl")
-    before = files(shop / "data" / "lake" / "index")
+    before = files(shop / ".turnetl" / "lake" / "index")
     assert run_in_process(*command, folder=shop).exit_code == 0
-    assert files(shop / "data" / "lake" / "index") == before
+    assert files(shop / ".turnetl" / "lake" / "index") == before
     assert not [name for name in before if name.endswith(("-wal", "-shm", "-journal"))]
 
 
@@ -84,7 +84,7 @@ def test_a_folder_that_may_not_be_written_is_searched(read_only: Path) -> None:
 
 @linux
 def test_a_search_says_that_the_index_lacks_turns_and_may_not_be_written(shop: Path) -> None:
-    (index,) = (shop / "data" / "lake" / "index").iterdir()
+    (index,) = (shop / ".turnetl" / "lake" / "index").iterdir()
     aside = shop / "aside"
     index.rename(aside)
     rows = conversation("Refund the order", session="s2", at=SESSION_START)

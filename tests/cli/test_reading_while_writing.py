@@ -110,8 +110,8 @@ def test_an_index_that_cannot_be_written_is_one_warning_and_the_run_succeeds(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
     archive = write_session(tmp_path / "a.jsonl", TURNS)
-    (tmp_path / "data" / "lake").mkdir(parents=True)
-    (tmp_path / "data" / "lake" / "index").write_text("not a folder")
+    (tmp_path / ".turnetl" / "lake").mkdir(parents=True)
+    (tmp_path / ".turnetl" / "lake" / "index").write_text("not a folder")
     result = run_in_process("backfill", archive, folder=tmp_path, **model_environment(provider))
     assert result.exit_code == 0
     warnings = [message for message in result.messages if "index" in message]

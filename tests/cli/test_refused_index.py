@@ -38,11 +38,11 @@ def test_a_server_that_is_down_is_an_error_and_leaves_no_index(
     assert (result.exit_code, result.stdout) == (1, "")
     assert len(result.messages) == 1
     assert "does not respond; check that it is running" in result.messages[0]
-    assert not (tmp_path / "data").exists()
+    assert not (tmp_path / ".turnetl").exists()
 
 
 def test_a_rebuild_of_a_graph_that_cannot_be_opened_keeps_the_index(shop: Path) -> None:
-    (shop / "data" / "lake" / "graph.lbug").write_bytes(b"no graph" * 1000)
+    (shop / ".turnetl" / "lake" / "graph.lbug").write_bytes(b"no graph" * 1000)
     before = (index_folder(shop) / "catalog.sqlite").read_bytes()
     assert run_in_process("index", "--rebuild", folder=shop).exit_code == 1
     assert (index_folder(shop) / "catalog.sqlite").read_bytes() == before

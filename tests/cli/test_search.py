@@ -76,7 +76,13 @@ def test_a_path_with_a_dot_is_relative_to_the_current_folder(folder: Path) -> No
     inside = folder / "src" / "bookshop"
     inside.mkdir(parents=True, exist_ok=True)
     by_path = run_in_process(
-        "search", "--file", "./checkout.py", "--lake", folder / "data/lake", "--json", folder=inside
+        "search",
+        "--file",
+        "./checkout.py",
+        "--lake",
+        folder / ".turnetl/lake",
+        "--json",
+        folder=inside,
     )
     assert by_path.json["hits"] == hits(folder, "--file", "src/bookshop/checkout.py")
 

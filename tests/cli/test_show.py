@@ -64,9 +64,9 @@ def test_neighbours_are_the_turns_before_and_after(folder: Path, turn_id: str) -
 
 
 def test_without_a_lake_the_text_is_that_of_the_graph(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder / "data", tmp_path / "data")
-    shutil.rmtree(tmp_path / "data/lake/episodes")
-    shutil.rmtree(tmp_path / "data/lake/turns")
+    shutil.copytree(folder / ".turnetl", tmp_path / ".turnetl")
+    shutil.rmtree(tmp_path / ".turnetl/lake/episodes")
+    shutil.rmtree(tmp_path / ".turnetl/lake/turns")
     shown = run_in_process("show", SESSION, "--json", folder=tmp_path).json
     turn = run_in_process("show", shown["turns"][0]["turn_id"], "--json", folder=tmp_path).json
     assert turn["source"] == "graph"

@@ -77,14 +77,14 @@ def test_a_backfill_stops_while_it_still_parses(
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not list(tmp_path.glob("data/lake/turns/*/*.parquet")):
+    while not list(tmp_path.glob(".turnetl/lake/turns/*/*.parquet")):
         assert running.poll() is None
         time.sleep(0.01)
     running.send_signal(stop_signal)
     _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130, stderr
-    assert len(list(tmp_path.glob("data/lake/turns/*/*.parquet"))) < 3000
-    assert not list(tmp_path.glob("data/lake/episodes/*.parquet"))
+    assert len(list(tmp_path.glob(".turnetl/lake/turns/*/*.parquet"))) < 3000
+    assert not list(tmp_path.glob(".turnetl/lake/episodes/*.parquet"))
 
 
 class Finalized:

@@ -37,7 +37,7 @@ def locked_by_another_process(catalog: Path) -> Iterator[None]:
 
 
 async def test_status_names_an_index_that_stays_locked_and_reports_the_graph(shop: Path) -> None:
-    settings = Settings(lake=shop / "data" / "lake")
+    settings = Settings(lake=shop / ".turnetl" / "lake")
     with locked_by_another_process(index_folder(shop) / "catalog.sqlite"):
         report = await status(settings, RunOptions(), now, busy_timeout=0.05)
     assert report.index is None

@@ -46,7 +46,7 @@ def process(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 def test_two_processes_that_make_the_same_index_both_succeed(
     command: tuple[str, ...], shop: Path
 ) -> None:
-    shutil.rmtree(shop / "data" / "lake" / "index")
+    shutil.rmtree(shop / ".turnetl" / "lake" / "index")
     with process(shop, "index", "--json") as first, process(shop, *command, "--json") as second:
         outputs = [one.communicate(timeout=60) for one in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], outputs

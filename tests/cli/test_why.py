@@ -17,7 +17,7 @@ SECOND = FIRST.replace(
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("why")
     assert run_in_process("backfill", SAMPLES, folder=path).exit_code == 0
-    return path / "data/lake"
+    return path / ".turnetl/lake"
 
 
 @pytest.fixture(scope="module")

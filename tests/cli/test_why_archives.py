@@ -68,14 +68,14 @@ class Shop:
 
     def why(self, line: int) -> dict[str, Any]:
         """Return the commit of a line, with the turns that wrote it."""
-        lake = self.folder / "data/lake"
+        lake = self.folder / ".turnetl/lake"
         options = ("why", f"{PATH}:{line}", "--lake", lake, "--json")
         (commit,) = run_in_process(*options, folder=self.repository.folder).json["commits"]
         assert isinstance(commit, dict)
         return commit
 
     def text(self, line: int) -> str:
-        lake = self.folder / "data/lake"
+        lake = self.folder / ".turnetl/lake"
         options = ("why", f"{PATH}:{line}", "--lake", lake)
         return run_in_process(*options, folder=self.repository.folder).stdout
 

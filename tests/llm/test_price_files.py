@@ -184,6 +184,8 @@ def test_the_line_in_the_message_makes_the_price_known(name: str) -> None:
     assert parse_price_file(text, Path("p.toml")).get(model) == Price(1.5, 1.5, 1.5)
 
 
-def test_a_missing_price_belongs_into_the_projects_file(tmp_path: Path) -> None:
-    message = prices(tmp_path).missing("a/b")
-    assert message.endswith(f"to `{tmp_path / '.graphiti' / 'prices.toml'}`")
+def test_a_missing_price_belongs_into_the_file_of_the_user(tmp_path: Path) -> None:
+    """The folder of a run may be temporary, as that of a Prefect worker."""
+    home, folder = tmp_path / "home", tmp_path / "folder of a worker"
+    message = load_prices(folder, home, at=NOW).missing("a/b")
+    assert message.endswith(f"to `{home / '.graphiti' / 'prices.toml'}`")

@@ -21,9 +21,9 @@ def _commands() -> Iterator[list[str]]:
 SERVER, WORK_POOL, DEPLOY, WORKER, _RUN = _commands()
 
 
-def run_of(archive: str, lake: Path) -> list[str]:
-    """Return the documented run of the deployment, with other parameters."""
-    given = {"archives": json.dumps([archive]), "lake": str(lake)}
+def run_of(archive: str) -> list[str]:
+    """Return the documented run of the deployment, of another archive."""
+    given = {"archives": json.dumps([archive])}
     return [
         f"{name}={given[name]}" if equals and name in given else argument
         for argument in _RUN

@@ -15,18 +15,20 @@ from turnetl.settings import Settings
 pytestmark = pytest.mark.prefect
 
 
-async def test_a_deployed_run_commits_the_turns(deployed: PrefectServer, tmp_path: Path) -> None:
+async def test_a_deployed_run_commits_the_turns_to_the_lake_of_the_workers_user(
+    deployed: PrefectServer, tmp_path: Path
+) -> None:
     archive = shutil.copy(ROOT / "data/archives/shoebox/2026-04-19-heic.jsonl", tmp_path)
-    lake = tmp_path / "lake"
-    done = deployed.run(*documented.run_of(str(archive), lake))
+    done = deployed.run(*documented.run_of(str(archive)))
     assert done.returncode == 0, done.stdout + done.stderr + deployed.log("worker")
+    lake = deployed.home / ".turnetl" / "lake"
     async with wiring.store(Settings(lake=lake), write=False) as store:
         (group,) = await store.groups()
         assert len(await store.receipts(group)) == 3
 
 
 def test_a_failed_run_fails_in_prefect_too(deployed: PrefectServer, tmp_path: Path) -> None:
-    done = deployed.run(*documented.run_of(f"{tmp_path}/nowhere", tmp_path / "lake"))
+    done = deployed.run(*documented.run_of(f"{tmp_path}/nowhere"))
     assert done.returncode == 1, done.stdout + done.stderr
 
 

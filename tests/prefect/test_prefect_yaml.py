@@ -49,8 +49,11 @@ def test_a_deployment_does_not_depend_on_the_folder_it_was_deployed_from(
 
 def test_no_path_depends_on_the_folder_of_a_worker(file: dict[str, Any]) -> None:
     parameters = file["deployments"][0]["parameters"]
-    for path in (*parameters["archives"], parameters["lake"]):
-        assert path.startswith("~/")
+    assert all(path.startswith("~/") for path in parameters["archives"])
+
+
+def test_lake_and_graph_are_those_of_the_command(file: dict[str, Any]) -> None:
+    assert not {"lake", "graph"} & set(file["deployments"][0]["parameters"])
 
 
 def test_its_parameters_are_parameters_of_the_flow(file: dict[str, Any]) -> None:

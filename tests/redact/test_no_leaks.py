@@ -48,7 +48,7 @@ def source(tmp_path: Path) -> SecretSource:
 
 def test_no_secret_is_written_logged_or_displayed(source: SecretSource, tmp_path: Path) -> None:
     texts = [*run(tmp_path, f"ladybug://{tmp_path / 'graph.lbug'}")]
-    texts += written(tmp_path / "data") + written(tmp_path, "graph.lbug*")
+    texts += written(tmp_path / ".turnetl") + written(tmp_path, "graph.lbug*")
     texts += dumped(tmp_path / "graph.lbug")
     assert "[REDACTED:" in texts[-1]
     assert_none(source.secrets, texts)

@@ -236,3 +236,40 @@ def test_the_constructor_reads_neither_the_environment_nor_a_config_file(
     assert (Settings().prefetch, Settings().context_turns) == (16, 3)
     loaded = load_settings()
     assert (loaded.prefetch, loaded.context_turns) == (3, 7)
+
+
+def test_the_default_lake_is_that_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, data = tmp_path / "home", tmp_path / "data"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    for variable in ("", "relative/path"):
+        monkeypatch.setenv("XDG_DATA_HOME", variable)
+        assert Settings().lake == load_settings().lake == home / ".turnetl" / "lake"
+    monkeypatch.setenv("XDG_DATA_HOME", str(data))
+    assert Settings().lake == load_settings().lake == data / "turnetl" / "lake"
+    assert load_settings().graph_url == f"ladybug://{data / 'turnetl' / 'lake' / 'graph.lbug'}"
+
+
+def test_an_argument_the_environment_and_the_config_file_win_over_the_default_lake(
+    tmp_path: Path,
+) -> None:
+    write_config(tmp_path, turnetl={"lake": "of-config"})
+    data = {"XDG_DATA_HOME": str(tmp_path)}
+
+    def lake(**settings: str) -> str:
+        environment = data | {f"TURNETL_{name}": text for name, text in settings.items()}
+        return str(read_settings(environment, config=None, folders=(tmp_path,), arguments={}).lake)
+
+    assert lake() == "of-config"
+    assert lake(LAKE="of-environment") == "of-environment"
+    named = read_settings(
+        data | {"TURNETL_LAKE": "e"}, config=None, folders=(tmp_path,), arguments={"lake": "a"}
+    )
+    assert str(named.lake) == "a"
+
+
+def test_no_test_writes_to_the_lake_of_the_developer(default_lake: Path) -> None:
+    assert load_settings().lake == default_lake
+    assert not default_lake.is_relative_to(Path.home())

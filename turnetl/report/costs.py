@@ -9,7 +9,7 @@ from turnetl.model import Usage
 
 UNKNOWN = (
     "the cost is unknown because a model that was used has no price; its tokens are counted: "
-    "add its price to .graphiti/prices.toml"
+    "add its price to ~/.graphiti/prices.toml"
 )
 
 _COLUMNS = ("calls", "tokens\nin", "cached", "tokens\nout", "seconds", "cost")

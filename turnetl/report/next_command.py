@@ -5,8 +5,6 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-_DEFAULT_LAKE = Path("data/lake")
-
 
 def search_command(program: Path, directory: Path, options: Mapping[str, Path | str | None]) -> str:
     """Return `turnetl search` with the options that select the same graph.
@@ -18,7 +16,7 @@ def search_command(program: Path, directory: Path, options: Mapping[str, Path | 
     """
     arguments = [*_program(program, directory), "search"]
     for name, value in options.items():
-        if value is not None and value != _DEFAULT_LAKE:
+        if value is not None:
             arguments += [name, _without_credentials(str(value))]
     return shlex.join(arguments)
 

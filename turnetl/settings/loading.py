@@ -12,6 +12,7 @@ from pydantic_settings import InitSettingsSource
 
 from turnetl.errors import BadUsage
 from turnetl.settings.errors import error_sentence
+from turnetl.settings.locations import default_lake
 from turnetl.settings.model import Settings
 from turnetl.settings.sources import (
     CONFIG_NAME,
@@ -54,7 +55,7 @@ def read_settings(
     """Read the settings from all sources.
 
     Args:
-        environment: the process's environment.
+        environment: the process's environment, which also decides the default lake.
         config: a JSON config file that must exist.
         folders: without `config`, the first of these that holds `graphiti.config.json` gives it.
         arguments: settings that win over all others; None counts as not given.
@@ -72,8 +73,10 @@ def read_settings(
         EnvironmentSource(Settings, environment),
         Neo4jEnvironmentSource(Settings, environment),
     )
+    defaults = {"lake": default_lake(environment, Path.home())}
+    sources = (*above, file, InitSettingsSource(Settings, defaults))
     try:
-        return Settings(_build_sources=((*above, file), given))  # type: ignore[call-arg]  # hidden from type checkers
+        return Settings(_build_sources=(sources, given))  # type: ignore[call-arg]  # hidden from type checkers
     except ValidationError as error:
         place = error.errors(include_input=False, include_url=False)[0]["loc"]
         is_in_file = not any(_has(source(), place) for source in above) and _has(file(), place)

@@ -1,5 +1,6 @@
 """The settings of a run as one frozen object."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -7,6 +8,7 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from turnetl.extraction.config import ExtractionConfig
+from turnetl.settings.locations import default_lake
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
@@ -26,7 +28,8 @@ class Settings(BaseSettings):
     """All settings of a run.
 
     The constructor takes arguments and defaults only, so that the same call gives the same
-    settings everywhere. `load_settings` also reads the environment and the config file.
+    settings everywhere; the default lake is that of the user. `load_settings` also reads the
+    environment and the config file.
     """
 
     model_config = SettingsConfigDict(
@@ -38,8 +41,9 @@ class Settings(BaseSettings):
         enable_decoding=False,  # lists are separated by commas, not written as JSON
     )
 
-    lake: Path = Path("data/lake")
-    """Folder of the tables, the journal and the embedded graph."""
+    lake: Path = Field(default_factory=lambda: default_lake(os.environ, Path.home()))  # noqa: TID251 - as documented
+    """Folder of the tables, the journal and the embedded graph. By default
+    `$XDG_DATA_HOME/turnetl/lake`, else `~/.turnetl/lake`."""
     graph: str | None = None
     """URL of the graph: `bolt://host:7687`, `neo4j+s://…` or `ladybug:///path/file.lbug`. None: the
     file `graph.lbug` in the lake."""

@@ -42,7 +42,8 @@ def load_prices(project: Path, home: Path, *, at: datetime) -> Prices:
         return find_price(model, at)
 
     paths = [folder / ".graphiti" / NAME for folder in (project, home)]
-    return Prices(read_price_files(*paths), paths[0], library)
+    # The working directory of a Prefect worker is deleted after the run, the home stays.
+    return Prices(read_price_files(*paths), paths[1], library)
 
 
 def read_price_files(*paths: Path) -> tuple[dict[str, Price], ...]:
