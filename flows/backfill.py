@@ -108,6 +108,7 @@ async def backfill(
             assumed_time=assumed.read(assume_time, now()) if assume_time else None,
             preprocessing=preprocessing,
             reflexion=reflexion,
+            command=("flow", "backfill"),
         )
         with each_once():
             report = await pipeline.backfill(

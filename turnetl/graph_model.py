@@ -4,8 +4,9 @@ All times are aware and UTC, with microseconds. All texts are redacted.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
 from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId, Usage, Vector
 
@@ -202,3 +203,72 @@ class Subgraphs:
     mentions: tuple[Mention, ...]
     """Sorted by (episode, entity)."""
     communities: tuple[Community, ...]
+
+
+class RunOutcome(StrEnum):
+    """How a run ended. One that was killed has none."""
+
+    DONE = "done"
+    """Everything was done; turns may have been quarantined."""
+    STOPPED = "stopped"
+    """By its budget or after failures in a row; the next run continues."""
+    INTERRUPTED = "interrupted"
+    """By a signal."""
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRun:
+    """A run that wrote to the graph: the TurnRun node. Columns: `schema.RUNS`.
+
+    The columns of the usage are columns of their own. Counts are those at the end of the run.
+    """
+
+    run_id: str
+    owner: str
+    """Owner of its leases, which names its process."""
+    user: str
+    host: str
+    command: tuple[str, ...]
+    """Program and arguments, without secrets; empty for a call from Python."""
+    archives: tuple[str, ...]
+    """As they were given; empty if none were read."""
+    groups: tuple[GroupId, ...]
+    """Groups with turns to ingest, sorted."""
+    extractor: str
+    model: str | None
+    """With its provider; None if the extractor uses none."""
+    recipes: tuple[str, ...]
+    """Recipes of its groups, sorted."""
+    started_at: datetime
+    ended_at: datetime | None = None
+    """None while it runs, and if it was killed."""
+    outcome: RunOutcome | None = None
+    """None while it runs, and if it was killed."""
+    error: str | None = None
+    """The first error; None if there was none."""
+    committed: int = 0
+    """Turns."""
+    quarantined: int = 0
+    """Turns."""
+    discarded: int = 0
+    """Extracted entities and facts that were useless."""
+    entities_new: int = 0
+    facts_new: int = 0
+    facts_invalidated: int = 0
+    usage: Usage = field(default_factory=Usage)
+    """Of all requests of the run, also of those behind no committed turn."""
+    undone_at: datetime | None = None
+    """When the last of its turns was undone; None if it was not."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """What the graph holds of one run now: sums over its receipts."""
+
+    committed: int
+    """Turns."""
+    entities_new: int
+    facts_new: int
+    facts_invalidated: int
+    usage: Usage

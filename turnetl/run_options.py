@@ -42,6 +42,10 @@ class RunOptions:
     template, the text itself, or `none`. None: as in the settings."""
     reflexion: int | None = None
     """Reflexion passes for all turns of this run, from 0 to 3. None: as in the settings."""
+    command: tuple[str, ...] = ()
+    """Program and arguments, as the graph records them, without secrets."""
+    archives: tuple[str, ...] = ()
+    """The archives that a backfill reads, which it sets itself; recorded too."""
 
     def __post_init__(self) -> None:
         for name in ("since", "until"):

@@ -149,3 +149,39 @@ RECEIPTS = Table(
 )
 """Properties of the TurnCommit nodes, the same in every graph. Both stores derive their tables,
 rows and statements from it. Its version is recorded on every TurnGroup."""
+
+RUNS = Table(
+    "runs",
+    RECEIPTS.version,
+    (
+        Column("run_id", pl.String, "unique"),
+        Column("owner", pl.String, "owner of its leases: `host:pid:run`"),
+        Column("user", pl.String, "who started it"),
+        Column("host", pl.String, "where it ran"),
+        Column("command", TEXTS, "program and arguments without secrets; empty for Python"),
+        Column("archives", TEXTS, "archives as they were given; empty if none were read"),
+        Column("groups", TEXTS, "groups with turns to ingest, sorted"),
+        Column("extractor", pl.String, "extractor that made its turns"),
+        Column("model", pl.String, "model with its provider; null if the extractor uses none"),
+        Column("recipes", TEXTS, "recipes of its groups, sorted"),
+        Column("started_at", TIME, "time of its first lease"),
+        Column("ended_at", TIME, "end of the run; null while it runs, and if it was killed"),
+        Column("outcome", pl.String, "done, stopped, interrupted or failed; null as `ended_at`"),
+        Column("error", pl.String, "its first error; null if there was none"),
+        Column("committed", pl.Int64, "turns that it committed"),
+        Column("quarantined", pl.Int64, "turns that failed"),
+        Column("discarded", pl.Int64, "extracted entities and facts that were useless"),
+        Column("entities_new", pl.Int64, "entities that it created"),
+        Column("facts_new", pl.Int64, "facts that it created"),
+        Column("facts_invalidated", pl.Int64, "facts that it invalidated"),
+        Column("calls", pl.Int64, "model calls, including failed ones"),
+        Column("prompt_tokens", pl.Int64, "tokens of all prompts"),
+        Column("cached_tokens", pl.Int64, "prompt tokens that were cache hits at the provider"),
+        Column("completion_tokens", pl.Int64, "tokens of all responses"),
+        Column("seconds", pl.Float64, "time spent waiting for responses"),
+        Column("cost", pl.Float64, "US dollars; null if a price is unknown"),
+        Column("undone_at", TIME, "when the last of its turns was undone; null if it was not"),
+    ),
+)
+"""Properties of the TurnRun nodes, the same in every graph. Counts and usage are written at the end
+of a run; the receipts with its id say what a run that was killed has committed."""

@@ -25,6 +25,7 @@ from turnetl.pipeline.previews import preview_requests
 from turnetl.pipeline.run_ingest import ingest_groups
 from turnetl.progress import ignore_progress
 from turnetl.report import ingest as view
+from turnetl.run_options import new_ingest_run
 from turnetl.settings import Settings
 
 BOOKSHOP, SHOEBOX = GroupId("bookshop"), GroupId("shoebox")
@@ -89,7 +90,7 @@ async def ingest(store: Any, settings: Settings, executor: Executor) -> IngestRe
         resources,
         settings,
         RunOptions(),
-        clock,
+        new_ingest_run(settings, clock),
         executor=executor,
         progress=ignore_progress,
     )

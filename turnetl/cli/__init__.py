@@ -16,6 +16,7 @@ from turnetl.cli import (
     inspect,
     journal,
     model,
+    runs,
     schema,
     search,
     show,
@@ -24,13 +25,12 @@ from turnetl.cli import (
     undo,
 )
 from turnetl.cli.help_format import PipedHelpFormatter
-from turnetl.cli.options import SETUP_COMMANDS
+from turnetl.cli.options import INSPECTION_COMMANDS, SETUP_COMMANDS
 from turnetl.console import run, terminal
 
 _MAIN = Group("Main command", sort_key=0)
 _STAGES = Group("Stages", sort_key=1)
 _HISTORY = Group("History", sort_key=2)
-_INSPECT = Group("Inspection", sort_key=3)
 
 
 def _version() -> str:
@@ -63,17 +63,18 @@ app.command(
     help="Ingest, and try the quarantined turns again.",
 )
 app.command(undo.undo, group=_STAGES)
-app.command(inspect.status, group=_INSPECT)
-app.command(search.search, group=_INSPECT)
-app.command(index.index_, name="index", group=_INSPECT)
+app.command(inspect.status, group=INSPECTION_COMMANDS)
+app.command(runs.app)
+app.command(search.search, group=INSPECTION_COMMANDS)
+app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
 app.command(show.show, group=_HISTORY)
 app.command(history.timeline, group=_HISTORY)
 app.command(history.entity, group=_HISTORY)
 app.command(history.file_, name="file", group=_HISTORY)
 app.command(history.fix, group=_HISTORY)
 app.command(history.why, group=_HISTORY)
-app.command(inspect.formats_, name="formats", group=_INSPECT)
-app.command(inspect.rules_, name="rules", group=_INSPECT)
+app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
+app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)
 app.command(model.app)
 app.command(journal.app)
@@ -89,6 +90,7 @@ READING_COMMANDS = frozenset(
         "formats",
         "model",
         "rules",
+        "runs",
         "schema",
         "search",
         "show",

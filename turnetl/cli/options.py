@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spe
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings
 
+INSPECTION_COMMANDS = Group("Inspection", sort_key=3)
 MODEL_COMMANDS = Group("Models", sort_key=4)
 SETUP_COMMANDS = Group("Setup and scripting", sort_key=5)
 _OUTPUT = Group("Output", sort_key=10)
@@ -216,6 +217,7 @@ class SelectionOptions:
             dry_run=self.dry_run,
             preprocessing=extraction.preprocessing,
             reflexion=extraction.reflexion,
+            command=("turnetl", *sys.argv[1:]),
         )
 
 

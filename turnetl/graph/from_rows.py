@@ -16,7 +16,10 @@ from turnetl.graph_model import (
     EpisodeNode,
     Mention,
     Receipt,
+    RunOutcome,
+    RunTotals,
     Subgraphs,
+    TurnRun,
 )
 from turnetl.model import Entity, Fact, GroupId, TurnId, Usage, Vector
 
@@ -42,10 +45,33 @@ _TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time"
 
 def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
     """Return the receipt in a row of `schema.RECEIPTS`."""
-    columns = {column.name: _value(row, column) for column in schema.RECEIPTS.columns}
+    return Receipt(**_properties(row, schema.RECEIPTS))
+
+
+def run_from_row(row: Mapping[str, Any]) -> TurnRun:
+    """Return the run in a row of `schema.RUNS`."""
+    properties = _properties(row, schema.RUNS)
+    outcome = properties.pop("outcome")
+    return TurnRun(**properties, outcome=None if outcome is None else RunOutcome(outcome))
+
+
+def _properties(row: Mapping[str, Any], table: schema.Table) -> dict[str, Any]:
+    columns = {column.name: _value(row, column) for column in table.columns}
     usage: dict[str, Any] = {name: columns.pop(name) for name in list(columns) if name in _USAGE}
-    properties: dict[str, Any] = columns
-    return Receipt(usage=Usage(**usage), **properties)
+    return {**columns, "usage": Usage(**usage)}
+
+
+def run_totals_from_row(row: Mapping[str, Any]) -> RunTotals:
+    """Return the totals in a row with the sums of the receipts of a run.
+
+    It has the columns `committed`, those of `RunTotals` and of a usage, and `unpriced`: the number
+    of receipts without a cost.
+    """
+    usage = {name: row[name] for name in _USAGE}
+    if row["unpriced"]:
+        usage["cost"] = None
+    counts = ("committed", "entities_new", "facts_new", "facts_invalidated")
+    return RunTotals(**{name: row[name] for name in counts}, usage=Usage(**usage))
 
 
 def committed_turn(

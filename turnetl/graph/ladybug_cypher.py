@@ -34,10 +34,13 @@ def turn_commit_table(columns: Sequence[Column]) -> str:
 
     The number of the commit and the before-images are two more columns.
     """
-    all_columns = (*columns, *_STORE_COLUMNS)
-    key, *others = (f"{column.name} {_TYPES[column.dtype]}" for column in all_columns)
+    return _node_table("TurnCommit", (*columns, *_STORE_COLUMNS))
+
+
+def _node_table(label: str, columns: Sequence[Column]) -> str:
+    key, *others = (f"{column.name} {_TYPES[column.dtype]}" for column in columns)
     definitions = ", ".join((f"{key} PRIMARY KEY", *others))
-    return f"CREATE NODE TABLE IF NOT EXISTS TurnCommit ({definitions})"
+    return f"CREATE NODE TABLE IF NOT EXISTS {label} ({definitions})"
 
 
 def create_turn_commit(columns: Sequence[Column]) -> str:
@@ -109,6 +112,7 @@ SCHEMA = (
     # The table may have been created without it.
     "ALTER TABLE TurnGroup ADD IF NOT EXISTS creation_id STRING",
     turn_commit_table(schema.RECEIPTS.columns),
+    _node_table("TurnRun", schema.RUNS.columns),
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
@@ -276,3 +280,12 @@ MATCH (a:Episodic {uuid: $source}), (b:Episodic {uuid: $target})
 CREATE (a)-[:NEXT_EPISODE {uuid: $uuid, group_id: $group_id, created_at: $now}]->(b)
 """
 CREATE_TURN_COMMIT = create_turn_commit(schema.RECEIPTS.columns)
+
+_RUN_KEY, *_RUN_VALUES = schema.RUNS.columns
+SAVE_RUN = f"MERGE (r:TurnRun {{{_RUN_KEY.name}: ${_RUN_KEY.name}}}) SET " + ", ".join(
+    f"r.{column.name} = {_parameter(column)}" for column in _RUN_VALUES
+)
+RUNS = "MATCH (r:TurnRun) RETURN " + ", ".join(
+    f"r.{c.name} AS {c.name}" for c in schema.RUNS.columns
+)
+MARK_UNDONE = "MATCH (r:TurnRun {run_id: $run_id}) SET r.undone_at = $at"

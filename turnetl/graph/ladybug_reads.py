@@ -8,6 +8,7 @@ from turnetl.graph import from_rows, ladybug_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph.lease import LeaseState
+from turnetl.graph.run_totals import RUN_TOTALS
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -15,7 +16,9 @@ from turnetl.graph_model import (
     GroupProfile,
     GroupVersion,
     Receipt,
+    RunTotals,
     Subgraphs,
+    TurnRun,
 )
 from turnetl.model import Entity, Fact, GroupId, TurnId
 
@@ -117,6 +120,16 @@ def commit_records(
     )
     of_group = (record for record in records if record.receipt.group_id == group)
     return sorted(of_group, key=attrgetter("sequence"))
+
+
+def runs(client: LadybugClient) -> list[TurnRun]:
+    rows = client.table(cypher.RUNS, {}).to_pylist()
+    return sorted(map(ladybug_rows.run, rows), key=attrgetter("started_at", "run_id"), reverse=True)
+
+
+def run_totals(client: LadybugClient) -> dict[str, RunTotals]:
+    rows = client.table(RUN_TOTALS, {}).to_pylist()
+    return {row["run_id"]: from_rows.run_totals_from_row(row) for row in rows}
 
 
 def turn_ids(client: LadybugClient, group: GroupId) -> frozenset[TurnId]:

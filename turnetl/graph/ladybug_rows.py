@@ -13,7 +13,7 @@ from turnetl import schema
 from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.lease import LeaseState, new_creation_id
-from turnetl.graph_model import GroupProfile, Lease, Mention, Receipt, Subgraphs
+from turnetl.graph_model import GroupProfile, Lease, Mention, Receipt, Subgraphs, TurnRun
 from turnetl.llm.vectors import pack
 from turnetl.model import Change, Entity, Fact, Vector
 
@@ -77,6 +77,16 @@ def receipt(row: Sequence[Any]) -> Receipt:
     """Return the receipt in a row of `cypher.RECEIPTS`."""
     names = (column.name for column in schema.RECEIPTS.columns)
     return from_rows.receipt_from_row(_with_zone(dict(zip(names, row, strict=True))))
+
+
+def run_parameters(run: TurnRun) -> dict[str, Any]:
+    """Return the parameters of `cypher.SAVE_RUN`."""
+    return _parameters(to_rows.run_row(run))
+
+
+def run(row: Mapping[str, Any]) -> TurnRun:
+    """Return the run in a row of `cypher.RUNS`."""
+    return from_rows.run_from_row(_with_zone(row))
 
 
 def entities(table: Any) -> list[Entity]:

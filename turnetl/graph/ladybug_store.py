@@ -24,7 +24,9 @@ from turnetl.graph_model import (
     Receipt,
     Reversal,
     Reverted,
+    RunTotals,
     Subgraphs,
+    TurnRun,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
 
@@ -139,10 +141,10 @@ class LadybugStore:
         return await self._client.run(acquire)
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
-        await self._write_lease(cypher.RENEW, _lease_parameters(lease, until=now + ttl))
+        await self._write_row(cypher.RENEW, _lease_parameters(lease, until=now + ttl))
 
     async def release(self, lease: Lease) -> None:
-        await self._write_lease(cypher.RELEASE, _lease_parameters(lease))
+        await self._write_row(cypher.RELEASE, _lease_parameters(lease))
 
     async def commit(
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
@@ -201,13 +203,26 @@ class LadybugStore:
 
         return await self._client.run(replace)
 
+    async def save_run(self, run: TurnRun) -> None:
+        await self._write_row(cypher.SAVE_RUN, ladybug_rows.run_parameters(run))
+
+    async def mark_undone(self, run_id: str, *, at: datetime) -> None:
+        parameters = {"run_id": run_id, "at": ladybug_rows.without_zone(at)}
+        await self._write_row(cypher.MARK_UNDONE, parameters)
+
+    async def runs(self) -> Sequence[TurnRun]:
+        return await self._client.run(reads.runs)
+
+    async def run_totals(self) -> Mapping[str, RunTotals]:
+        return await self._client.run(reads.run_totals)
+
     async def pause(self) -> None:
         await self._client.pause()
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def _write_lease(self, statement: str, parameters: Mapping[str, Any]) -> None:
+    async def _write_row(self, statement: str, parameters: Mapping[str, Any]) -> None:
         def write(client: LadybugClient) -> None:
             self._check_space()
             client.query(statement, parameters)

@@ -22,6 +22,7 @@ _GRAPHITI_INDEXES: tuple[LiteralString, ...] = (
 _TURNETL_INDEXES: tuple[LiteralString, ...] = (
     "CREATE CONSTRAINT turn_commit IF NOT EXISTS FOR (c:TurnCommit) REQUIRE c.turn_id IS UNIQUE",
     "CREATE CONSTRAINT turn_group IF NOT EXISTS FOR (g:TurnGroup) REQUIRE g.group_id IS UNIQUE",
+    "CREATE CONSTRAINT turn_run IF NOT EXISTS FOR (r:TurnRun) REQUIRE r.run_id IS UNIQUE",
     "CREATE INDEX turn_commit_group_id IF NOT EXISTS FOR (c:TurnCommit) ON (c.group_id)",
 )
 _COMMIT_ORDER: LiteralString = """
@@ -250,3 +251,7 @@ MATCH (before:Episodic {uuid: row.source})
 MATCH (after:Episodic {uuid: row.target})
 CREATE (before)-[:NEXT_EPISODE {uuid: row.uuid, group_id: $group, created_at: $now}]->(after)
 """
+
+SAVE_RUN: LiteralString = "MERGE (r:TurnRun {run_id: $run.run_id}) SET r = $run"
+RUNS: LiteralString = "MATCH (r:TurnRun) RETURN r {.*} AS run"
+MARK_UNDONE: LiteralString = "MATCH (r:TurnRun {run_id: $run_id}) SET r.undone_at = $at"

@@ -7,6 +7,7 @@ from typing import TypeVar
 from turnetl.graph import from_rows, neo4j_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.neo4j_client import Neo4jClient
+from turnetl.graph.run_totals import RUN_TOTALS
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -14,7 +15,9 @@ from turnetl.graph_model import (
     GroupProfile,
     GroupVersion,
     Receipt,
+    RunTotals,
     Subgraphs,
+    TurnRun,
 )
 from turnetl.model import Entity, Fact, GroupId, TurnId
 
@@ -95,6 +98,16 @@ async def commit_records(
     }
     records = (neo4j_rows.commit_record(row, mentioned, ends) for row in rows)
     return sorted(records, key=attrgetter("sequence"))
+
+
+async def runs(client: Neo4jClient) -> list[TurnRun]:
+    rows = [neo4j_rows.run(row) for row in await client.read(cypher.RUNS)]
+    return sorted(rows, key=attrgetter("started_at", "run_id"), reverse=True)
+
+
+async def run_totals(client: Neo4jClient) -> dict[str, RunTotals]:
+    rows = await client.read(RUN_TOTALS)
+    return {row["run_id"]: from_rows.run_totals_from_row(row) for row in rows}
 
 
 async def turn_ids(client: Neo4jClient, group: GroupId) -> frozenset[TurnId]:

@@ -18,6 +18,7 @@ from turnetl.graph_model import (
     Mention,
     Receipt,
     Subgraphs,
+    TurnRun,
 )
 from turnetl.llm.vectors import pack
 from turnetl.model import Change, Entity, Fact, Vector
@@ -100,6 +101,11 @@ def lease_state(row: Mapping[str, Any]) -> LeaseState:
 def receipt(row: Mapping[str, Any]) -> Receipt:
     """Return the receipt in a row of `cypher.RECEIPTS` or `cypher.COMMITS_AFTER`."""
     return from_rows.receipt_from_row(_with_python_times(row["commit"]))
+
+
+def run(row: Mapping[str, Any]) -> TurnRun:
+    """Return the run in a row of `cypher.RUNS`."""
+    return from_rows.run_from_row(_with_python_times(row["run"]))
 
 
 def committed_turn(row: Mapping[str, Any], contents: Mapping[str, str]) -> CommittedTurn:

@@ -12,7 +12,7 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
 from turnetl.errors import GraphBusy
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import neo4j_reads as reads
-from turnetl.graph import neo4j_reversal, neo4j_rows, schema_version
+from turnetl.graph import neo4j_reversal, neo4j_rows, schema_version, to_rows
 from turnetl.graph.lease import grant, locked_group, lost_lease, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient, write_rows
 from turnetl.graph.neo4j_errors import LIMIT, AlreadyExists, TransactionTimedOut, translate_errors
@@ -26,7 +26,9 @@ from turnetl.graph_model import (
     Receipt,
     Reversal,
     Reverted,
+    RunTotals,
     Subgraphs,
+    TurnRun,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
 
@@ -232,6 +234,18 @@ class Neo4jStore:
             await _write_turn(transaction, change, receipt, now, sequence)
             await transaction.commit()
         return reverted
+
+    async def save_run(self, run: TurnRun) -> None:
+        await self._client.read(cypher.SAVE_RUN, run=to_rows.run_row(run))
+
+    async def mark_undone(self, run_id: str, *, at: datetime) -> None:
+        await self._client.read(cypher.MARK_UNDONE, run_id=run_id, at=at)
+
+    async def runs(self) -> Sequence[TurnRun]:
+        return await reads.runs(self._client)
+
+    async def run_totals(self) -> Mapping[str, RunTotals]:
+        return await reads.run_totals(self._client)
 
     async def pause(self) -> None:
         """Do nothing: a reader of a server excludes nobody."""

@@ -19,7 +19,9 @@ from turnetl.graph_model import (
     Receipt,
     Reversal,
     Reverted,
+    RunTotals,
     Subgraphs,
+    TurnRun,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
 
@@ -191,6 +193,18 @@ class GraphStore(ReceiptStore, Protocol):
                 refers to. Nothing is written.
             GraphBusy: the graph did not respond; `receipts` shows whether the turn was replaced.
         """
+
+    async def save_run(self, run: TurnRun) -> None:
+        """Write a run, or replace it. Needs no lease: a run is written by itself only."""
+
+    async def mark_undone(self, run_id: str, *, at: datetime) -> None:
+        """Record when the last turn of a run was undone. Does nothing for an unknown run."""
+
+    async def runs(self) -> Sequence[TurnRun]:
+        """Return all runs that wrote to the graph, by (started_at, run_id), newest first."""
+
+    async def run_totals(self) -> Mapping[str, RunTotals]:
+        """Return what the graph holds of each run now, by run id; only runs with a turn."""
 
     async def pause(self) -> None:
         """Let other processes write until the next read, if it is open for reading only.

@@ -15,7 +15,7 @@ import polars as pl
 from turnetl import ids, schema
 from turnetl.errors import GraphUnusable
 from turnetl.graph import graphiti_names
-from turnetl.graph_model import Receipt
+from turnetl.graph_model import Receipt, TurnRun
 from turnetl.llm.vectors import floats
 from turnetl.model import Attribute, Change, Entity, Fact, Usage, Vector
 
@@ -181,12 +181,18 @@ def outdated_links(change: Change) -> list[LinkRow]:
 
 def receipt_row(receipt: Receipt) -> RowDict:
     """Return the columns of `schema.RECEIPTS`."""
-    values = {field.name: getattr(receipt.usage, field.name) for field in fields(Usage)}
-    values |= {field.name: getattr(receipt, field.name) for field in fields(Receipt)}
-    return {
-        column.name: _column_value(column, values[column.name])
-        for column in schema.RECEIPTS.columns
-    }
+    return _columns(receipt, schema.RECEIPTS)
+
+
+def run_row(run: TurnRun) -> RowDict:
+    """Return the columns of `schema.RUNS`."""
+    return _columns(run, schema.RUNS)
+
+
+def _columns(value: Receipt | TurnRun, table: schema.Table) -> RowDict:
+    values = {field.name: getattr(value.usage, field.name) for field in fields(Usage)}
+    values |= {field.name: getattr(value, field.name) for field in fields(value)}
+    return {column.name: _column_value(column, values[column.name]) for column in table.columns}
 
 
 def commit_row(change: Change, receipt: Receipt, sequence: int) -> RowDict:

@@ -42,6 +42,10 @@ _MAX_CONSECUTIVE_FAILURES = 5
 """After this many failed turns in a row the cause is not the content of a turn: the run stops."""
 
 
+async def _ignore_lease() -> None:
+    """Record nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class IngestRun:
     """The identity of a run, its clock and its limits."""
@@ -60,6 +64,8 @@ class IngestRun:
     """Facts that a turn may invalidate; a turn that invalidates more is logged and reported."""
     extractor_named: bool = False
     """Whether the user named the extractor, which may then continue a group of another one."""
+    on_lease: Callable[[], Awaitable[None]] = _ignore_lease
+    """Called with each lease of the run, before anything is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +129,7 @@ class TurnPipeline:
             RunStopped: several turns in a row failed.
         """
         async with self._leased(group_id) as lease:
+            await self._run.on_lease()
             contents = await self._store.load(group_id)
             if not self._run.extractor_named:
                 # The plan is older than the lease: another run may have filled the group since.

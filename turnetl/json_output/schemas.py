@@ -17,6 +17,7 @@ from turnetl.json_output.model_check import ModelCheckOutput
 from turnetl.json_output.parse import ParseFilesOutput
 from turnetl.json_output.recipes import RecipeSearchOutput
 from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
+from turnetl.json_output.runs import RunOutput, RunsOutput
 from turnetl.json_output.search import SearchOutput
 from turnetl.json_output.show import (
     ShowEntityOutput,
@@ -61,6 +62,8 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "retry": (IngestOutput,),
     "undo": (UndoOutput,),
     "status": (StatusOutput,),
+    "runs": (RunsOutput,),
+    "runs show": (RunOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),
     "show": (

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.origin import why
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
     from turnetl.pipeline.recipes import search_recipe
+    from turnetl.pipeline.recorded_runs import runs, show_run
     from turnetl.pipeline.run_backfill import backfill
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_undo import preview_undo, undo
@@ -43,11 +44,13 @@ __all__ = [
     "journal_stats",
     "parse_archives",
     "preview_undo",
+    "runs",
     "sample_queries",
     "search_recipe",
     "search_turns",
     "show",
     "show_archive_lines",
+    "show_run",
     "status",
     "templates",
     "timeline",
@@ -79,6 +82,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.recipes": ("search_recipe",),
         "turnetl.pipeline.run_backfill": ("backfill",),
         "turnetl.pipeline.run_ingest": ("ingest",),
+        "turnetl.pipeline.recorded_runs": ("runs", "show_run"),
         "turnetl.pipeline.search": ("sample_queries", "search_turns"),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns", "parse_archives"),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),

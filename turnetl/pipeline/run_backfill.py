@@ -52,7 +52,7 @@ async def backfill(
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
     filtered = await _filter(parsed, run_settings, options, executor, progress, one_off=one_off)
-    of_archives = replace(options, groups=parsed.groups)
+    of_archives = replace(options, groups=parsed.groups, archives=tuple(archives))
     ingested = await ingest(settings, of_archives, clock, executor=executor, progress=progress)
     return BackfillReport(parsed, filtered, ingested)
 

@@ -98,22 +98,28 @@ async def _ingest(
 ) -> IngestReport:
     """Open the model and the graph for writing, and ingest the groups."""
     from turnetl.pipeline.index_updates import IndexUpdates  # noqa: PLC0415 - the whole index
+    from turnetl.pipeline.run_records import recording, run_recorder  # noqa: PLC0415 - as above
 
     run_settings = settings_for_run(settings, options)
     with wiring.model_stack(run_settings, clock) as stack:
         async with wiring.ingest_resources(run_settings, stack) as resources:
             index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
-            async with index.running():
+            run = new_ingest_run(run_settings, clock)
+            recorder = run_recorder(
+                run, planned, resources, settings=run_settings, options=options, stack=stack
+            )
+            async with index.running(), recording(recorder):
                 report = await ingest_groups(
                     planned,
                     resources,
                     settings,
                     options,
-                    clock,
+                    replace(run, on_lease=recorder.started),
                     executor=executor,
                     progress=progress,
                     on_commits=index.committed,
                 )
+                await recorder.ended(report)
         await index.finish()
         return _with_model_usage(report, stack)
 
@@ -123,7 +129,7 @@ async def ingest_groups(
     resources: IngestResources,
     settings: Settings,
     options: RunOptions,
-    clock: Clock,
+    run: IngestRun,
     *,
     executor: Executor,
     progress: Progress,
@@ -133,7 +139,7 @@ async def ingest_groups(
 
     `on_commits` is called after each group of which turns were committed.
     """
-    run, scope = new_ingest_run(settings, clock), ingest_scope(settings, options, clock())
+    scope = ingest_scope(settings, options, run.clock())
     slots = asyncio.Semaphore(settings.group_concurrency)
 
     async def ingest_one(state: GroupReport) -> GroupReport:

@@ -17,11 +17,11 @@ def search_command(program: Path, directory: Path, options: Mapping[str, Path | 
     arguments = [*_program(program, directory), "search"]
     for name, value in options.items():
         if value is not None:
-            arguments += [name, _without_credentials(str(value))]
+            arguments += [name, without_credentials(str(value))]
     return shlex.join(arguments)
 
 
-def _without_credentials(value: str) -> str:
+def without_credentials(value: str) -> str:
     """Return a server's URL without user and password; `NEO4J_PASSWORD` can replace them."""
     scheme, separator, rest = value.partition("://")
     is_local = not separator or scheme == "ladybug"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         noise_rule,
         noise_rules,
         redactor,
+        user_name,
     )
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "search_index",
     "store",
     "templates",
+    "user_name",
 ]
 
 __getattr__ = lazy_exports(
@@ -102,6 +104,7 @@ __getattr__ = lazy_exports(
             "noise_rule",
             "noise_rules",
             "redactor",
+            "user_name",
         ),
     },
 )

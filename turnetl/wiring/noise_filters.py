@@ -25,7 +25,7 @@ def archive_grouping(settings: Settings) -> Grouping:
     Raises:
         BadUsage: a group template or a map file that is not valid; names file and line.
     """
-    return load_grouping(settings.group, settings.group_map, user=_user(), host=platform.node())
+    return load_grouping(settings.group, settings.group_map, user=user_name(), host=platform.node())
 
 
 def format_named(name: str | None) -> Format | None:
@@ -111,7 +111,7 @@ def _user_rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
     return noise.read_rules(settings.noise.rules) if settings.noise.rules is not None else ()
 
 
-def _user() -> str:
+def user_name() -> str:
     """Return the user name; `nobody` in a container without user names."""
     try:
         return getpass.getuser()

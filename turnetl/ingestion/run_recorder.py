@@ -1,0 +1,121 @@
+"""Records a run in the graph that it writes to: when it takes its first lease, and at its end."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from turnetl.errors import TurnetlError
+from turnetl.exit_code import ExitCode
+from turnetl.graph.port import GraphStore
+from turnetl.graph_model import RunOutcome, RunTotals, TurnRun
+from turnetl.ingestion.report import IngestReport
+from turnetl.model import Usage
+
+log = logging.getLogger(__name__)
+
+_NOTHING = RunTotals(0, 0, 0, 0, Usage())
+
+
+class RunRecorder:
+    """Writes the TurnRun of one run. A run that takes no lease writes nothing."""
+
+    def __init__(
+        self,
+        store: GraphStore,
+        describe: Callable[[], TurnRun],
+        clock: Callable[[], datetime],
+        usage: Callable[[], Usage],
+    ) -> None:
+        """Make a recorder.
+
+        Args:
+            store: the graph of the run.
+            describe: returns the run as it starts; called once, by the first lease.
+            clock: returns the current time.
+            usage: returns what all requests of the run have used so far.
+        """
+        self._store = store
+        self._describe = describe
+        self._clock = clock
+        self._usage = usage
+        self._run: TurnRun | None = None
+        self._lock = asyncio.Lock()
+
+    async def started(self) -> None:
+        """Write the run, if this is its first lease.
+
+        Raises:
+            GraphBusy: the graph did not respond; the next call tries again.
+            GraphUnusable: the graph cannot be written.
+        """
+        async with self._lock:
+            if self._run is None:
+                run = self._describe()
+                await self._store.save_run(run)
+                self._run = run
+
+    async def ended(self, report: IngestReport) -> None:
+        """Write how the run ended. Failures are logged: the report of the run is worth more."""
+        run_id = self._run.run_id if self._run else None
+        entries = (entry for group in report.groups for entry in group.quarantined_turns)
+        await self._end(
+            _outcome(report),
+            error=next((group.error for group in report.groups if group.error), report.error),
+            quarantined=sum(entry.run_id == run_id for entry in entries),
+            discarded=sum(sum((group.discarded or {}).values()) for group in report.groups),
+        )
+
+    async def interrupted(self) -> None:
+        """Write that a signal ended the run."""
+        await self._end(RunOutcome.INTERRUPTED)
+
+    async def failed(self, error: Exception) -> None:
+        """Write that the run ended with an error instead of a report."""
+        await self._end(RunOutcome.FAILED, error=str(error))
+
+    async def _end(
+        self,
+        outcome: RunOutcome,
+        *,
+        error: str | None = None,
+        quarantined: int = 0,
+        discarded: int = 0,
+    ) -> None:
+        if self._run is None:
+            return
+        try:
+            totals = (await self._store.run_totals()).get(self._run.run_id, _NOTHING)
+            ended = replace(
+                with_totals(self._run, totals),
+                ended_at=self._clock(),
+                outcome=outcome,
+                error=error,
+                quarantined=quarantined,
+                discarded=discarded,
+                usage=self._usage(),
+            )
+            await self._store.save_run(ended)
+        except TurnetlError as failure:
+            log.warning("the end of the run was not recorded", extra={"error": str(failure)})
+
+
+def with_totals(run: TurnRun, totals: RunTotals | None) -> TurnRun:
+    """Return the run with the counts and the usage of what the graph holds of it."""
+    sums = totals or _NOTHING
+    return replace(
+        run,
+        committed=sums.committed,
+        entities_new=sums.entities_new,
+        facts_new=sums.facts_new,
+        facts_invalidated=sums.facts_invalidated,
+        usage=sums.usage,
+    )
+
+
+def _outcome(report: IngestReport) -> RunOutcome:
+    codes = {report.exit_code, *(group.exit_code for group in report.groups)} - {ExitCode.DONE}
+    if not codes:
+        return RunOutcome.DONE
+    return RunOutcome.STOPPED if codes == {ExitCode.STOPPED} else RunOutcome.FAILED

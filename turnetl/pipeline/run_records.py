@@ -1,0 +1,72 @@
+"""What a run records of itself in the graph: who, what and how it ended."""
+
+import platform
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from turnetl import wiring
+from turnetl.graph_model import TurnRun
+from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.run_recorder import RunRecorder
+from turnetl.ingestion.turn_pipeline import IngestRun
+from turnetl.llm.stack import ModelStack
+from turnetl.model import Usage
+from turnetl.pipeline.group_status import PlannedGroups
+from turnetl.report.next_command import without_credentials
+from turnetl.run_options import RunOptions, has_work
+from turnetl.settings import Settings
+
+
+def run_recorder(
+    run: IngestRun,
+    planned: PlannedGroups,
+    resources: IngestResources,
+    *,
+    settings: Settings,
+    options: RunOptions,
+    stack: ModelStack,
+) -> RunRecorder:
+    """Return the recorder of a run that ingests the groups of the plan that have turns."""
+    groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
+
+    def describe() -> TurnRun:
+        extractor = resources.extractor
+        command, archives = _without_secrets(settings, options.command, options.archives)
+        return TurnRun(
+            run_id=run.run_id,
+            owner=run.owner,
+            user=wiring.user_name(),
+            host=platform.node(),
+            command=command,
+            archives=archives,
+            groups=groups,
+            extractor=extractor.name,
+            model=extractor.model,
+            recipes=tuple(sorted({extractor.recipe(group) for group in groups})),
+            started_at=run.clock(),
+        )
+
+    def usage() -> Usage:
+        return sum(stack.meter.by_prompt().values(), Usage()) if stack.meter else Usage()
+
+    return RunRecorder(resources.store, describe, run.clock, usage)
+
+
+@asynccontextmanager
+async def recording(recorder: RunRecorder) -> AsyncIterator[None]:
+    """Record it if the run ends with an exception."""
+    try:
+        yield
+    except Exception as error:
+        await recorder.failed(error)
+        raise
+    except BaseException:
+        await recorder.interrupted()
+        raise
+
+
+def _without_secrets(settings: Settings, *lists: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of arguments without passwords in URLs and without what looks secret."""
+    redactor = wiring.redactor(settings)
+    without_passwords = ([without_credentials(text) for text in texts] for texts in lists)
+    return tuple(tuple(redactor.redact(texts).texts) for texts in without_passwords)
