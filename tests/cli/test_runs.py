@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -103,15 +104,14 @@ def test_a_run_without_an_end_runs_until_its_process_has_died_and_counts_its_rec
         (lease_owner.owner_name("run-1"), "running"),
         (ENDED_PROCESS, "interrupted"),
     ):
-        change_run(
-            shop,
-            lambda run, owner=owner: replace(
-                run, owner=owner, ended_at=None, outcome=None, committed=0, entities_new=0
-            ),
-        )
+        change_run(shop, partial(_without_end, owner))
         (run,) = run_in_process("runs", "--json", folder=shop).json["runs"]
         assert (run["state"], run["ended_at"], run["committed"]) == (state, None, 2)
         assert run["entities_new"] > 0
+
+
+def _without_end(owner: str, run: TurnRun) -> TurnRun:
+    return replace(run, owner=owner, ended_at=None, outcome=None, committed=0, entities_new=0)
 
 
 def test_a_run_that_its_budget_stopped_says_so_with_its_cost(

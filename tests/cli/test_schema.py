@@ -24,6 +24,7 @@ ARGUMENTS = {
     "retry": ("retry",),
     "retry --dry-run": ("retry", "--dry-run"),
     "status": ("status",),
+    "runs": ("runs",),
     "search": ("search", "shop"),
     "index": ("index",),
     "formats": ("formats",),
@@ -39,6 +40,7 @@ ARGUMENTS = {
 }
 """Arguments of every command, once for each kind of object that it prints."""
 TESTED_ELSEWHERE = {
+    "runs show": "test_runs.py",
     "show": "test_show.py",
     "timeline": "test_history.py",
     "entity": "test_history.py",

@@ -15,6 +15,7 @@ from turnetl.exit_code import ExitCode
 from turnetl.json_output.reference import reference
 from turnetl.json_output.schemas import OUTPUTS
 from turnetl.settings import Settings
+from turnetl.settings.locations import default_lake
 
 DOCS = ROOT / "docs"
 USAGE = (DOCS / "usage.md").read_text(encoding="utf-8")
@@ -27,10 +28,9 @@ def commands(parent: App = app, path: tuple[str, ...] = ()) -> Iterator[tuple[st
         if name.startswith("-"):
             continue
         command = parent[name]
-        if command.default_command is None:
-            yield from commands(command, (*path, name))
-        else:
+        if command.default_command is not None:
             yield " ".join((*path, name)), command
+        yield from commands(command, (*path, name))
 
 
 COMMANDS = dict(commands())
@@ -103,7 +103,8 @@ def default_cell(value: Any) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-SETTINGS = dict(leaves(Settings))
+SETTINGS = dict(leaves(Settings)) | {"lake": default_lake({}, Path("~"))}
+"""The default lake is that of a user without `XDG_DATA_HOME`."""
 
 
 def test_every_setting_is_documented_with_its_variable_and_default_and_no_other() -> None:

@@ -34,11 +34,16 @@ def documented_properties(label: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", row))
 
 
-def test_every_column_of_a_receipt_is_documented() -> None:
-    rows = [line for line in section("TurnCommit").splitlines() if line.startswith("| `")]
+@pytest.mark.parametrize(
+    ("label", "table"), [("TurnCommit", schema.RECEIPTS), ("TurnRun", schema.RUNS)]
+)
+def test_every_column_of_a_receipt_and_of_a_run_is_documented(
+    label: str, table: schema.Table
+) -> None:
+    rows = [line for line in section(label).splitlines() if line.startswith("| `")]
     assert rows == [
         f"| `{column.name}` | {TYPES[pl.Schema({'': column.dtype})['']]} | {column.description} |"
-        for column in schema.RECEIPTS.columns
+        for column in table.columns
     ]
 
 

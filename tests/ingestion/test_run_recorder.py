@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.graph.test_run_contract import NOW, RUN
+from tests.graph.sample_changes import NOW
+from tests.graph.test_run_contract import RUN
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import RunOutcome
 from turnetl.ingestion.report import GroupReport, IngestReport
