@@ -143,3 +143,12 @@ def test_the_command_is_recorded_without_secrets(tmp_path: Path) -> None:
     assert command[:5] == ["turnetl", "backfill", "a.jsonl", "--extractor", "structural"]
     assert "[REDACTED:" in command[-1]
     assert secret not in str(run)
+
+
+def test_a_run_of_which_every_turn_was_undone_is_undone(shop: Path) -> None:
+    (run,) = run_in_process("runs", "--json", folder=shop).json["runs"]
+    selected = run_in_process("undo", "--group", "shop", "--yes", folder=shop)
+    assert selected.exit_code == 0, selected.stderr
+    (undone,) = run_in_process("runs", "--json", folder=shop).json["runs"]
+    assert (undone["state"], undone["committed"], undone["in_graph"]) == ("undone", 2, 0)
+    assert undone["undone_at"] >= run["ended_at"]

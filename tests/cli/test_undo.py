@@ -168,7 +168,7 @@ def test_the_quarantine_entries_of_a_run_go_with_it(runs: list[str], tmp_path: P
         "run_id": runs[2],
         "failed_at": AT.isoformat(),
     }
-    folder = tmp_path / "data" / "lake" / "quarantine" / "shop"
+    folder = tmp_path / ".turnetl" / "lake" / "quarantine" / "shop"
     folder.mkdir(parents=True)
     for name, run in (("of-the-run", runs[2]), ("other", "another-run")):
         text = json.dumps(entry | {"turn_id": name, "run_id": run})

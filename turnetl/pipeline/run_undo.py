@@ -1,6 +1,7 @@
 """Undo committed turns: plan it and say what it changes, then carry it out."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -100,7 +101,16 @@ async def undo(
         groups = [
             await _undo_group(store, group, settings, run, progress) for group in preview.groups
         ]
+        await _mark_undone_runs(store, preview, clock)
     return replace(preview, groups=tuple(groups))
+
+
+async def _mark_undone_runs(store: GraphStore, preview: UndoReport, clock: Clock) -> None:
+    """Record it of each run of which no turn is left. The report is worth more than the record."""
+    runs = {turn.receipt.run_id for group in preview.groups for turn in group.turns}
+    with suppress(TurnetlError):
+        for run_id in sorted(runs.difference(await store.run_totals())):
+            await store.mark_undone(run_id, at=clock())
 
 
 async def _undo_group(
