@@ -17,6 +17,7 @@ _LADYBUG_NODES = "MATCH (n) RETURN label(n), n"
 _LADYBUG_EDGES = "MATCH (a)-[r]->(b) RETURN label(r), a.uuid, b.uuid, r"
 _OF_A_RUN = frozenset(("run_id", "committed_at"))
 """Differ between two runs over the same turns."""
+_OMITTED = ("TurnGroup", ["TurnGroup"], "TurnRun", ["TurnRun"])
 _LINKS = frozenset(("HAS_EPISODE", "NEXT_EPISODE", "MENTIONS"))
 """Edges that say nothing but when they were written."""
 
@@ -24,14 +25,14 @@ _LINKS = frozenset(("HAS_EPISODE", "NEXT_EPISODE", "MENTIONS"))
 async def dump_graph(url: str) -> list[str]:
     """Return one line for each node and each edge, sorted.
 
-    Omits TurnGroups, ids of runs, times of commits, and when links were written. Nobody else has an
+    Omits TurnGroups and TurnRuns, ids of runs, times of commits, and when links were written. Nobody else has an
     embedded graph open.
     """
     nodes, edges = await _read(url)
     lines = [
         _line([*sorted(label)] if isinstance(label, list) else label, node)
         for label, node in nodes
-        if label not in ("TurnGroup", ["TurnGroup"])
+        if label not in _OMITTED
     ]
     for label, source, target, edge in edges:
         kept = {**edge, "created_at": None} if label in _LINKS else edge

@@ -99,6 +99,8 @@ async def test_the_totals_of_a_run_are_the_sums_of_its_receipts(
             )
             assert await store.commit(lease, change, counted, now=NOW, ttl=TTL)
     total = None if cost is None else 0.75
+    totals = (await store.run_totals())["run-1"]
+    assert {type(totals.committed), type(totals.facts_new), type(totals.usage.calls)} == {int}
     assert await store.run_totals() == {
         "run-1": RunTotals(2, 4, 6, 2, Usage(3, 150, 15, total, 1, 1.5)),
         "run-2": RunTotals(1, 2, 3, 1, Usage()),

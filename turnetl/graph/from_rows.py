@@ -67,11 +67,15 @@ def run_totals_from_row(row: Mapping[str, Any]) -> RunTotals:
     It has the columns `committed`, those of `RunTotals` and of a usage, and `unpriced`: the number
     of receipts without a cost.
     """
-    usage = {name: row[name] for name in _USAGE}
-    if row["unpriced"]:
-        usage["cost"] = None
+    # Ladybug returns sums of integers as decimals.
+    tokens = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
     counts = ("committed", "entities_new", "facts_new", "facts_invalidated")
-    return RunTotals(**{name: row[name] for name in counts}, usage=Usage(**usage))
+    usage = Usage(
+        **{name: int(row[name]) for name in tokens},
+        seconds=float(row["seconds"]),
+        cost=None if row["unpriced"] else float(row["cost"]),
+    )
+    return RunTotals(**{name: int(row[name]) for name in counts}, usage=usage)
 
 
 def committed_turn(
