@@ -25,8 +25,8 @@ _LINKS = frozenset(("HAS_EPISODE", "NEXT_EPISODE", "MENTIONS"))
 async def dump_graph(url: str) -> list[str]:
     """Return one line for each node and each edge, sorted.
 
-    Omits TurnGroups and TurnRuns, ids of runs, times of commits, and when links were written. Nobody else has an
-    embedded graph open.
+    Omits TurnGroups and TurnRuns, ids of runs, times of commits, and when links were written.
+    Nobody else has an embedded graph open.
     """
     nodes, edges = await _read(url)
     lines = [
