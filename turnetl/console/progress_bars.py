@@ -13,7 +13,7 @@ from rich.progress import (
 )
 
 from turnetl.console import terminal
-from turnetl.progress import ProgressUpdate
+from turnetl.progress import ProgressUpdate, RunCost
 
 
 class ProgressBars:
@@ -25,6 +25,7 @@ class ProgressBars:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[cost]}", markup=False),
             console=terminal.rich_console(stderr=True),
         )
         self._tasks: dict[tuple[str, str], TaskID] = {}
@@ -46,6 +47,39 @@ class ProgressBars:
         key = (step.stage, step.name)
         if key not in self._tasks:
             self._tasks[key] = self._progress.add_task(
-                f"{step.stage:<8}{step.name}", total=step.total
+                f"{step.stage:<8}{step.name}", total=step.total, cost=""
             )
         self._progress.update(self._tasks[key], completed=step.done, total=step.total)
+        if step.cost is not None:
+            self._show_cost(self._tasks[key], cost_text(step.cost))
+
+    def _show_cost(self, latest: TaskID, cost: str) -> None:
+        """Show the cost of the run on the bar that advanced last."""
+        for task in self._tasks.values():
+            self._progress.update(task, cost=cost if task == latest else "")
+
+
+def cost_text(cost: RunCost) -> str:
+    """Return the cost so far, the expected one and the budget; empty if nothing was used."""
+    if not cost.tokens and cost.expected_tokens is None:
+        return ""
+    is_priced = cost.usd is not None and cost.budget_tokens is None
+    if is_priced and (cost.usd or cost.expected_usd or cost.budget_usd):
+        parts = _dollars(cost.usd), _dollars(cost.expected_usd), _dollars(cost.budget_usd)
+    else:
+        parts = _tokens(cost.tokens), _tokens(cost.expected_tokens), _tokens(cost.budget_tokens)
+    used, expected, budget = parts
+    unit = "" if used.startswith("$") else " tokens"
+    of_expected = f" of ~{expected}" if expected else ""
+    of_budget = f", budget {budget}" if budget else ""
+    return f"{used}{of_expected}{unit}{of_budget}"
+
+
+def _dollars(usd: float | None) -> str:
+    if usd is None:
+        return ""
+    return f"${usd:,.2f}" if usd >= 1 else f"${usd:.3f}"
+
+
+def _tokens(tokens: int | None) -> str:
+    return "" if tokens is None else f"{tokens:,}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from turnetl.errors import Retryable, TableUnusable, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import candidates
+from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.extractor_change import ExtractorUse, extractor_uses, unintended_change
 from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
 from turnetl.ingestion.prefetch import with_context
@@ -32,6 +33,7 @@ class IngestResources:
     store: GraphStore
     extractor: Extractor[Any]
     embedder: Embedder
+    admission: TurnAdmission = field(default_factory=TurnAdmission)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,15 @@ def refused_change(report: GroupReport, extractor: str) -> GroupReport:
     return report if error is None else _failed(report, error)
 
 
+def planned_chars(plan: GroupPlan) -> int:
+    """Return the characters of the episodes that a run would commit."""
+    if not plan.turns.to_commit:
+        return 0
+    selected = pl.col("turn_id").is_in(sorted(plan.turns.to_commit))
+    chars = plan.rows.filter(selected).select(pl.col("chars_after").sum())
+    return int(chars.collect().item())
+
+
 async def ingest_group(
     plan: GroupPlan,
     resources: IngestResources,
@@ -130,7 +141,12 @@ async def ingest_group(
     """
     quarantine = Quarantine(resources.lake.root, plan.group)
     pipeline = TurnPipeline(
-        resources.store, resources.extractor, resources.embedder, quarantine, run
+        resources.store,
+        resources.extractor,
+        resources.embedder,
+        quarantine,
+        run,
+        admission=resources.admission,
     )
     episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
     error = await _run(plan.turns, episodes, pipeline, progress) if plan.turns.to_commit else None

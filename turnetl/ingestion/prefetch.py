@@ -5,14 +5,18 @@ from collections import Counter, deque
 from collections.abc import (
     AsyncGenerator,
     Callable,
+    Collection,
     Coroutine,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
+from dataclasses import dataclass
 from typing import Any
 
+from turnetl.ingestion.admission import AdmittedTurn, TurnAdmission
+from turnetl.llm.accounts import charged_to
 from turnetl.model import Episode, TurnId
 
 Extract = Callable[[Episode, Sequence[Episode]], Coroutine[Any, Any, Any]]
@@ -21,14 +25,25 @@ MAX_PREFETCHED_CHARS = 20_000_000
 """Characters of prefetched turns: each occupies four bytes and more until it is committed."""
 
 
+@dataclass(frozen=True, slots=True)
+class PrefetchedTurn:
+    """A turn whose extraction has started."""
+
+    episode: Episode
+    admitted: AdmittedTurn
+    extraction: asyncio.Task[Any]
+    """Running or complete."""
+
+
 async def prefetch_extractions(
     episodes: Iterable[Episode],
     context: Mapping[TurnId, Sequence[TurnId]],
     extract: Extract,
     *,
     limit: int,
-) -> AsyncGenerator[tuple[Episode, asyncio.Task[Any]]]:
-    """Yield the turns in order, each with its extraction, running or complete.
+    admission: TurnAdmission,
+) -> AsyncGenerator[PrefetchedTurn]:
+    """Yield the turns in order, each with its extraction.
 
     Closing the generator cancels the running extractions.
 
@@ -38,19 +53,34 @@ async def prefetch_extractions(
         extract: extracts a turn, given its context.
         limit: maximum number of turns in extraction or extracted and not yet yielded; fewer if they
             are very long.
+        admission: starts the turns. The receiver finishes each turn that it was yielded.
     """
-    window: deque[tuple[Episode, asyncio.Task[Any]]] = deque()
+    window: deque[PrefetchedTurn] = deque()
+    turns = with_context(episodes, context)
+    following = next(turns, None)
     try:
-        for episode, earlier in with_context(episodes, context):
-            window.append((episode, asyncio.create_task(extract(episode, earlier))))
-            while len(window) >= limit or (len(window) > 1 and _is_too_large(window)):
-                yield window.popleft()
-        while window:
+        while window or following is not None:
+            while following is not None and len(window) < limit and not _is_too_large(window):
+                chars = len(following[0].text)
+                admitted = admission.try_start(chars) if window else await admission.start(chars)
+                if admitted is None:
+                    break
+                window.append(_start(*following, extract, admitted))
+                following = next(turns, None)
             yield window.popleft()
     finally:
-        for _, task in window:
-            task.cancel()
-        await asyncio.gather(*(task for _, task in window), return_exceptions=True)
+        for turn in window:
+            turn.extraction.cancel()
+        await asyncio.gather(*(turn.extraction for turn in window), return_exceptions=True)
+        for turn in window:
+            turn.admitted.finish()
+
+
+def _start(
+    episode: Episode, earlier: Sequence[Episode], extract: Extract, admitted: AdmittedTurn
+) -> PrefetchedTurn:
+    with charged_to(admitted.account):
+        return PrefetchedTurn(episode, admitted, asyncio.create_task(extract(episode, earlier)))
 
 
 def with_context(
@@ -78,5 +108,5 @@ def with_context(
             kept[episode.turn_id] = episode
 
 
-def _is_too_large(window: Iterable[tuple[Episode, object]]) -> bool:
-    return sum(len(episode.text) for episode, _ in window) > MAX_PREFETCHED_CHARS
+def _is_too_large(window: Collection[PrefetchedTurn]) -> bool:
+    return sum(len(turn.episode.text) for turn in window) > MAX_PREFETCHED_CHARS

@@ -11,6 +11,7 @@ from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.model import GroupId, TurnId, Usage
+from turnetl.progress import RunCost
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,8 @@ class IngestReport:
     """Usage of this run by prompt: every attempt, including the failed ones."""
     journal_hits: int = 0
     """Responses that the journal already held; they cost nothing in this run."""
+    cost: RunCost | None = None
+    """The cost of this run, and the expected one of its plan; None if nothing was ingested."""
     requests: tuple[RequestPreview, ...] | None = None
     """The requests that would extract the next turns; None if this was no dry run."""
     index: IndexStatus | None = None

@@ -8,7 +8,6 @@ import asyncio
 import logging
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
     Iterable,
     Mapping,
@@ -25,14 +24,16 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile, Lease, Receipt
+from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.commit import build_change, build_receipt, commit_turn, invalidated_facts
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.ingestion.extractor_change import check_extractor
 from turnetl.ingestion.held_lease import held_lease
-from turnetl.ingestion.prefetch import prefetch_extractions
+from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.report import Invalidation
+from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode, GroupId, TurnId
 
@@ -96,12 +97,25 @@ class TurnPipeline:
         embedder: Embedder,
         quarantine: Quarantine,
         run: IngestRun,
+        *,
+        admission: TurnAdmission | None = None,
     ) -> None:
+        """Make a pipeline for one group.
+
+        Args:
+            store: the graph.
+            extractor: extracts and resolves the turns.
+            embedder: embeds names and facts.
+            quarantine: of the group.
+            run: identity and limits of the run.
+            admission: shared by all groups of the run; None: without a budget.
+        """
         self._store = store
         self._extractor = extractor
         self._embedder = embedder
         self._quarantine = quarantine
         self._run = run
+        self._admission = admission or TurnAdmission()
         self.done = IngestProgress(0, 0)
         """Progress so far, also after `ingest` raised."""
 
@@ -137,7 +151,16 @@ class TurnPipeline:
             context = self._skip_committed(contents.receipts, context)
             if self.done.already_committed:
                 progress(self.done)
-            turns = prefetch_extractions(episodes, context, self._extract, limit=self._run.prefetch)
+            recipe = self._extractor.recipe(group_id)
+            earlier = (one.usage for one in contents.receipts if one.recipe == recipe)
+            self._admission.costs.learn_earlier(earlier)
+            turns = prefetch_extractions(
+                episodes,
+                context,
+                self._extract,
+                limit=self._run.prefetch,
+                admission=self._admission,
+            )
             async with aclosing(turns) as prefetched:
                 await self._ingest_turns(lease, MirrorGroup(contents), prefetched, progress)
         return self.done
@@ -146,17 +169,19 @@ class TurnPipeline:
         self,
         lease: Lease,
         group: MirrorGroup,
-        turns: AsyncIterator[tuple[Episode, Awaitable[Any]]],
+        turns: AsyncIterator[PrefetchedTurn],
         progress: Callable[[IngestProgress], None],
     ) -> None:
         failures = 0
-        async for episode, extraction in turns:
-            try:
-                await self._ingest_turn(lease, group, episode, await extraction)
-                failures = 0
-            except BadTurn as error:
-                self._quarantine_turn(episode, error)
-                failures += 1
+        async for turn in turns:
+            with turn.admitted, charged_to(turn.admitted.account):
+                try:
+                    await self._ingest_turn(lease, group, turn)
+                    failures = 0
+                except BadTurn as error:
+                    self._quarantine_turn(turn.episode, error)
+                    failures += 1
+            self._admission.costs.finish(len(turn.episode.text))
             if failures >= _MAX_CONSECUTIVE_FAILURES:
                 raise _too_many_failures(group.group_id, failures)
             progress(self.done)
@@ -193,10 +218,9 @@ class TurnPipeline:
         with as_bad_turn(episode):
             return await self._extractor.extract(episode, context)
 
-    async def _ingest_turn(
-        self, lease: Lease, group: MirrorGroup, episode: Episode, extracted: Any
-    ) -> None:
+    async def _ingest_turn(self, lease: Lease, group: MirrorGroup, turn: PrefetchedTurn) -> None:
         """Resolve, embed and commit one turn, then apply it to the group in memory."""
+        episode, extracted = turn.episode, await turn.extraction
         now, run = self._run.clock(), self._run
         with as_bad_turn(episode):
             resolved = await self._extractor.resolve(episode, extracted, group, now=now)
@@ -212,6 +236,7 @@ class TurnPipeline:
             lease_ttl=run.lease_ttl,
             retry_delay=run.retry_delay,
         )
+        turn.admitted.commit(change.usage)
         group.apply(change, receipt)
         self._quarantine.release(episode.turn_id)
         self._count(change, resolved, written=written)

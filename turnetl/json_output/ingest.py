@@ -11,7 +11,14 @@ from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.status import GroupOutput, group_values
-from turnetl.json_output.usage import UsageOutput, total_usage, usage_output, usage_values
+from turnetl.json_output.usage import (
+    UsageOutput,
+    rounded_cost,
+    total_usage,
+    usage_output,
+    usage_values,
+)
+from turnetl.progress import RunCost
 
 
 class RunUsageOutput(UsageOutput):
@@ -20,6 +27,22 @@ class RunUsageOutput(UsageOutput):
     journal_hits: Annotated[
         int,
         described("Responses that the journal already held; they cost nothing."),
+    ]
+    expected_tokens: Annotated[
+        int | None,
+        described("Tokens that all planned turns are expected to use; null if no turn says so."),
+    ]
+    expected_cost: Annotated[
+        float | None,
+        described("The same in US dollars; null if a model without a price was used, too."),
+    ]
+    committed_cost: Annotated[
+        float | None,
+        described("US dollars that were paid for committed turns; null without a budget."),
+    ]
+    repeated_responses: Annotated[
+        int,
+        described("Responses requested again, because a limit below the longest truncated them."),
     ]
     by_prompt: Annotated[dict[str, UsageOutput], described("The same per prompt, sorted by name.")]
 
@@ -117,7 +140,7 @@ def ingest_output(report: IngestReport) -> IngestOutput:
 
 def ingest_values(report: IngestReport) -> dict[str, Any]:
     """Return the values of `IngestOutput`, for the objects that extend it."""
-    requests = report.requests
+    requests, cost = report.requests, report.cost or RunCost(0, None)
     return {
         "run_id": report.run_id,
         "committed": report.committed,
@@ -128,6 +151,10 @@ def ingest_values(report: IngestReport) -> dict[str, Any]:
         "usage": RunUsageOutput(
             **usage_values(total_usage(report.usage_by_prompt)),
             journal_hits=report.journal_hits,
+            expected_tokens=cost.expected_tokens,
+            expected_cost=rounded_cost(cost.expected_usd),
+            committed_cost=rounded_cost(cost.committed_usd),
+            repeated_responses=cost.repeated_responses,
             by_prompt={
                 prompt: usage_output(usage) for prompt, usage in report.usage_by_prompt.items()
             },

@@ -34,8 +34,13 @@ def usage_values(usage: Usage) -> dict[str, Any]:
         "cached_tokens": usage.cached_tokens,
         "completion_tokens": usage.completion_tokens,
         "seconds": round(usage.seconds, 3),
-        "cost": None if usage.cost is None else round(usage.cost, 6),
+        "cost": rounded_cost(usage.cost),
     }
+
+
+def rounded_cost(usd: float | None) -> float | None:
+    """Return US dollars with six decimals."""
+    return None if usd is None else round(usd, 6)
 
 
 def total_usage(usage_by_prompt: Mapping[str, Usage]) -> Usage:

@@ -1,9 +1,11 @@
 """Language models and embedders, and Graphiti's client classes in front of them.
 
     chat                request, response, and `ChatModel`, the port that every model implements
-    stack               the wrappers of a model in order: journal, budget, retry, limiter, meter
+    stack               the wrappers of a model in order: journal, retry, budget, limiter, meter
     journal             a response cache on disk
-    budget, cost_bounds the limit of a run, and the worst case that is reserved before a request
+    budget, cost_bounds the limit of a run, and the most that a request may use, which is reserved
+    response_limits     limits of responses, learned from those to such requests
+    accounts            what the requests of one turn have used
     retry, validate     repeated requests, and the check of each response against its schema
     limiter, rate_window
                         requests per minute, tokens per minute, requests in flight

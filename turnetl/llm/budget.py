@@ -1,19 +1,22 @@
 """A hard limit on the usage of a run, in tokens and in dollars, over all its groups and models.
 
-Before each request its worst case is reserved, so that the usage never exceeds the budget. After
-the response, only the usage that the meter counted remains.
+Before each attempt of a request the most that it may use is reserved, so that the usage never
+exceeds the budget. After the response, only the usage that the meter counted remains.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from turnetl.errors import BadTurn, BadUsage, RunStopped
+from turnetl.errors import BadUsage, RunStopped
+from turnetl.llm.accounts import Account, current_account
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.cost_bounds import CostBound, shrinking_bounds, total_tokens, worst_case
+from turnetl.llm.cost_bounds import Amount, CostBound, amount_of, worst_case
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
+from turnetl.llm.prompt_bounds import PromptBounds
+from turnetl.llm.response_limits import ResponseLimits
 
 _CENT = 0.01
 
@@ -32,6 +35,8 @@ class Budget:
         """
         self.tokens = tokens
         self.usd = usd
+        self.repeated = 0
+        """Responses that a limit smaller than that of their request truncated: paid for twice."""
         self._meter = meter
         self._prices = prices
         self._reserved: list[CostBound] = []
@@ -39,6 +44,11 @@ class Budget:
         self._queue = asyncio.Lock()
         self._stop_message: str | None = None
         """The message of `RunStopped`, once the budget is used up."""
+
+    @property
+    def used(self) -> Amount:
+        """What the responses so far have used."""
+        return amount_of(self._meter.total)
 
     def price(self, model: str) -> Price | None:
         """Return the price of the model.
@@ -52,25 +62,38 @@ class Budget:
             raise BadUsage(f"a budget in dollars needs prices, and {self._prices.missing(model)}")
         return price
 
+    def covers(self, more: Amount) -> bool:
+        """Return whether what was used and this amount are within the budget."""
+        return self._allows(self.used + more)
+
+    def expected(self, prompt_name: str) -> Amount:
+        """Return what a request has used on average: one of that prompt, or else any."""
+        usage = self._meter.by_prompt().get(prompt_name)
+        if usage is None or not usage.completion_tokens:
+            usage = self._meter.total
+        return amount_of(usage) * (1 / max(usage.calls, 1))
+
     @asynccontextmanager
-    async def reserve(self, bounds: Iterator[CostBound]) -> AsyncIterator[CostBound]:
-        """Reserve the worst case of a request until the request is done.
+    async def reserve(
+        self, sufficient: Sequence[CostBound], smaller: Iterable[CostBound] = ()
+    ) -> AsyncIterator[CostBound]:
+        """Reserve the most that a request may use, until it is done.
 
         Requests are admitted in order. A request that does not fit waits for those before it:
-        most of them use much less than they reserve. When none is left to wait for, a smaller
-        bound is tried.
+        most of them use much less than they reserve.
 
         Args:
-            bounds: the full worst case first, then smaller ones that are also acceptable.
+            sufficient: the bounds to choose from, largest first.
+            smaller: more bounds, tried when no request is left to wait for; largest first.
 
         Yields:
-            The bound that is reserved.
+            The largest bound that fits.
 
         Raises:
             RunStopped: no bound fits and no request is in flight. No later request is admitted.
         """
         async with self._queue:
-            bound = await self._first_fitting(bounds)
+            bound = await self._first_fitting(sufficient, smaller)
             self._reserved.append(bound)
         try:
             yield bound
@@ -78,63 +101,68 @@ class Budget:
             self._reserved.remove(bound)
             self._released.set()
 
-    def stop(self, bound: CostBound) -> RunStopped:
-        """Admit no further request; return the error to raise.
+    def too_small(self, work: str, needed: Amount) -> RunStopped:
+        """Return the error of a run that stops because the budget does not cover more work.
 
         Args:
-            bound: the bound that did not fit, or that was too small for the response.
+            work: what does not fit: `request`, `turn`.
+            needed: what it may use.
         """
-        self._stop_message = self._stop_message or self._message(bound)
-        return RunStopped(self._stop_message)
+        used, spent, more = self.used, [], []
+        if self.tokens is not None:
+            spent.append(f"{used.tokens:,.0f} of {self.tokens:,} tokens")
+            more.append(f"{needed.tokens:,.0f} tokens")
+        if self.usd is not None:
+            spent.append(f"{_dollars(used.usd)} of {_dollars(self.usd)}")
+            more.append(_dollars(needed.usd))
+        is_enough = self._allows(needed)
+        command = "the same command" if is_enough else "the command with a larger budget"
+        return RunStopped(
+            f"the budget is too small for another {work}: {' and '.join(spent)} are used, and the "
+            f"next {work} may use up to {' and '.join(more)}; committed turns are kept, "
+            f"and {command} resumes there"
+        )
 
-    async def _first_fitting(self, bounds: Iterator[CostBound]) -> CostBound:
-        bound = next(bounds)
-        while self._reserved and not self._fits(bound):
+    async def _first_fitting(
+        self, sufficient: Sequence[CostBound], smaller: Iterable[CostBound]
+    ) -> CostBound:
+        while True:
+            for bound in sufficient:
+                if self._fits(bound):
+                    return bound
+            if not self._reserved:
+                break
             self._released.clear()
             await self._released.wait()
-        while not self._fits(bound):
-            smaller = next(bounds, None)
-            if smaller is None:
-                raise self.stop(bound)
-            bound = smaller
-        return bound
+        last = sufficient[-1]
+        for last in smaller:
+            if self._fits(last):
+                return last
+        self._stop_message = self._stop_message or str(self.too_small("request", last.amount))
+        raise RunStopped(self._stop_message)
 
     def _fits(self, bound: CostBound) -> bool:
         if self._stop_message is not None:
             return False
-        used, bounds = self._meter.total, [*self._reserved, bound]
-        tokens = total_tokens(used) + sum(reserved.tokens for reserved in bounds)
-        usd = (used.cost or 0.0) + sum(reserved.usd for reserved in bounds)
-        return self._covers(CostBound(tokens, usd))
+        return self.covers(sum((reserved.amount for reserved in self._reserved), bound.amount))
 
-    def _message(self, bound: CostBound) -> str:
-        used = self._meter.total
-        spent, next_request = [], []
-        if self.tokens is not None:
-            spent.append(f"{total_tokens(used):,} of {self.tokens:,} tokens")
-            next_request.append(f"{bound.tokens:,} tokens")
-        if self.usd is not None:
-            spent.append(f"{_dollars(used.cost or 0.0)} of {_dollars(self.usd)}")
-            next_request.append(_dollars(bound.usd))
-        command = "the same command" if self._covers(bound) else "the command with a larger budget"
-        return (
-            f"the budget is too small for another request: {' and '.join(spent)} are used, and the "
-            f"next request may use up to {' and '.join(next_request)}; committed turns are kept, "
-            f"and {command} resumes there"
-        )
-
-    def _covers(self, bound: CostBound) -> bool:
-        """Return whether the whole budget would be enough for the bound."""
-        return (self.tokens is None or bound.tokens <= self.tokens) and (
-            self.usd is None or bound.usd <= self.usd
+    def _allows(self, total: Amount) -> bool:
+        """Return whether the whole budget would be enough for the amount."""
+        return (self.tokens is None or total.tokens <= self.tokens) and (
+            self.usd is None or total.usd <= self.usd
         )
 
 
 class BudgetedModel:
-    """A model that receives a request only if the budget covers its worst case."""
+    """A model that receives a request only if the budget covers the most that it may use.
+
+    A request has its own limit of the response as long as the budget covers that, else the limit
+    that such requests have needed so far. A response that the smaller limit truncates is requested
+    again.
+    """
 
     def __init__(self, model: ChatModel, budget: Budget) -> None:
-        """Put a model under a budget.
+        """Put a model that makes one attempt per request under a budget.
 
         Raises:
             BadUsage: the budget is in dollars and the price of the model is unknown.
@@ -142,6 +170,8 @@ class BudgetedModel:
         self._model = model
         self._budget = budget
         self._price = budget.price(model.name)
+        self._limits = ResponseLimits()
+        self._prompts = PromptBounds()
 
     @property
     def name(self) -> str:
@@ -151,19 +181,49 @@ class BudgetedModel:
         """Send the request as soon as the budget covers it.
 
         Raises:
-            RunStopped: the budget does not cover it, nor any later request.
+            RunStopped: the budget does not cover it, nor any later request; or it does not cover
+                the turn of the request.
         """
-        async with self._budget.reserve(shrinking_bounds(request, self._price)) as bound:
-            try:
-                return await self._model.complete(replace(request, max_tokens=bound.max_tokens))
-            except BadTurn as error:
-                if bound.max_tokens == request.max_tokens:
-                    raise
-                # The full limit of the response might have been enough.
-                raise self._budget.stop(worst_case(request, self._price)) from error
+        account = current_account()
+        with account.request(self._budget.expected(request.prompt_name)):
+            sufficient, smaller = self._limits.sufficient(request), self._limits.smaller(request)
+            response, limit = await self._send(request, sufficient, smaller, account)
+            while limit < request.max_tokens and _is_truncated(response, limit):
+                self._budget.repeated += 1
+                spent, larger = response.usage, self._limits.larger(request, limit)
+                response, limit = await self._send(request, larger, (), account)
+                response = response.with_usage(response.usage + spent)
+        return response
 
     async def close(self) -> None:
         await self._model.close()
+
+    async def _send(
+        self,
+        request: ChatRequest,
+        sufficient: Sequence[int],
+        smaller: Iterable[int],
+        account: Account,
+    ) -> tuple[ChatResponse, int]:
+        """Return the response, and the limit that it had."""
+        bounds = self._bounds(request, sufficient), self._bounds(request, smaller)
+        async with self._budget.reserve(*map(list, bounds)) as bound:
+            response = await self._model.complete(replace(request, max_tokens=bound.max_tokens))
+            self._limits.add(request.prompt_name, response.completion_tokens)
+            self._prompts.add(request, response.prompt_tokens)
+            (least,) = self._bounds(request, [self._limits.least(request)])
+            account.charge(amount_of(response.usage), least.amount)
+        return response, bound.max_tokens
+
+    def _bounds(self, request: ChatRequest, limits: Iterable[int]) -> Iterator[CostBound]:
+        prompt_tokens = self._prompts.max_tokens(request)
+        for limit in limits:
+            yield worst_case(replace(request, max_tokens=limit), self._price, prompt_tokens)
+
+
+def _is_truncated(response: ChatResponse, limit: int) -> bool:
+    """Return whether the limit truncated the response; some servers do not say so."""
+    return response.truncated or response.completion_tokens >= limit
 
 
 def _dollars(usd: float) -> str:

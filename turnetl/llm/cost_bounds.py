@@ -1,6 +1,5 @@
-"""The worst case of a request: the upper bound that a budget reserves and that retries keep to."""
+"""The most that a request may cost: the upper bound that a budget reserves and retries keep to."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from turnetl.llm.chat import ChatRequest
@@ -8,9 +7,7 @@ from turnetl.llm.prices import Price
 from turnetl.model import Usage
 
 _ATTEMPTS = 2
-"""Responses of maximal length that are reserved; shorter responses leave room for more."""
-_MIN_RESPONSE = 2_048
-"""Tokens. A smaller limit is not tried: some responses need as many."""
+"""Responses of maximal length that a request may use; shorter responses leave room for more."""
 _CORRECTION = 700
 """Tokens that describe the error of an invalid response."""
 _PER_MESSAGE = 16
@@ -20,39 +17,69 @@ _PER_REQUEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class CostBound:
-    """The most that a request may use."""
+class Amount:
+    """Tokens and US dollars, as a budget counts them."""
 
-    tokens: int
-    usd: float
-    """US dollars; 0 if the budget is not in dollars."""
-    max_tokens: int = 0
+    tokens: float = 0
+    """Of prompts and responses."""
+    usd: float = 0.0
+    """0 if the price is unknown: the budget is then in tokens."""
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.tokens + other.tokens, self.usd + other.usd)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.tokens - other.tokens, self.usd - other.usd)
+
+    def __mul__(self, factor: float) -> "Amount":
+        return Amount(self.tokens * factor, self.usd * factor)
+
+    def at_least(self, other: "Amount") -> "Amount":
+        """Return the greater value of each unit."""
+        return Amount(max(self.tokens, other.tokens), max(self.usd, other.usd))
+
+
+@dataclass(frozen=True, slots=True)
+class CostBound:
+    """The most that one attempt of a request may use."""
+
+    amount: Amount
+    max_tokens: int
     """Limit of the response."""
 
 
-def worst_case(request: ChatRequest, price: Price | None) -> CostBound:
-    """Return the most that a request may use: repeated once, with responses of maximal length.
+def worst_case(
+    request: ChatRequest, price: Price | None, prompt_tokens: int | None = None
+) -> CostBound:
+    """Return the most that one attempt may use: the response has its maximal length.
 
-    `retry.RetryingModel` keeps to this bound: before each retry it calls `allows_retry`.
+    Args:
+        request: the request.
+        price: of the model; None: the bound is in tokens.
+        prompt_tokens: upper bound of its prompt, if one below `max_prompt_tokens` is known.
     """
-    usage = max_usage(request, _ATTEMPTS)
-    return CostBound(
-        total_tokens(usage), price.max_cost(usage) if price else 0.0, request.max_tokens
-    )
+    usage = max_usage(request, 1)
+    if prompt_tokens is not None:
+        usage = replace(usage, prompt_tokens=min(prompt_tokens, usage.prompt_tokens))
+    usd = price.max_cost(usage) if price else 0.0
+    return CostBound(Amount(total_tokens(usage), usd), request.max_tokens)
 
 
 def allows_retry(request: ChatRequest, spent: Usage, repeated: ChatRequest) -> bool:
-    """Return whether the repeated request still fits into the reservation of the request."""
-    reserved, needed = max_usage(request, _ATTEMPTS), max_usage(repeated, 1)
+    """Return whether an invalid response may be requested again.
+
+    All responses to a request together use at most as much as two responses of maximal length.
+    """
+    limit, needed = max_usage(request, _ATTEMPTS), max_usage(repeated, 1)
     return (
-        spent.prompt_tokens + needed.prompt_tokens <= reserved.prompt_tokens
-        and spent.completion_tokens + needed.completion_tokens <= reserved.completion_tokens
+        spent.prompt_tokens + needed.prompt_tokens <= limit.prompt_tokens
+        and spent.completion_tokens + needed.completion_tokens <= limit.completion_tokens
     )
 
 
 def max_usage(request: ChatRequest, attempts: int) -> Usage:
     """Return the usage of responses of maximal length, each quoted in the request after it."""
-    prompt, response = _max_prompt_tokens(request), request.max_tokens
+    prompt, response = max_prompt_tokens(request), request.max_tokens
     return Usage(
         prompt_tokens=sum(
             prompt + attempt * (response + _CORRECTION) for attempt in range(attempts)
@@ -61,13 +88,9 @@ def max_usage(request: ChatRequest, attempts: int) -> Usage:
     )
 
 
-def shrinking_bounds(request: ChatRequest, price: Price | None) -> Iterator[CostBound]:
-    """Yield the worst case of the request, then with ever smaller limits of the response."""
-    limit = request.max_tokens
-    yield worst_case(request, price)
-    while limit > _MIN_RESPONSE:
-        limit = max(limit // 2, _MIN_RESPONSE)
-        yield worst_case(replace(request, max_tokens=limit), price)
+def amount_of(usage: Usage) -> Amount:
+    """Return the tokens and dollars of a usage."""
+    return Amount(total_tokens(usage), usage.cost or 0.0)
 
 
 def total_tokens(usage: Usage) -> int:
@@ -75,7 +98,7 @@ def total_tokens(usage: Usage) -> int:
     return usage.prompt_tokens + usage.completion_tokens
 
 
-def _max_prompt_tokens(request: ChatRequest) -> int:
+def max_prompt_tokens(request: ChatRequest) -> int:
     """Return an upper bound of the prompt's tokens: no token is shorter than a byte.
 
     Prose has about four bytes per token, but lists of digits and random letters have hardly more

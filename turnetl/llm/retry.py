@@ -117,9 +117,8 @@ class RetryingModel:
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Repeat the request until a response is valid; each repetition quotes the last error.
 
-        All responses together use at most the tokens of two responses of maximal length, which is
-        what a budget reserves. Long invalid responses are therefore retried once, short ones more
-        often.
+        All responses together use at most the tokens of two responses of maximal length. Long
+        invalid responses are therefore retried once, short ones more often.
 
         Raises:
             ModelUnusable, ModelBusy: as the model, the latter after all retries.

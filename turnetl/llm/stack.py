@@ -1,4 +1,4 @@
-"""The wrappers of a model, from outside in: journal, budget, retry, limiter, meter, HTTP.
+"""The wrappers of a model, from outside in: journal, retry, budget, limiter, meter, HTTP.
 
 Each wrapper is a model around a model and has one job. A run with several models has one stack per
 model over the same shared objects: journal keys, prices and pauses belong to one model.
@@ -12,6 +12,7 @@ from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.retry import RetryingModel, RetryPolicy
+from turnetl.model import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,10 @@ class ModelStack:
     parameters: str = ""
     """Parameters sent with every request. They are part of each journal key."""
 
+    def used(self) -> Usage:
+        """Return the usage so far, of all requests to language models."""
+        return self.meter.total if self.meter is not None else Usage()
+
 
 def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:
     """Return the model with all its wrappers.
@@ -38,9 +43,10 @@ def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:
         BadUsage: the budget is in dollars and the price of the model is unknown.
     """
     model = MeteredModel(base, shared.meter) if shared.meter is not None else base
-    model = RetryingModel(LimitedModel(model, shared.limiter), shared.retry_policy)
+    model = LimitedModel(model, shared.limiter)
     if shared.budget is not None:
         model = BudgetedModel(model, shared.budget)
+    model = RetryingModel(model, shared.retry_policy)
     if shared.journal is None:
         return model
     return JournaledModel(

@@ -14,7 +14,7 @@ from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
-from turnetl.model import GroupId
+from turnetl.model import GroupId, Usage
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.group_status import PlannedGroups, plan_groups, turn_files
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
@@ -118,10 +118,12 @@ async def _ingest(
                     executor=executor,
                     progress=progress,
                     on_commits=index.committed,
+                    used=stack.used,
                 )
                 await recorder.ended(report)
         await index.finish()
-        return _with_model_usage(report, stack)
+        cost = resources.admission.run_cost(stack.used())
+        return replace(_with_model_usage(report, stack), cost=cost)
 
 
 async def ingest_groups(
@@ -134,11 +136,16 @@ async def ingest_groups(
     executor: Executor,
     progress: Progress,
     on_commits: Callable[[], None] = lambda: None,
+    used: Callable[[], Usage] = Usage,
 ) -> IngestReport:
     """Ingest the groups that have turns to ingest; the others keep their report.
 
-    `on_commits` is called after each group of which turns were committed.
+    `on_commits` is called after each group of which turns were committed; `used` returns the usage
+    of the run so far.
     """
+    for plan in planned.plans.values():
+        chars = ingesting.planned_chars(plan)
+        resources.admission.costs.plan(len(plan.turns.to_commit), chars)
     scope = ingest_scope(settings, options, run.clock())
     slots = asyncio.Semaphore(settings.group_concurrency)
 
@@ -146,7 +153,7 @@ async def ingest_groups(
         if not has_work(state, options):
             return state
         group, plan = state.group, planned.plans.get(state.group)
-        work = GroupWork(group, plan, resources, run, scope, settings.context_turns, progress)
+        work = GroupWork(group, plan, resources, run, scope, settings.context_turns, progress, used)
         async with slots:
             report = await executor.run_group(group, work)
         if report.committed:
@@ -173,6 +180,7 @@ class GroupWork:
     scope: Scope
     context_turns: int
     progress: Progress
+    used: Callable[[], Usage]
 
     async def __call__(self) -> GroupReport:
         given, self.plan = self.plan, None
@@ -193,7 +201,8 @@ class GroupWork:
         )
 
     def _report_progress(self, done: int, total: int) -> None:
-        self.progress(ProgressUpdate("ingest", self.group, done, total))
+        cost = self.resources.admission.run_cost(self.used())
+        self.progress(ProgressUpdate("ingest", self.group, done, total, cost))
 
 
 async def _all(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:

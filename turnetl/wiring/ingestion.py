@@ -46,6 +46,7 @@ async def ingest_resources(
         settings: graph, embedder, extractor and model.
         stack: the `model_stack` of this process.
     """
+    from turnetl.ingestion.admission import TurnAdmission
     from turnetl.ingestion.group import IngestResources
     from turnetl.wiring.embedding import embedder
 
@@ -54,6 +55,7 @@ async def ingest_resources(
         extracts = extraction.extractor(settings, vectors, stack)
         try:
             await graph.prepare()
-            yield IngestResources(Lake(settings.lake), graph, extracts, vectors)
+            admission = TurnAdmission(stack.budget, prepares=stack.journal is not None)
+            yield IngestResources(Lake(settings.lake), graph, extracts, vectors, admission)
         finally:
             await extracts.close()

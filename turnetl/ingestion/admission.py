@@ -1,0 +1,234 @@
+"""Admission of turns: a budget pays for turns that are committed, not for their preparation.
+
+A turn starts if what is left of the budget is likely to carry it, and every turn that has started
+before it, through to the commit. All groups of a run share one admission.
+"""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from turnetl.ingestion.turn_costs import TurnCosts
+from turnetl.llm.accounts import Account
+from turnetl.llm.budget import Budget
+from turnetl.llm.cost_bounds import Amount, amount_of, total_tokens
+from turnetl.model import Usage
+from turnetl.progress import RunCost
+
+_MIN_REMAINING = 0.2
+"""Share of the expected cost that a turn still needs, however much it has used."""
+_CAUTION = 1.3
+"""Margin of the expected costs if an error would waste what several turns have used."""
+_NEAR_END, _CAUTION_NEAR_END = 0.8, 1.1
+"""Share of the budget from which on a single turn has a margin, and this margin."""
+_MIN_COMMITTED = 0.91
+"""Share of what was paid that must be for committed turns, if the rest of a budget prepares the
+next turn, which the next run commits."""
+
+
+class AdmittedTurn:
+    """A turn that has started and is not committed yet. On exit it is finished."""
+
+    def __init__(self, admission: "TurnAdmission", chars: int, *, is_covered: bool) -> None:
+        self.chars = chars
+        self.account = Account(self._approve)
+        self.is_covered = is_covered
+        """Whether the budget was likely to carry the turn when it started."""
+        self._admission = admission
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.finish()
+
+    def commit(self, usage: Usage) -> None:
+        """Count the turn as committed.
+
+        Args:
+            usage: of its responses, whenever they were paid for.
+        """
+        self._admission.commit(self, amount_of(usage))
+
+    def finish(self) -> None:
+        """Let other turns start in the place of this one. May be called more than once."""
+        self._admission.finish(self)
+
+    def _approve(self, request: Amount) -> None:
+        self._admission.approve(self, request)
+
+
+@dataclass(slots=True, eq=False)
+class _WaitingTurn:
+    chars: int
+    admitted: "asyncio.Future[AdmittedTurn]"
+
+
+class TurnAdmission:
+    """Decides which turns of a run start. One object for all groups."""
+
+    def __init__(self, budget: Budget | None = None, *, prepares: bool = True) -> None:
+        """Admit turns to a budget.
+
+        Args:
+            budget: the budget of the run; None: every turn starts at once.
+            prepares: whether the next run can use the responses of a turn that is not committed.
+        """
+        self.costs = TurnCosts()
+        self.paid = Amount()
+        """What this run paid for the turns that it committed. Counted only with a budget."""
+        self._budget = budget
+        self._prepares = prepares
+        self._started: list[AdmittedTurn] = []
+        self._waiting: deque[_WaitingTurn] = deque()
+
+    def try_start(self, chars: int) -> AdmittedTurn | None:
+        """Start a turn that others of its group precede, if the budget covers all of them.
+
+        Args:
+            chars: characters of its episode.
+        """
+        if self._budget is None or (not self._waiting and self._covers(chars)):
+            return self._start(chars)
+        return None
+
+    async def start(self, chars: int) -> AdmittedTurn:
+        """Start the next turn of a group, as soon as the budget covers it or no other turn runs.
+
+        The groups start their turns in the order in which they ask.
+
+        Args:
+            chars: characters of its episode.
+        """
+        if self._budget is None or (not self._waiting and self._may_start(chars)):
+            return self._start(chars)
+        waiting = _WaitingTurn(chars, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        try:
+            return await waiting.admitted
+        except asyncio.CancelledError:
+            if waiting.admitted.done() and not waiting.admitted.cancelled():
+                self.finish(waiting.admitted.result())
+            else:
+                self._waiting.remove(waiting)
+                self._start_waiting()
+            raise
+
+    def commit(self, turn: AdmittedTurn, cost: Amount) -> None:
+        """Learn from a committed turn.
+
+        Args:
+            turn: the turn.
+            cost: of its responses, whenever they were paid for.
+        """
+        account = turn.account
+        self.paid += account.spent
+        # What was reserved in vain at the end, on top of the cost.
+        margin = (account.required - account.spent).at_least(Amount())
+        if cost.tokens:
+            self.costs.learn(turn.chars, cost, cost + margin)
+
+    def finish(self, turn: AdmittedTurn) -> None:
+        """Let waiting turns start in the place of this one."""
+        if turn in self._started:
+            self._started.remove(turn)
+            self._start_waiting()
+
+    def approve(self, turn: AdmittedTurn, request: Amount) -> None:
+        """Decide whether a turn may pay for a request.
+
+        A turn that runs alone may have started although the budget does not cover it: the journal
+        may hold its responses.
+
+        Args:
+            turn: the turn.
+            request: expected cost of the request.
+
+        Raises:
+            RunStopped: the turn is not likely to be committed within the budget.
+        """
+        if self._budget is None or turn.is_covered:
+            return
+        required = self.costs.required(turn.chars) * self._caution()
+        # A budget that is too small for any turn still brings the run forward.
+        if not self.costs.is_known or not self.paid.tokens or self._budget.covers(required):
+            turn.is_covered = True
+        elif not self._may_prepare(turn.account.in_flight + request):
+            raise self._budget.too_small("turn", required)
+
+    def run_cost(self, used: Usage) -> RunCost:
+        """Return the cost of the run so far, the expected one of its plan, and the budget.
+
+        Args:
+            used: by all requests of the run.
+        """
+        budget, rest = self._budget, self.costs.expected()
+        is_priced = used.cost is not None
+        paid = self.paid if budget is not None else self.costs.cost
+        expected = None if rest is None else (paid + rest).at_least(amount_of(used))
+        return RunCost(
+            tokens=total_tokens(used),
+            usd=used.cost,
+            expected_tokens=None if expected is None else round(expected.tokens),
+            expected_usd=expected.usd if expected is not None and is_priced else None,
+            budget_tokens=budget.tokens if budget is not None else None,
+            budget_usd=budget.usd if budget is not None else None,
+            committed_usd=self.paid.usd if budget is not None and is_priced else None,
+            repeated_responses=budget.repeated if budget is not None else 0,
+        )
+
+    def _may_prepare(self, more: Amount) -> bool:
+        """Return whether the run may pay for a turn that it will hardly commit."""
+        if self._budget is None or not self._prepares or self._waiting:
+            return False
+        paid = self._budget.used + more
+        return self.paid.tokens >= _MIN_COMMITTED * paid.tokens and (
+            self._budget.usd is None or self.paid.usd >= _MIN_COMMITTED * paid.usd
+        )
+
+    def _start(self, chars: int) -> AdmittedTurn:
+        turn = AdmittedTurn(self, chars, is_covered=self._covers(chars))
+        self._started.append(turn)
+        return turn
+
+    def _start_waiting(self) -> None:
+        while self._waiting and self._may_start(self._waiting[0].chars):
+            waiting = self._waiting.popleft()
+            if not waiting.admitted.cancelled():
+                waiting.admitted.set_result(self._start(waiting.chars))
+
+    def _may_start(self, chars: int) -> bool:
+        return not self._started or self._covers(chars)
+
+    def _covers(self, chars: int) -> bool:
+        """Return whether the budget is likely to carry this turn and those that have started."""
+        if self._budget is None:
+            return True
+        if not self.costs.is_known:
+            return False
+        if self._started and not self.costs.is_certain:
+            return False
+        started = (self._still_required(turn) for turn in self._started)
+        required = sum(started, self.costs.required(chars))
+        return self._budget.covers(required * (_CAUTION if self._started else self._caution()))
+
+    def _caution(self) -> float:
+        """Return the margin of a turn that runs alone.
+
+        Near the end, a turn that is not committed is a greater loss than a rest that is not used.
+        """
+        is_near_end = self._budget is not None and not self._budget.covers(
+            self._budget.used * (1 / _NEAR_END - 1)
+        )
+        return _CAUTION_NEAR_END if is_near_end else 1.0
+
+    def _still_required(self, turn: AdmittedTurn) -> Amount:
+        required = self.costs.required(turn.chars)
+        return (required - turn.account.spent).at_least(required * _MIN_REMAINING)
