@@ -104,6 +104,8 @@ class SimulatedExtractor:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self._inner = PromptExtractor()
+        self.name = "simulated"
+        self.model = model.name
 
     def recipe(self, group: GroupId, kind: str = "") -> str:
         return self._inner.recipe(group, kind)

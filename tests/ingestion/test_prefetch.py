@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import START, episode
+from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.prefetch import MAX_PREFETCHED_CHARS, prefetch_extractions, with_context
 from turnetl.model import Episode, SessionId, TurnId
 
@@ -65,11 +66,13 @@ async def test_very_long_turns_are_not_prefetched_together(length: int, window: 
     context = {one.turn_id: () for one in episodes}
     yielded: list[TurnId] = []
     largest = 0
-    async with aclosing(prefetch_extractions(episodes, context, extract, limit=6)) as ahead:
-        async for _, task in ahead:
+    admission = TurnAdmission()
+    prefetched = prefetch_extractions(episodes, context, extract, limit=6, admission=admission)
+    async with aclosing(prefetched) as ahead:
+        async for turn in ahead:
             await asyncio.sleep(0)
             largest = max(largest, len(started) - len(yielded))
-            yielded.append(await task)
+            yielded.append(await turn.extraction)
     assert yielded == started == list(context)
     assert largest == window
 

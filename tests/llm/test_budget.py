@@ -47,20 +47,21 @@ def planned(calls: Sequence[PlannedCall], name: str = NAME) -> FakeModel:
             await asyncio.sleep(0)
         if call.fails:
             raise ModelBusy("busy")
-        completion = int(call.share * 2 * request.max_tokens)
-        prompt = int(call.share * (reserved_tokens(request) - 2 * request.max_tokens))
+        completion = int(call.share * (request.max_tokens - 1))
+        prompt = int(call.share * (reserved_tokens(request) - request.max_tokens))
         return ChatResponse("{}", prompt, completion, truncated=False)
 
     return FakeModel(respond, name)
 
 
 def request(number: int, call: PlannedCall) -> ChatRequest:
-    return ChatRequest(str(number), (ChatMessage("user", "Who? " * 20),), None, call.max_tokens)
+    prompt = (ChatMessage("user", "Who? " * 20),)
+    return ChatRequest(str(number), prompt, None, call.max_tokens)
 
 
 def reserved_tokens(request: ChatRequest) -> int:
     """Return the tokens that are reserved."""
-    return worst_case(request, None).tokens
+    return int(worst_case(request, None).amount.tokens)
 
 
 @dataclass
@@ -167,9 +168,9 @@ async def test_near_the_end_the_response_limit_shrinks() -> None:
 @pytest.mark.parametrize(
     ("message", "tokens", "error"),
     [
-        ("x" * 20_000, 20_000, RunStopped),
+        ("x" * 20_000, 15_000, RunStopped),
         ("x" * 20_000, 200_000, TooLong),
-        ("x", 20_000, RunStopped),
+        ("x", 2_000, RunStopped),
         ("x", 200_000, BadTurn),
     ],
 )
@@ -178,8 +179,9 @@ async def test_a_response_truncated_by_the_budget_is_not_a_fault_of_its_turn(
 ) -> None:
     long = request(0, PlannedCall(max_tokens=16_000))
     meter = Meter(PRICES)
-    model = RetryingModel(MeteredModel(responding_with([message]), meter), RetryPolicy())
-    budgeted = BudgetedModel(model, Budget(tokens, None, meter, PRICES))
+    budget = Budget(tokens, None, meter, PRICES)
+    model = BudgetedModel(MeteredModel(responding_with([message]), meter), budget)
+    budgeted = RetryingModel(model, RetryPolicy())
     with pytest.raises(error) as stopped:
         await budgeted.complete(long)
     used = meter.total
@@ -215,11 +217,11 @@ async def test_a_tiny_budget_is_not_printed_as_zero() -> None:
 
 
 async def test_the_message_has_the_usage_and_the_size_of_the_next_request() -> None:
-    calls = [PlannedCall(share=0.5)] * 4
-    outcome = await run(calls, tokens=10_000, usd=0.02, concurrency=1)
+    calls = [PlannedCall(share=0.9)] * 2
+    outcome = await run(calls, tokens=3_000, usd=0.02, concurrency=1)
     (message,) = set(outcome.exhausted)
     used = outcome.meter.total
-    assert f"{used.prompt_tokens + used.completion_tokens:,} of 10,000 tokens" in message
+    assert f"{used.prompt_tokens + used.completion_tokens:,} of 3,000 tokens" in message
     assert f"${used.cost:,.4f} of $0.0200" in message
     assert f"up to {reserved_tokens(request(0, calls[0])):,} tokens" in message
     assert "the same command resumes there" in message
@@ -326,35 +328,35 @@ def _tokenizer() -> Tokenizer:
 def test_a_prompt_never_has_more_tokens_than_are_reserved(texts: list[str]) -> None:
     request = ChatRequest("p", tuple(ChatMessage("user", text) for text in texts), None, 1)
     token_count = sum(len(_tokenizer().encode(text).ids) for text in texts)
-    assert token_count <= (reserved_tokens(request) - 700) // 2
+    assert token_count <= reserved_tokens(request)
 
 
-def test_the_reservation_includes_the_schema_and_two_responses() -> None:
+def test_the_reservation_includes_the_schema_and_the_longest_response() -> None:
     plain = ChatRequest("p", (ChatMessage("user", "Who?"),), None, 1000)
     with_schema = ChatRequest(
         "p", plain.messages, ResponseSchema("Form", {"type": "object", "x": "y" * 500}), 1000
     )
     long = ChatRequest("p", plain.messages, None, 2000)
     tokens = [reserved_tokens(each) for each in (plain, with_schema, long)]
-    assert tokens[1] > tokens[0] + 2000
-    assert tokens[2] == tokens[0] + 3000
-    assert tokens[0] > 3000
+    assert tokens[1] > tokens[0] + 1000
+    assert tokens[2] == tokens[0] + 1000
+    assert tokens[0] > 1000
 
 
 @given(
     st.lists(st.text("0123456789{}", max_size=400), min_size=1, max_size=6),
     st.integers(1, 6),
     st.integers(50, 400),
+    st.integers(1_000, 8_000),
 )
-async def test_the_reservation_covers_any_number_of_retries(
-    texts: list[str], attempts: int, max_tokens: int
+async def test_retries_of_invalid_responses_stay_within_the_budget(
+    texts: list[str], attempts: int, max_tokens: int, tokens: int
 ) -> None:
     request = ChatRequest("p", (ChatMessage("user", "Who?"),), SCHEMA, max_tokens)
     meter = Meter(PRICES)
     invalid = responding_with([text[:max_tokens] for text in texts])
-    with suppress(BadTurn):
-        await RetryingModel(
-            MeteredModel(invalid, meter), RetryPolicy(max_responses=attempts)
-        ).complete(request)
+    budgeted = BudgetedModel(MeteredModel(invalid, meter), Budget(tokens, None, meter, PRICES))
+    with suppress(BadTurn, RunStopped):
+        await RetryingModel(budgeted, RetryPolicy(max_responses=attempts)).complete(request)
     used = meter.total
-    assert used.prompt_tokens + used.completion_tokens <= reserved_tokens(request)
+    assert used.prompt_tokens + used.completion_tokens <= tokens

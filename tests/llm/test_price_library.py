@@ -159,9 +159,9 @@ def test_no_split_of_tokens_into_requests_costs_more_than_the_bound(
 
 def test_the_worst_case_of_a_long_request_is_reserved_at_the_price_of_its_tier() -> None:
     price = Price(1, 1, 1, tiers=(PriceTier(100_000, Price(3, 3, 5)),))
-    request = ChatRequest("p", (ChatMessage("user", "x" * 99_000),), None, 1_000)
-    bound = worst_case(request, price)
-    assert bound.usd == pytest.approx(((bound.tokens - 2_000) * 3 + 2_000 * 5) / MILLION)
+    request = ChatRequest("p", (ChatMessage("user", "x" * 101_000),), None, 1_000)
+    bound = worst_case(request, price).amount
+    assert bound.usd == pytest.approx(((bound.tokens - 1_000) * 3 + 1_000 * 5) / MILLION)
 
 
 def test_the_library_is_not_imported_before_a_price_is_needed() -> None:
