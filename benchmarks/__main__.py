@@ -25,6 +25,7 @@ NAMES = (
     "turns_cpu",
     "replay",
     "session",
+    "budget",
 )
 
 codes = []

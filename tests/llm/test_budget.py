@@ -21,6 +21,7 @@ from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, 
 from turnetl.llm.cost_bounds import worst_case
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
+from turnetl.llm.prompt_bounds import PromptBounds
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 NAME = "canned/model"
@@ -270,7 +271,7 @@ async def test_a_free_model_fits_into_any_budget_in_dollars() -> None:
 async def test_one_budget_applies_to_all_models_of_a_run() -> None:
     prices = Prices(({NAME: PRICE, "canned/dear": Price(100, 100, 100)},))
     meter = Meter(prices)
-    budget = Budget(None, 0.8, meter, prices)
+    budget = Budget(None, 0.25, meter, prices)
 
     def budgeted(name: str) -> ChatModel:
         return BudgetedModel(
@@ -360,3 +361,95 @@ async def test_retries_of_invalid_responses_stay_within_the_budget(
         await RetryingModel(budgeted, RetryPolicy(max_responses=attempts)).complete(request)
     used = meter.total
     assert used.prompt_tokens + used.completion_tokens <= tokens
+
+
+def answering(tokens: Sequence[int], prompt_tokens: int = 300) -> FakeModel:
+    """Return a model whose responses need so many tokens, one after the other."""
+    lengths = cycle(tokens)
+
+    async def respond(request: ChatRequest) -> ChatResponse:
+        needed = next(lengths)
+        return ChatResponse(
+            "{}",
+            prompt_tokens,
+            min(needed, request.max_tokens),
+            truncated=needed > request.max_tokens,
+        )
+
+    return FakeModel(respond, NAME)
+
+
+async def send_one_after_the_other(
+    model: FakeModel, requests: int, tokens: int
+) -> tuple[Budget, Meter, list[ChatResponse]]:
+    meter = Meter(PRICES)
+    budget = Budget(tokens, None, meter, PRICES)
+    budgeted = BudgetedModel(MeteredModel(model, meter), budget)
+    long = ChatRequest("p", (ChatMessage("user", "Who? " * 20),), None, 16_000)
+    responses = [await budgeted.complete(long) for _ in range(requests)]
+    return budget, meter, responses
+
+
+async def test_a_request_keeps_its_own_limit_as_long_as_the_budget_covers_it() -> None:
+    model = answering([100])
+    await send_one_after_the_other(model, 10, 100_000)
+    assert {sent.max_tokens for sent in model.requests} == {16_000}
+
+
+async def test_a_request_reserves_what_such_requests_needed_so_that_most_of_a_budget_is_used() -> (
+    None
+):
+    model = answering([100])
+    budget, meter, responses = await send_one_after_the_other(model, 70, 30_000)
+    assert len(responses) == 70
+    assert budget.used.tokens == 70 * 400
+    assert meter.total.calls == 70
+    assert budget.repeated == 0
+    assert model.requests[-1].max_tokens < 1_000
+
+
+async def test_a_response_that_a_learned_limit_truncates_is_requested_again_and_counted() -> None:
+    model = answering([100] * 30 + [1_500] * 2)
+    budget, meter, responses = await send_one_after_the_other(model, 31, 17_700)
+    assert [response.truncated for response in responses] == [False] * 31
+    assert responses[-1].completion_tokens > 1_500, "both responses are paid for"
+    assert budget.repeated == 1
+    assert meter.total.completion_tokens <= 17_700
+
+
+@given(st.lists(st.integers(1, 6_000), min_size=1, max_size=30), st.integers(1, 60_000))
+async def test_learned_limits_never_exceed_the_budget(lengths: list[int], tokens: int) -> None:
+    meter_used = 0.0
+    model = answering(lengths)
+    meter = Meter(PRICES)
+    budget = Budget(tokens, None, meter, PRICES)
+    budgeted = BudgetedModel(MeteredModel(model, meter), budget)
+    with suppress(RunStopped):
+        for number in range(40):
+            text = "Who? " * (number % 20)
+            long = ChatRequest("p", (ChatMessage("user", text),), None, 4_000)
+            response = await budgeted.complete(long)
+            assert not response.truncated or response.completion_tokens >= 4_000
+            meter_used = budget.used.tokens
+    assert meter_used <= budget.used.tokens <= tokens
+
+
+@given(TEXTS, TEXTS, st.text("abcdefghij .,\n", max_size=400))
+def test_a_counted_prompt_bounds_every_other_prompt_of_its_name(
+    texts: list[str], others: list[str], instructions: str
+) -> None:
+    bounds = PromptBounds()
+    bounds.add(_prompt(instructions, texts), _count(instructions, texts))
+    bound = bounds.max_tokens(_prompt(instructions, others))
+    assert bound is not None
+    assert _count(instructions, others) <= bound
+
+
+def _prompt(instructions: str, texts: list[str]) -> ChatRequest:
+    messages = (ChatMessage("user", f"{instructions}\n{text}") for text in texts)
+    return ChatRequest("p", tuple(messages), None, 1)
+
+
+def _count(instructions: str, texts: list[str]) -> int:
+    """Return the tokens of the prompt, with some for each message, as providers add them."""
+    return sum(len(_tokenizer().encode(f"{instructions}\n{text}").ids) + 4 for text in texts)

@@ -21,9 +21,9 @@ _MIN_REMAINING = 0.2
 """Share of the expected cost that a turn still needs, however much it has used."""
 _CAUTION = 1.3
 """Margin of the expected costs if an error would waste what several turns have used."""
-_NEAR_END, _CAUTION_NEAR_END = 0.8, 1.1
+_NEAR_END, _CAUTION_NEAR_END = 0.8, 1.35
 """Share of the budget from which on a single turn has a margin, and this margin."""
-_MIN_COMMITTED = 0.91
+_MIN_COMMITTED = 0.905
 """Share of what was paid that must be for committed turns, if the rest of a budget prepares the
 next turn, which the next run commits."""
 
