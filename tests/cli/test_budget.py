@@ -67,6 +67,20 @@ def test_a_budget_in_dollars_is_kept_and_reported(folder: Path, provider: FakePr
     assert spent["cost"] == pytest.approx(rest["usage"]["cost"] + stopped.json["usage"]["cost"])
 
 
+def test_the_report_has_the_expected_cost_and_what_was_paid_for_committed_turns(
+    folder: Path, provider: FakeProvider
+) -> None:
+    done = backfill(folder, provider, "--budget", "1000usd").json["usage"]
+    assert done["expected_cost"] == pytest.approx(done["cost"])
+    assert done["committed_cost"] == pytest.approx(done["cost"])
+    assert done["repeated_responses"] == 0
+
+
+def test_a_structural_run_expects_no_cost(folder: Path) -> None:
+    done = run_in_process("backfill", "a.jsonl", "--json", folder=folder).json["usage"]
+    assert (done["expected_cost"], done["expected_tokens"], done["committed_cost"]) == (None,) * 3
+
+
 def test_the_budget_option_overrides_the_budget_of_the_settings(
     folder: Path, provider: FakeProvider
 ) -> None:
