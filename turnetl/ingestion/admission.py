@@ -8,14 +8,16 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from turnetl.ingestion.turn_costs import TurnCosts
 from turnetl.llm.accounts import Account
-from turnetl.llm.budget import Budget
 from turnetl.llm.cost_bounds import Amount, amount_of, total_tokens
 from turnetl.model import Usage
 from turnetl.progress import RunCost
+
+if TYPE_CHECKING:  # a run without new turns does without it
+    from turnetl.llm.budget import Budget
 
 _MIN_REMAINING = 0.2
 """Share of the expected cost that a turn still needs, however much it has used."""
@@ -74,7 +76,7 @@ class _WaitingTurn:
 class TurnAdmission:
     """Decides which turns of a run start. One object for all groups."""
 
-    def __init__(self, budget: Budget | None = None, *, prepares: bool = True) -> None:
+    def __init__(self, budget: "Budget | None" = None, *, prepares: bool = True) -> None:
         """Admit turns to a budget.
 
         Args:
