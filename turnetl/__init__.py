@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from turnetl.api.runs import backfill, filter, ingest, parse, status  # noqa: A004
     from turnetl.api.search import search
     from turnetl.api.undo import undo
+    from turnetl.api.verify import verify
     from turnetl.backfill_report import BackfillReport
     from turnetl.episodes import FilterReport
     from turnetl.errors import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from turnetl.retrieval.timeline import Timeline
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings, load_settings
+    from turnetl.verification.report import VerifyReport
 
 __all__ = [
     "AssumedTime",
@@ -64,6 +66,7 @@ __all__ = [
     "TurnDetails",
     "TurnetlError",
     "UndoReport",
+    "VerifyReport",
     "backfill",
     "entity",
     "errors",
@@ -78,6 +81,7 @@ __all__ = [
     "status",
     "timeline",
     "undo",
+    "verify",
     "why",
 ]
 
@@ -86,6 +90,7 @@ _MODULES = {
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "status"),
     "turnetl.api.search": ("search",),
     "turnetl.api.undo": ("undo",),
+    "turnetl.api.verify": ("verify",),
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
@@ -107,6 +112,7 @@ _MODULES = {
     "turnetl.retrieval.hits": ("SearchHit",),
     "turnetl.retrieval.timeline": ("Timeline",),
     "turnetl.settings": ("Settings", "load_settings"),
+    "turnetl.verification.report": ("VerifyReport",),
 }
 """Where each public name is defined."""
 _get_export = lazy_exports(__name__, _MODULES)

@@ -24,9 +24,12 @@ class ExitCode(IntEnum):
         ),
     )
     USAGE = 2, "The arguments or the settings are invalid; nothing was done."
-    QUARANTINED = (
+    FOUND = (
         3,
-        ("The command did everything, but turns are quarantined: `turnetl status` lists them."),
+        (
+            "The command did everything, but turns are quarantined: `turnetl status` lists them; "
+            "or `turnetl verify` found something wrong."
+        ),
     )
     STOPPED = (
         4,

@@ -23,6 +23,7 @@ from turnetl.cli import (
     stages,
     templates,
     undo,
+    verify,
 )
 from turnetl.cli.help_format import PipedHelpFormatter
 from turnetl.cli.options import INSPECTION_COMMANDS, SETUP_COMMANDS
@@ -65,6 +66,7 @@ app.command(
 app.command(undo.undo, group=_STAGES)
 app.command(inspect.status, group=INSPECTION_COMMANDS)
 app.command(runs.app)
+app.command(verify.verify, group=INSPECTION_COMMANDS)
 app.command(search.search, group=INSPECTION_COMMANDS)
 app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
 app.command(show.show, group=_HISTORY)

@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.graph import ladybug_cypher as cypher
+from turnetl.graph import (
+    ladybug_group_repair,
+    ladybug_group_tables,
+    ladybug_reversal,
+    ladybug_rows,
+    to_rows,
+)
 from turnetl.graph import ladybug_reads as reads
-from turnetl.graph import ladybug_reversal, ladybug_rows, to_rows
+from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug_rows import LadybugStatement
@@ -109,6 +117,11 @@ class LadybugStore:
         self, group: GroupId, turns: Collection[TurnId] | None = None
     ) -> Sequence[CommitRecord]:
         return await self._client.run(lambda client: reads.commit_records(client, group, turns))
+
+    async def tables(self, group: GroupId) -> GroupTables:
+        return await self._client.run(
+            lambda client: ladybug_group_tables.read_tables(client, group)
+        )
 
     async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
         return await self._client.run(lambda client: reads.turn_ids(client, group))
@@ -215,6 +228,18 @@ class LadybugStore:
 
     async def run_totals(self) -> Mapping[str, RunTotals]:
         return await self._client.run(reads.run_totals)
+
+    async def repair(
+        self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
+    ) -> None:
+        def run(client: LadybugClient) -> None:
+            self._check_space()
+            with client.transaction():
+                _check_lease(client, lease)
+                client.query(cypher.RENEW, _lease_parameters(lease, until=now + ttl))
+                ladybug_group_repair.repair(client, lease.group_id, repair, now)
+
+        await self._client.run(run)
 
     async def pause(self) -> None:
         await self._client.pause()

@@ -187,6 +187,11 @@ WITH g
 OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
 RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS is_committed
 """
+LOCK_FOR_REPAIR: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group})
+SET g.lease_until = $until
+RETURN g.fence AS fence, g.lease_owner AS owner
+"""
 
 CREATE_TURN: LiteralString = """
 MERGE (s:Saga {uuid: $saga.uuid})

@@ -11,8 +11,17 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
 
 from turnetl.errors import GraphBusy
 from turnetl.graph import neo4j_cypher as cypher
+from turnetl.graph import (
+    neo4j_group_repair,
+    neo4j_group_tables,
+    neo4j_reversal,
+    neo4j_rows,
+    schema_version,
+    to_rows,
+)
 from turnetl.graph import neo4j_reads as reads
-from turnetl.graph import neo4j_reversal, neo4j_rows, schema_version, to_rows
+from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.lease import grant, locked_group, lost_lease, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient, write_rows
 from turnetl.graph.neo4j_errors import LIMIT, AlreadyExists, TransactionTimedOut, translate_errors
@@ -151,6 +160,9 @@ class Neo4jStore:
     ) -> Sequence[CommitRecord]:
         return await reads.commit_records(self._client, group, turns)
 
+    async def tables(self, group: GroupId) -> GroupTables:
+        return await neo4j_group_tables.read_tables(self._client, group)
+
     async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
         return await reads.turn_ids(self._client, group)
 
@@ -246,6 +258,13 @@ class Neo4jStore:
 
     async def run_totals(self) -> Mapping[str, RunTotals]:
         return await reads.run_totals(self._client)
+
+    async def repair(
+        self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
+    ) -> None:
+        async with self._locking(lease.group_id) as transaction:
+            await neo4j_group_repair.repair(transaction, lease, repair, now, until=now + ttl)
+            await transaction.commit()
 
     async def pause(self) -> None:
         """Do nothing: a reader of a server excludes nobody."""

@@ -7,8 +7,9 @@ are turnetl's own. One contract test suite runs against both.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -24,6 +25,9 @@ from turnetl.graph_model import (
     TurnRun,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
+
+if TYPE_CHECKING:  # imports polars, which a search does without
+    from turnetl.graph.group_tables import GroupTables
 
 
 class ReceiptStore(Protocol):
@@ -80,6 +84,9 @@ class GraphStore(ReceiptStore, Protocol):
             group: an unknown one has none.
             turns: only these, without those that are not committed; None for all.
         """
+
+    async def tables(self, group: GroupId) -> "GroupTables":
+        """Return all rows of the group, whether or not they fit together. Reads no vector."""
 
     async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
         """Return the ids of all committed turns of the group."""
@@ -205,6 +212,19 @@ class GraphStore(ReceiptStore, Protocol):
 
     async def run_totals(self) -> Mapping[str, RunTotals]:
         """Return what the graph holds of each run now, by run id; only runs with a turn."""
+
+    async def repair(
+        self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
+    ) -> None:
+        """Make one repair in one transaction; extend the lease.
+
+        Does nothing about what is not as it was when the repair was found: an entity or a fact that
+        is in use stays, and links to an episode that is gone are not created.
+
+        Raises:
+            GraphUnusable: another writer took the group: its fence is higher. Nothing is written.
+            GraphBusy: the graph did not respond.
+        """
 
     async def pause(self) -> None:
         """Let other processes write until the next read, if it is open for reading only.

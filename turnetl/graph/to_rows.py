@@ -4,6 +4,7 @@ The stores only turn these rows into Cypher. Vectors are lists of float32 values
 timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -156,10 +157,12 @@ def saga_links(change: Change) -> list[LinkRow]:
     """Return the links from the saga to the turn's episodes, in order."""
     turn = change.episode.turn
     saga = ids.saga_id(turn.group_id, turn.session_id)
-    return [
-        LinkRow(ids.edge_id("HAS_EPISODE", saga, episode), saga, episode)
-        for episode in episode_ids(change)
-    ]
+    return links_from("HAS_EPISODE", saga, episode_ids(change))
+
+
+def links_from(kind: str, source: str, targets: Iterable[str]) -> list[LinkRow]:
+    """Return a link of this kind from the source to each target."""
+    return [LinkRow(ids.edge_id(kind, source, target), source, target) for target in targets]
 
 
 def next_link(before: str, after: str) -> LinkRow:
@@ -212,6 +215,13 @@ def before_images(change: Change) -> str:
         "facts_new": [f.uuid for f in change.facts if f.uuid not in changed_facts],
     }
     return msgspec.json.encode(images, order="sorted").decode()
+
+
+def without_new_entity(images: str, uuid: str) -> str:
+    """Return the JSON of `before_images` of a turn that did not create this entity."""
+    decoded = msgspec.json.decode(images)
+    decoded["entities_new"] = [new for new in decoded["entities_new"] if new != uuid]
+    return msgspec.json.encode(decoded, order="sorted").decode()
 
 
 def _column_value(column: schema.Column, value: Any) -> Any:

@@ -17,7 +17,7 @@ from turnetl.index.location import IndexEmbedder
 from turnetl.index.port import IndexStatus
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.unread_commits import unread_commits
-from turnetl.model import GroupId
+from turnetl.model import GroupId, TurnId
 
 
 class IndexSnapshot:
@@ -40,6 +40,11 @@ class IndexSnapshot:
         """Return all questions of turns."""
         with translated_errors(self._folder):
             return self._catalog.questions.all()
+
+    def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
+        """Return the ids of the turns of a group."""
+        with translated_errors(self._folder):
+            return frozenset(self._catalog.turn_ids(group))
 
     async def groups(self) -> Sequence[GroupId]:
         """As `GraphStore.groups`."""

@@ -30,6 +30,7 @@ from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.templates import TemplatesOutput
 from turnetl.json_output.timeline import TimelineOutput
 from turnetl.json_output.undo import UndoOutput
+from turnetl.json_output.verify import VerifyOutput
 from turnetl.json_output.why import WhyOutput
 
 
@@ -64,6 +65,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "status": (StatusOutput,),
     "runs": (RunsOutput,),
     "runs show": (RunOutput,),
+    "verify": (VerifyOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),
     "show": (

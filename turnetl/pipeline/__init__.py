@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_backfill import backfill
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_undo import preview_undo, undo
+    from turnetl.pipeline.run_verify import repair_graph, verify
     from turnetl.pipeline.search import sample_queries, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
     from turnetl.run_options import RunOptions
@@ -44,6 +45,7 @@ __all__ = [
     "journal_stats",
     "parse_archives",
     "preview_undo",
+    "repair_graph",
     "runs",
     "sample_queries",
     "search_recipe",
@@ -57,6 +59,7 @@ __all__ = [
     "undo",
     "update_index",
     "update_index_with_questions",
+    "verify",
     "why",
 ]
 
@@ -86,6 +89,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.search": ("sample_queries", "search_turns"),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns", "parse_archives"),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
+        "turnetl.pipeline.run_verify": ("repair_graph", "verify"),
         "turnetl.run_options": ("RunOptions",),
     },
 )

@@ -67,12 +67,12 @@ def exit_code(report: IngestReport) -> int:
         return min(codes)
     if _no_time_errors(report):
         return ExitCode.FAILED
-    return ExitCode.QUARANTINED if report.quarantined else ExitCode.DONE
+    return ExitCode.FOUND if report.quarantined else ExitCode.DONE
 
 
 def is_failure(code: int) -> bool:
     """Return whether the user must act; quarantined turns are not a failure."""
-    return code not in (ExitCode.DONE, ExitCode.QUARANTINED)
+    return code not in (ExitCode.DONE, ExitCode.FOUND)
 
 
 def _discarded_lines(group: GroupReport) -> list[str]:

@@ -1,0 +1,39 @@
+"""The public function that verifies the graph."""
+
+from collections.abc import Sequence
+
+from turnetl import pipeline
+from turnetl.clock import now
+from turnetl.progress import Progress, ignore_progress
+from turnetl.settings import Settings, load_settings
+from turnetl.verification.report import VerifyReport
+
+
+async def verify(
+    settings: Settings | None = None,
+    groups: Sequence[str] = (),
+    *,
+    fix: bool = False,
+    examples: int = 5,
+    progress: Progress = ignore_progress,
+) -> VerifyReport:
+    """Compare the graph with itself, with the lake and with the search index.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        groups: group ids or project names; all groups if empty.
+        fix: repair what is safe, one transaction each, and verify again. Without it nothing is
+            written.
+        examples: of each finding, at most.
+        progress: called after each group and each repair.
+
+    Raises:
+        BadUsage: an unknown group, or settings that are not valid.
+        GraphBusy: the graph did not respond, or another process writes the graph.
+        GraphUnusable: there is no graph, or it cannot be opened.
+    """
+    loaded = settings or load_settings()
+    report = await pipeline.verify(loaded, groups, examples=examples, progress=progress)
+    if not (fix and report.can_repair):
+        return report
+    return await pipeline.repair_graph(loaded, report, now, examples=examples, progress=progress)

@@ -1,0 +1,60 @@
+"""The command that verifies the graph against the lake and the search index."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
+
+_EXAMPLES = 5
+
+
+def verify(
+    *,
+    groups: GroupNames = (),
+    fix: Flag = False,
+    yes: Annotated[Flag, Parameter(name=("--yes", "-y"))] = False,
+    examples: Annotated[int, Parameter(validator=Number(gte=0), show_default=False)] = _EXAMPLES,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Compare the graph with itself, the lake and the search index.
+
+    Args:
+        fix: Repair what is safe, after showing it; without --yes it asks.
+        yes: Do not ask.
+        examples: Print at most this many examples of each finding [default: 5].
+    """
+    if yes and not fix:
+        raise BadUsage("`--yes` is an option of `--fix`: add it")
+    from turnetl import pipeline
+    from turnetl.json_output.verify import verify_output
+    from turnetl.report import verify as view
+
+    settings = common.settings()
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(
+            pipeline.verify(settings, groups, examples=examples, progress=progress)
+        )
+    is_repairing = fix and report.can_repair
+    if not (is_repairing and yes and common.json):
+        output = verify_output(report)
+        console.print_result(view.findings(report, fix=fix), output, as_json=common.json)
+    if not is_repairing:
+        console.print_messages(view.messages(report))
+        return view.exit_code(report)
+    # Nobody reads a question between two lines of JSON.
+    if not yes and (common.json or not console.confirm(view.question(report))):
+        console.print_messages([view.NOT_CONFIRMED])
+        return ExitCode.FAILED
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(
+            pipeline.repair_graph(settings, report, now, examples=examples, progress=progress)
+        )
+    console.print_messages(view.messages(report))
+    console.print_result(view.findings(report), verify_output(report), as_json=common.json)
+    return view.exit_code(report)

@@ -1,0 +1,104 @@
+"""Repair a group in Ladybug. Everything runs in a transaction of the caller, under its lease."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime
+from typing import assert_never
+
+from turnetl import ids
+from turnetl.graph import ladybug_cypher as cypher
+from turnetl.graph import ladybug_rows, to_rows
+from turnetl.graph.group_repair import (
+    DoubleMention,
+    GroupRepair,
+    SessionLinks,
+    UnattachedFact,
+    UnusedEntity,
+)
+from turnetl.graph.ladybug_client import LadybugClient
+from turnetl.model import GroupId
+
+_MENTIONS = """
+MATCH (e:Episodic {uuid: $episode})-[r:MENTIONS]->(n:Entity {uuid: $entity}) RETURN r.uuid
+"""
+_DELETE_MENTION = """
+MATCH (e:Episodic {uuid: $episode})-[r:MENTIONS]->(n:Entity {uuid: $entity})
+WHERE r.uuid = $uuid DELETE r
+"""
+_UNLINK_SAGA = """
+MATCH (s:Saga {uuid: $source})-[r:HAS_EPISODE]->(e:Episodic {uuid: $target}) DELETE r
+"""
+_DELETE_FACT = "MATCH (e:RelatesToNode_ {uuid: $uuid}) DETACH DELETE e"
+_DELETE_ENTITY = "MATCH (n:Entity {uuid: $uuid}) DETACH DELETE n"
+_FACT_ENDS = (
+    "MATCH (e:RelatesToNode_ {uuid: $uuid}) WITH e MATCH (:Entity)-[:RELATES_TO]->(e) RETURN 1",
+    "MATCH (e:RelatesToNode_ {uuid: $uuid}) WITH e MATCH (e)-[:RELATES_TO]->(:Entity) RETURN 1",
+)
+_IMAGES = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN c.before_images"
+_SET_IMAGES = "MATCH (c:TurnCommit {turn_id: $turn_id}) SET c.before_images = $images"
+_ENTITY_USES = tuple(
+    f"MATCH (n:Entity {{uuid: $uuid}}) WITH n MATCH {use} RETURN 1 LIMIT 1"
+    for use in (
+        "(:Episodic)-[:MENTIONS]->(n)",
+        "(n)-[:RELATES_TO]->(:RelatesToNode_)",
+        "(:RelatesToNode_)-[:RELATES_TO]->(n)",
+    )
+)
+
+
+def repair(client: LadybugClient, group: GroupId, repair: GroupRepair, now: datetime) -> None:
+    """Make the repair; as `GraphStore.repair`."""
+    match repair:
+        case DoubleMention():
+            _keep_one_mention(client, repair)
+        case SessionLinks():
+            _repair_session(client, group, repair, now)
+        case UnattachedFact(uuid):
+            if not _is_found(client, _FACT_ENDS, uuid):
+                client.query(_DELETE_FACT, {"uuid": uuid})
+        case UnusedEntity():
+            _delete_entity(client, repair)
+        case _:
+            assert_never(repair)
+
+
+def _keep_one_mention(client: LadybugClient, double: DoubleMention) -> None:
+    """Keep the one that a commit would have made, if there is one."""
+    ends = {"episode": double.episode, "entity": double.entity}
+    own = ids.edge_id("MENTIONS", double.episode, double.entity)
+    uuids = [uuid for (uuid,) in client.query(_MENTIONS, ends)]
+    for uuid in sorted(uuids, key=lambda uuid: (uuid != own, uuid))[1:]:
+        client.query(_DELETE_MENTION, {**ends, "uuid": uuid})
+
+
+def _repair_session(
+    client: LadybugClient, group: GroupId, session: SessionLinks, now: datetime
+) -> None:
+    shared = {"group_id": group, "now": ladybug_rows.without_zone(now)}
+    saga = {"uuid": session.saga, "group_id": group, "name": session.session_id, "summary": ""}
+    client.query(cypher.SAVE_SAGA, {**saga, "created_at": shared["now"]})
+    for episode in session.saga_links_removed:
+        client.query(_UNLINK_SAGA, {"source": session.saga, "target": episode})
+    for source, target in session.next_links_removed:
+        client.query(cypher.UNLINK_NEXT, {"source": source, "target": target})
+    for link in to_rows.links_from("HAS_EPISODE", session.saga, session.saga_links_created):
+        client.query(cypher.LINK_SAGA, asdict(link) | shared)
+    for source, target in session.next_links_created:
+        client.query(cypher.LINK_NEXT, asdict(to_rows.next_link(source, target)) | shared)
+    bounds = ((cypher.SET_FIRST_EPISODE, session.first), (cypher.SET_LAST_EPISODE, session.last))
+    for statement, episode in bounds:
+        client.query(statement, {"source": session.saga, "target": episode})
+
+
+def _delete_entity(client: LadybugClient, unused: UnusedEntity) -> None:
+    if _is_found(client, _ENTITY_USES, unused.uuid):
+        return
+    client.query(_DELETE_ENTITY, {"uuid": unused.uuid})
+    turn = {"turn_id": unused.turn_id}
+    for (images,) in client.query(_IMAGES, turn):
+        rewritten = to_rows.without_new_entity(images, unused.uuid)
+        client.query(_SET_IMAGES, turn | {"images": rewritten})
+
+
+def _is_found(client: LadybugClient, patterns: Iterable[str], uuid: str) -> bool:
+    return any(client.query(pattern, {"uuid": uuid}) for pattern in patterns)

@@ -1,0 +1,122 @@
+"""Repair a group in Neo4j. Everything runs in a transaction of the caller, under its lease."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import LiteralString, assert_never
+
+from neo4j import AsyncTransaction
+
+from turnetl import ids
+from turnetl.graph import neo4j_cypher as cypher
+from turnetl.graph import to_rows
+from turnetl.graph.group_repair import (
+    DoubleMention,
+    GroupRepair,
+    SessionLinks,
+    UnattachedFact,
+    UnusedEntity,
+)
+from turnetl.graph.lease import lost_lease
+from turnetl.graph_model import Lease
+from turnetl.model import GroupId
+
+_KEEP_ONE_MENTION: LiteralString = """
+MATCH (:Episodic {uuid: $episode})-[r:MENTIONS]->(:Entity {uuid: $entity})
+WITH r ORDER BY r.uuid <> $own, r.uuid
+WITH collect(r) AS mentions
+FOREACH (surplus IN mentions[1..] | DELETE surplus)
+"""
+_SAVE_SAGA: LiteralString = """
+MERGE (s:Saga {uuid: $saga.uuid})
+ON CREATE SET s = $saga
+SET s.first_episode_uuid = $first, s.last_episode_uuid = $last
+"""
+_UNLINK_SAGA: LiteralString = """
+UNWIND $episodes AS uuid
+MATCH (:Saga {uuid: $saga})-[r:HAS_EPISODE]->(:Episodic {uuid: uuid})
+DELETE r
+"""
+_LINK_SAGA: LiteralString = """
+UNWIND $rows AS row
+MATCH (s:Saga {uuid: row.source})
+MATCH (e:Episodic {uuid: row.target})
+CREATE (s)-[:HAS_EPISODE {uuid: row.uuid, group_id: $group, created_at: $now}]->(e)
+"""
+_DELETE_FACT: LiteralString = """
+MATCH (a)-[e:RELATES_TO {uuid: $uuid}]->(b)
+WHERE NOT a:Entity AND NOT b:Entity
+DELETE e
+"""
+_DELETE_ENTITY: LiteralString = """
+MATCH (n:Entity {uuid: $uuid})
+WHERE NOT EXISTS { (n)-[:RELATES_TO|MENTIONS]-() }
+DETACH DELETE n
+RETURN true AS is_deleted
+"""
+_IMAGES: LiteralString = """
+MATCH (c:TurnCommit {turn_id: $turn}) RETURN c.before_images AS images
+"""
+_SET_IMAGES: LiteralString = """
+MATCH (c:TurnCommit {turn_id: $turn}) SET c.before_images = $images
+"""
+
+
+async def repair(
+    transaction: AsyncTransaction,
+    lease: Lease,
+    repair: GroupRepair,
+    now: datetime,
+    *,
+    until: datetime,
+) -> None:
+    """Make the repair; as `GraphStore.repair`. The lease then runs until `until`."""
+    # The first statement locks the TurnGroup, so that what it reads stays current.
+    result = await transaction.run(cypher.LOCK_FOR_REPAIR, group=lease.group_id, until=until)
+    state = await result.single()
+    fence, owner = (state["fence"], state["owner"]) if state else (None, None)
+    if error := lost_lease(lease, fence, owner):
+        raise error
+    match repair:
+        case DoubleMention(episode, entity):
+            own = ids.edge_id("MENTIONS", episode, entity)
+            await transaction.run(_KEEP_ONE_MENTION, episode=episode, entity=entity, own=own)
+        case SessionLinks():
+            await _repair_session(transaction, lease.group_id, repair, now)
+        case UnattachedFact(uuid):
+            await transaction.run(_DELETE_FACT, uuid=uuid)
+        case UnusedEntity():
+            await _delete_entity(transaction, repair)
+        case _:
+            assert_never(repair)
+
+
+async def _repair_session(
+    transaction: AsyncTransaction, group: GroupId, session: SessionLinks, now: datetime
+) -> None:
+    saga = {
+        "uuid": session.saga,
+        "name": session.session_id,
+        "group_id": group,
+        "created_at": now,
+        "summary": "",
+    }
+    await transaction.run(_SAVE_SAGA, saga=saga, first=session.first, last=session.last)
+    removed, saga_links = session.saga_links_removed, session.saga_links_created
+    await transaction.run(_UNLINK_SAGA, saga=session.saga, episodes=removed)
+    pairs = [{"source": source, "target": target} for source, target in session.next_links_removed]
+    await transaction.run(cypher.UNLINK_NEXT, rows=pairs)
+    links = to_rows.links_from("HAS_EPISODE", session.saga, saga_links)
+    rows = [asdict(link) for link in links]
+    await transaction.run(_LINK_SAGA, rows=rows, group=group, now=now)
+    chain = [asdict(to_rows.next_link(*pair)) for pair in session.next_links_created]
+    await transaction.run(cypher.LINK_NEXT, rows=chain, group=group, now=now)
+
+
+async def _delete_entity(transaction: AsyncTransaction, unused: UnusedEntity) -> None:
+    deleted = await transaction.run(_DELETE_ENTITY, uuid=unused.uuid)
+    if await deleted.single() is None:
+        return
+    found = await (await transaction.run(_IMAGES, turn=unused.turn_id)).single()
+    if found is not None:
+        images = to_rows.without_new_entity(found["images"], unused.uuid)
+        await transaction.run(_SET_IMAGES, turn=unused.turn_id, images=images)

@@ -1,0 +1,166 @@
+"""Verify the graph against the lake and the search index, and repair what is safe."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import polars as pl
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import Fatal, IndexBusy, IndexUnusable
+from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.port import GraphStore
+from turnetl.group_names import select_groups
+from turnetl.ingestion import lease_owner
+from turnetl.ingestion.held_lease import held_lease
+from turnetl.lake import Lake
+from turnetl.model import GroupId
+from turnetl.pipeline.index import check_graph, update_index
+from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.settings import Settings
+from turnetl.verification.index_checks import IndexedTurns
+from turnetl.verification.read import read_group
+from turnetl.verification.repairs import group_repairs
+from turnetl.verification.report import GroupVerification, VerifyReport
+from turnetl.verification.verify import verify_group
+
+EXAMPLES = 5
+"""Examples of each finding, by default."""
+_STAGE = "verify"
+_LAKE_COLUMNS = ("turn_id", "content_hash", "noise")
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexRead:
+    """The turns of the index, or why there are none."""
+
+    path: Path | None = None
+    groups: Mapping[GroupId, IndexedTurns] = field(default_factory=dict)
+    problem: str | None = None
+
+
+async def verify(
+    settings: Settings,
+    groups: Sequence[str] = (),
+    *,
+    examples: int = EXAMPLES,
+    progress: Progress = ignore_progress,
+) -> VerifyReport:
+    """Verify the groups of the graph, the lake and the index. Writes nothing.
+
+    Args:
+        settings: the graph, the lake and the index.
+        groups: group ids or project names; all groups if empty.
+        examples: of each finding, at most.
+        progress: called after each group.
+
+    Raises:
+        BadUsage: an unknown group.
+        GraphBusy: the graph did not respond, or another process writes an embedded one.
+        GraphUnusable: there is no graph, or it cannot be opened.
+    """
+    check_graph(settings)
+    # Before the graph: what the index has read by now is in the graph.
+    index, lake = _read_index(settings), Lake(settings.lake)
+    async with wiring.store(settings, write=False) as store:
+        versions = await store.versions()
+        existing = {*versions, *index.groups, *lake.groups(), *await store.groups()}
+        selected = select_groups(sorted(existing), groups)
+        verified: list[GroupVerification] = []
+        for group in selected:
+            state = await read_group(store, group)
+            turns, problem = _lake_turns(lake, group)
+            indexed = index.groups.get(group, IndexedTurns(0, "", ())) if index.path else None
+            found = verify_group(state, turns, indexed, versions.get(group), examples=examples)
+            verified.append(replace(found, lake_problem=problem))
+            progress(ProgressUpdate(_STAGE, "groups", len(verified), len(selected)))
+    return VerifyReport(tuple(verified), index.path, index.problem)
+
+
+async def repair_graph(
+    settings: Settings,
+    report: VerifyReport,
+    clock: Clock,
+    *,
+    examples: int = EXAMPLES,
+    progress: Progress = ignore_progress,
+) -> VerifyReport:
+    """Make the repairs of a report, one transaction each, and verify its groups again.
+
+    What is no longer found, under the lease of the group, is not repaired.
+
+    Args:
+        settings: as of the report.
+        report: from `verify`.
+        clock: returns the current time.
+        examples: of each finding, at most.
+        progress: called after each repair and each group.
+
+    Raises:
+        GraphBusy: as `verify`, or another process holds the lease of a group.
+        GraphUnusable: the graph cannot be opened.
+    """
+    repaired = 0
+    if report.repairs:
+        async with wiring.store(settings, write=True) as store:
+            for group, repairs in report.repairs.items():
+                repaired += await _repair_group(
+                    store, group, repairs, settings=settings, clock=clock, progress=progress
+                )
+    if any(group.index_is_wrong for group in report.groups):
+        await update_index(settings, clock, progress=progress)
+    groups = [group.group for group in report.groups]
+    again = await verify(settings, groups, examples=examples, progress=progress)
+    return replace(again, repaired=repaired)
+
+
+async def _repair_group(
+    store: GraphStore,
+    group: GroupId,
+    repairs: Sequence[GroupRepair],
+    *,
+    settings: Settings,
+    clock: Clock,
+    progress: Progress,
+) -> int:
+    """Make those of the repairs that are still needed; return their number."""
+    profile = await store.profile(group)
+    if profile is None:
+        return 0
+    ttl, owner = timedelta(seconds=settings.lease_seconds), lease_owner.owner_name(str(uuid4()))
+    async with held_lease(store, group, profile, owner=owner, clock=clock, ttl=ttl) as lease:
+        current = set(group_repairs(await read_group(store, group)))
+        needed = [repair for repair in repairs if repair in current]
+        for done, repair in enumerate(needed, start=1):
+            await store.repair(lease, repair, now=clock(), ttl=ttl)
+            progress(ProgressUpdate("repair", group, done, len(needed)))
+    return len(needed)
+
+
+def _read_index(settings: Settings) -> _IndexRead:
+    try:
+        with wiring.index_snapshot(settings) as snapshot:
+            if snapshot is None:
+                return _IndexRead()
+            status = snapshot.status()
+            groups = {
+                group.group_id: IndexedTurns(
+                    group.sequence, group.creation_id, snapshot.turn_ids(group.group_id)
+                )
+                for group in status.groups
+            }
+            return _IndexRead(status.path, groups)
+    except (IndexBusy, IndexUnusable) as error:
+        return _IndexRead(problem=str(error))
+
+
+def _lake_turns(lake: Lake, group: GroupId) -> tuple[pl.DataFrame | None, str | None]:
+    """Return the rows of the episodes table that are compared; or None, and why."""
+    try:
+        with lake.reading_episodes(group):
+            return lake.scan_episodes(group).select(_LAKE_COLUMNS).collect(), None
+    except Fatal as error:
+        return None, str(error)

@@ -1,0 +1,97 @@
+"""A verification: what was found in each group, and what to do about it."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.report.layout import caption, indented, plural
+from turnetl.report.turns import section
+from turnetl.verification.repairs import repair_sentence
+from turnetl.verification.report import Finding, GroupVerification, VerifyReport
+
+NOT_CONFIRMED = "nothing was repaired: confirm it on a terminal, or add --yes"
+_REPAIRS = 20
+"""Repairs that are shown; `--json` has all."""
+
+
+def findings(report: VerifyReport, *, fix: bool = False) -> RenderableType:
+    """Render the findings of each group, and with `fix` what would be repaired."""
+    lines = [line for group in report.groups for line in _group(group)]
+    repairs = list(_repairs(report)) if fix else []
+    return Group(*lines, *section("repairs", repairs), caption(_summary(report)))
+
+
+def question(report: VerifyReport) -> str:
+    count = sum(map(len, report.repairs.values()))
+    index = "bring the search index up to date"
+    if not any(group.index_is_wrong for group in report.groups):
+        return f"Make {plural(count, 'repair')}?"
+    return f"Make {plural(count, 'repair')}, and {index}?" if count else f"{index.capitalize()}?"
+
+
+def messages(report: VerifyReport) -> list[str]:
+    """Return what was not verified, and why."""
+    skipped = [
+        f"group `{group.group}`: another process committed "
+        f"{plural(group.committed_meanwhile, 'turn')} meanwhile, not verified: run the command "
+        "again"
+        for group in report.groups
+        if group.committed_meanwhile
+    ]
+    lake = [
+        f"group `{group.group}` was not compared with the lake: {group.lake_problem}"
+        for group in report.groups
+        if group.lake_problem is not None
+    ]
+    problem = report.index_problem
+    index = [] if problem is None else [f"the search index was not verified: {problem}"]
+    return skipped + lake + index
+
+
+def exit_code(report: VerifyReport) -> int:
+    return ExitCode.FOUND if report.wrong else ExitCode.DONE
+
+
+def _group(group: GroupVerification) -> Iterator[RenderableType]:
+    yield Text.assemble((group.group, "bold"), f": {plural(group.turns, 'turn')}, ", _state(group))
+    for finding in group.findings:
+        yield indented(_finding(finding))
+        for example in finding.examples:
+            yield indented(Text(example), 8)
+        if (more := finding.count - len(finding.examples)) and finding.examples:
+            yield indented(Text(f"and {more:,} more", "dim"), 8)
+
+
+def _state(group: GroupVerification) -> str:
+    return f"{plural(group.wrong, 'error')}" if group.wrong else "nothing is wrong"
+
+
+def _finding(finding: Finding) -> Text:
+    check = finding.check
+    return Text.assemble(
+        (check.value, "red" if check.is_wrong else "cyan"),
+        f" {finding.count:,}: {check.meaning}; ",
+        (check.remedy, "italic"),
+    )
+
+
+def _repairs(report: VerifyReport) -> Iterator[RenderableType]:
+    sentences = [
+        f"{group}: {repair_sentence(repair)}"
+        for group, repairs in report.repairs.items()
+        for repair in repairs
+    ]
+    yield from map(Text, sentences[:_REPAIRS])
+    if len(sentences) > _REPAIRS:
+        yield Text(f"and {len(sentences) - _REPAIRS:,} more; --json has all", "dim")
+
+
+def _summary(report: VerifyReport) -> str:
+    groups = plural(len(report.groups), "group")
+    turns = plural(sum(group.turns for group in report.groups), "turn")
+    index = "" if report.index is not None else "; there is no search index to compare with"
+    repaired = f"{plural(report.repaired, 'repair')} made; " if report.repaired else ""
+    wrong = plural(report.wrong, "error") if report.wrong else "nothing is wrong"
+    return f"{repaired}{groups}, {turns}: {wrong}{index}"
