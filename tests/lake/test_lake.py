@@ -1,6 +1,5 @@
 """The lake: atomic writes, and only tables with the columns of the schema."""
 
-import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -170,21 +169,6 @@ def test_a_rejected_write_leaves_no_temporary_file(lake: Lake) -> None:
     with pytest.raises(Fatal):
         lake.write_turns(turns_frame(FULL).drop("chars"), metadata())
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_temporary_files_are_removed_unless_they_are_recent(lake: Lake) -> None:
-    path = lake.write_turns(turns_frame(FULL), metadata())
-    left, fresh = (path.with_name(f".{name}.parquet.1.tmp") for name in ("left", "fresh"))
-    for unfinished in (left, fresh):
-        unfinished.write_bytes(b"PAR1")
-    folder = path.with_name(".slices.1.tmp")
-    folder.mkdir()
-    (folder / "0-0").write_bytes(b"ARROW1")
-    an_hour_ago = path.stat().st_mtime - 3601
-    for unfinished in (left, folder):
-        os.utime(unfinished, (an_hour_ago, an_hour_ago))
-    lake.sync_turns()
-    assert sorted(path.parent.iterdir()) == sorted([fresh, path])
 
 
 def test_episodes_are_read_in_table_order(lake: Lake) -> None:

@@ -4,6 +4,7 @@ Nothing heavy is imported before a command is selected.
 """
 
 import gc
+import os
 import sys
 from functools import partial
 
@@ -104,6 +105,7 @@ READING_COMMANDS = frozenset(
 )
 """Commands that write nothing but the search index: a second run begins anew."""
 
+_UMASK = 0o077
 _GC_OBJECTS = 50_000
 """New objects between two collections: imports create a million, none of them garbage."""
 
@@ -111,6 +113,8 @@ _GC_OBJECTS = 50_000
 def main() -> None:
     """Run the command and exit with its exit code, a member of `turnetl.exit_code.ExitCode`."""
     gc.set_threshold(_GC_OBJECTS)
+    # For files that libraries create beside a graph; turnetl's own need no umask.
+    os.umask(_UMASK)
     if not sys.stdout.isatty():
         app.help_formatter = PipedHelpFormatter()
     elif terminal.is_unstyled():

@@ -5,7 +5,6 @@ read next: they stay in memory if they fit its limit; otherwise each file is rea
 are spilled to disk, by partition. Partitions depend on the turns alone, not on how the rows arrive.
 """
 
-import tempfile
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ import polars as pl
 
 from turnetl import noise, schema
 from turnetl.episodes import order as ordering
-from turnetl.lake import Batch, write_error
+from turnetl.lake import Batch, temporary_folder, write_error
 from turnetl.noise import NoiseRule
 
 PARTITION_CHARS = 64 << 20
@@ -132,9 +131,9 @@ def _spill_folder(folder: Path) -> Iterator[Path]:
         Fatal: the folder or a file in it cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".partitions.", suffix=".tmp", dir=folder) as name:
-            yield Path(name)
+        # The parent of the folder is the lake.
+        with temporary_folder(folder, folder.parent) as created:
+            yield created
     except OSError as error:
         raise write_error(folder, error) from error
 

@@ -73,6 +73,8 @@ class FilterReport:
     """The groups in the order of the request."""
 
     groups: tuple[FilteredGroup, ...]
+    removed_temporary_files: int = 0
+    """Temporary files of killed runs that this run removed from the lake."""
 
     @property
     def turns(self) -> int:

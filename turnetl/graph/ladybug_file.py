@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,9 +17,10 @@ from typing import IO, Any
 
 import ladybug
 
+from turnetl import private_files
 from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
-from turnetl.graph import ladybug_repair, ladybug_space
+from turnetl.graph import ladybug_log, ladybug_repair, ladybug_space
 from turnetl.graph.ladybug_database import Unrecovered, busy, is_prepared, open_database
 from turnetl.graph.ladybug_space import DiskSpace
 
@@ -97,10 +98,13 @@ class LadybugFile:
                 opened.callback(lock.close)
             if write:
                 ladybug_repair.prepare_for_writing(path, space)
+                _ensure_file(path)
             database = (
                 open_database(path, write=True) if write else ladybug_repair.open_for_reading(path)
             )
             opened.callback(database.close)
+            if write:
+                _ensure_file(ladybug_log.active_log(path), like=path)
             connection = ladybug.Connection(database, num_threads=1)
             opened.callback(connection.close)
             if is_prepared(connection, path) or write:
@@ -145,7 +149,8 @@ def _lock_file(path: Path, *, write: bool) -> IO[str] | None:
     """Open the file beside the graph; None if there is none and a reader cannot create it."""
     lock = path.with_name(f"{path.name}.lock")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_files.create_folder(path.parent)
+        private_files.ensure_file(lock, like=path if path.exists() else None)
         return lock.open("a+")
     except OSError as error:
         if not write and path.exists():
@@ -153,6 +158,13 @@ def _lock_file(path: Path, *, write: bool) -> IO[str] | None:
         raise GraphUnusable(
             f"cannot open graph `{path}`: {error.strerror}; name another file with --graph"
         ) from error
+
+
+def _ensure_file(path: Path, like: Path | None = None) -> None:
+    """Create a file of the database, which would create it by the umask."""
+    # What cannot be written is reported by the database.
+    with suppress(OSError):
+        private_files.ensure_file(path, like)
 
 
 def _try_lock(lock: IO[str], *, write: bool) -> bool:

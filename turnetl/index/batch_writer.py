@@ -99,7 +99,7 @@ class BatchWriter:
         catalog = self._parts.catalog
         valid = self._parts.vectors.append(rows)
         self._parts.lexical.add([document.terms for document in documents], catalog.last_key())
-        self._parts.share_words()
+        self._parts.share()
         self._parts.before_step("catalog")
         with catalog.transaction():
             forget_turns(self._parts, catalog.turn_keys(keys).values())

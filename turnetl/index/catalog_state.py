@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl import private_files
 from turnetl.index import catalog_sql as sql
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.port import Keys
@@ -43,6 +44,7 @@ class CatalogState:
     @classmethod
     def create(cls, path: Path, embedder: IndexEmbedder) -> None:
         """Create a file without turns. Nobody else has it open."""
+        private_files.ensure_file(path)
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             catalog = cls(connection)
             with catalog.transaction():

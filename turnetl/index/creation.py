@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
+from turnetl import private_files
 from turnetl.errors import IndexBusy
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, LEXICAL, LOCK, DamagedIndex, share, translated_errors
 from turnetl.index.lexical import LexicalIndex
-from turnetl.index.location import IndexEmbedder
+from turnetl.index.location import IndexEmbedder, lake_of
 from turnetl.index.lock import write_lock
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.snapshot import open_snapshot
@@ -47,7 +48,7 @@ def create_index(folder: Path, embedder: IndexEmbedder) -> None:
     LexicalIndex(folder / LEXICAL, create=True)
     # The catalog last, and in one step: without it, there is no index.
     Catalog.create(folder / _NEW, embedder)
-    share(folder / LEXICAL, folder / _NEW)
+    share(folder, folder / _NEW)
     (folder / _NEW).replace(folder / CATALOG)
 
 
@@ -59,7 +60,7 @@ def replace_index(folder: Path, embedder: IndexEmbedder) -> None:
         IndexUnusable: a file cannot be deleted or written.
     """
     with translated_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        private_files.create_folder(folder, lake_of(folder))
         with write_lock(folder):
             _replace(folder, embedder)
 

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from stat import S_IMODE
+from stat import S_IMODE, S_IRGRP, S_IROTH, S_IRUSR, S_IRWXU
 
 import msgspec
 
@@ -17,6 +17,8 @@ _JOURNAL = f"{CATALOG}-journal"
 """SQLite's record of an unfinished transaction of the catalog."""
 WRITER = f"{LOCK}-writer"
 """The id of the process that holds the lock."""
+_READ = S_IRUSR | S_IRGRP | S_IROTH
+_RIGHTS = 0o777
 _PRIMARY = 0xFF
 """Bits of SQLite's primary result code."""
 
@@ -68,16 +70,25 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 def share(folder: Path, like: Path) -> None:
-    """Give all files of a folder the mode of another file, as far as they are the user's own.
+    """Let those who may read a file read the words and vectors of an index too.
 
-    Tantivy lets only the user who writes a file read it.
+    Only what is the user's own can be changed. Tantivy lets nobody else read what it writes.
+
+    Args:
+        folder: of the index.
+        like: its catalog.
     """
     mode = S_IMODE(like.stat().st_mode)
-    for path in folder.rglob("*"):
-        # A merge may remove a file meanwhile.
-        with suppress(PermissionError, FileNotFoundError):
-            if path.is_file() and S_IMODE(path.stat().st_mode) != mode:
-                path.chmod(mode)
+    # Who may read a file may enter its folder.
+    folder_mode = S_IRWXU | mode | (mode & _READ) >> 2
+    for part in (folder / LEXICAL, folder / VECTORS):
+        for path in (part, *part.rglob("*")):
+            # A merge may remove a file meanwhile.
+            with suppress(PermissionError, FileNotFoundError):
+                required = folder_mode if path.is_dir() else mode
+                current = S_IMODE(path.stat().st_mode)
+                if current & _RIGHTS != required:
+                    path.chmod(current & ~_RIGHTS | required)
 
 
 def folder_size(folder: Path) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
+from turnetl import private_files
 from turnetl.index.files import LEXICAL, DamagedFile, no_step
 from turnetl.index.port import Field, Keys
 
@@ -229,7 +230,7 @@ def _open(folder: Path, fields: Sequence[Field]) -> tantivy.Index:
     builder.add_unsigned_field(_KEY, indexed=True, fast=True)
     for field in fields:
         builder.add_text_field(field.value, tokenizer_name=_ANALYZER, index_option="freq")
-    folder.mkdir(parents=True, exist_ok=True)
+    private_files.create_folder(folder, folder.parent.parent)
     index = tantivy.Index(builder.build(), str(folder))
     spaces = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer(_ANALYZER, spaces)

@@ -27,6 +27,11 @@ def index_folder(lake: Path, graph_url: str) -> Path:
     return lake / FOLDER / ids.digest(address)
 
 
+def lake_of(folder: Path) -> Path:
+    """Return the lake that the folder of an index is in."""
+    return folder.parent.parent
+
+
 @dataclass(frozen=True, slots=True)
 class IndexEmbedder:
     """The embedder of an index: vectors of another one cannot be compared."""

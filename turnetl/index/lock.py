@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from turnetl import private_files
 from turnetl.errors import IndexBusy
 from turnetl.index.files import LOCK, WRITER, is_busy
 
@@ -17,6 +18,7 @@ def write_lock(folder: Path) -> Iterator[None]:
     Raises:
         IndexBusy: another process writes the index; says which.
     """
+    private_files.ensure_file(folder / LOCK)
     connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)
     with closing(connection):
         try:
@@ -33,6 +35,7 @@ def write_lock(folder: Path) -> Iterator[None]:
 def _named_writer(path: Path) -> Iterator[None]:
     """Store the id of this process for the messages of others. A full disk is reported later."""
     with suppress(OSError):
+        private_files.ensure_file(path)
         path.write_text(str(os.getpid()))
     try:
         yield

@@ -71,17 +71,17 @@ class IndexParts:
         removed, last_key = self.catalog.removed_with_words(), self.catalog.last_key()
         if self.lexical.has_later_than(last_key):
             self.lexical.add([], last_key)
-            self.share_words()
+            self.share()
         if len(removed):
             self.lexical.remove(removed.tolist())
-            self.share_words()
+            self.share()
             self.before_step("removed words")
             with self.catalog.transaction():
                 self.catalog.set_words_removed(removed)
 
-    def share_words(self) -> None:
-        """Let those who may read the catalog read the words that were just written."""
-        share(self._path.parent / LEXICAL, self._path)
+    def share(self) -> None:
+        """Let those who may read the catalog read the words and vectors that were just written."""
+        share(self._path.parent, self._path)
 
     def is_held(self, keys: Keys) -> NDArray[np.bool_]:
         """Return which of these turns the catalog holds."""

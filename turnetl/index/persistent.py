@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl import private_files
 from turnetl.errors import IndexUnusable
 from turnetl.index import catalog_sql
 from turnetl.index.batch_writer import (
@@ -21,7 +22,7 @@ from turnetl.index.catalog import Catalog
 from turnetl.index.creation import create_index, ensure_index
 from turnetl.index.files import CATALOG, no_step, translated_errors
 from turnetl.index.follow import Follower
-from turnetl.index.location import IndexEmbedder, check_embedder
+from turnetl.index.location import IndexEmbedder, check_embedder, lake_of
 from turnetl.index.lock import write_lock
 from turnetl.index.lookup import Lookup
 from turnetl.index.parts import IndexParts
@@ -73,7 +74,7 @@ class PersistentIndex:
         self._index_embedder = IndexEmbedder(embedder, dimensions)
         self._before_step = before_step
         with translated_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            private_files.create_folder(folder, lake_of(folder))
             if not self.is_read_only:
                 ensure_index(folder, self._index_embedder)
             self._parts = self._open()

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl import private_files
 from turnetl.index.files import DamagedFile, no_step
 from turnetl.index.nearest import (
     Floats,
@@ -154,7 +155,7 @@ class PassageVectors:
 
         They are not read before the next `reload`.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        private_files.create_folder(self._folder, self._folder.parent)
         lengths = np.array([len(tokens) for tokens in added.tokens], dtype=np.int64)
         before = self.valid
         starts = before.tokens + np.cumsum(lengths) - lengths
@@ -259,7 +260,7 @@ class PassageVectors:
         self._before_step(f"vectors/{name}")
         path = self._folder / name
         offset = before * values.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
-        with path.open("r+b" if path.exists() else "w+b") as file:
+        with path.open("r+b") if path.exists() else private_files.create_file(path) as file:
             file.truncate(offset)
             file.seek(offset)
             file.write(np.ascontiguousarray(values).tobytes())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from turnetl.lake import QUARANTINE, replace_file
 from turnetl.model import GroupId, TurnId
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,8 @@ class Quarantine:
     """The quarantined turns of one group."""
 
     def __init__(self, root: Path, group: GroupId) -> None:
-        self._folder = root / "quarantine" / group
+        self._root = root
+        self._folder = root / QUARANTINE / group
 
     def entries(self) -> tuple[QuarantineEntry, ...]:
         """Return the entries, by archive and line, without those that cannot be read."""
@@ -45,10 +47,8 @@ class Quarantine:
 
     def add(self, entry: QuarantineEntry) -> None:
         """Write the entry atomically."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        temporary = self._folder / f".{entry.turn_id}"
-        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(entry)))
-        temporary.replace(self._file(TurnId(entry.turn_id)))
+        data = msgspec.json.format(msgspec.json.encode(entry))
+        replace_file(self._file(TurnId(entry.turn_id)), lambda file: file.write(data), self._root)
 
     def release(self, turn: TurnId) -> None:
         """Delete the entry of the turn, if there is one."""

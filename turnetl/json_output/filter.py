@@ -54,6 +54,9 @@ class FilterOutput(FilterCountsOutput):
     """Totals over all groups."""
 
     groups: Annotated[list[FilterGroupOutput], described("The groups.")]
+    removed_temporary_files: Annotated[
+        int, described("Temporary files of killed runs that were removed from the lake.")
+    ]
 
 
 def filter_output(report: FilterReport) -> FilterOutput:
@@ -63,6 +66,7 @@ def filter_output(report: FilterReport) -> FilterOutput:
             FilterGroupOutput(**_values([group]), group=group.group, unchanged=group.unchanged)
             for group in report.groups
         ],
+        removed_temporary_files=report.removed_temporary_files,
     )
 
 

@@ -86,6 +86,9 @@ class ParseOutput(JsonOutput):
         described("Groups that several folders share only by their name."),
     ]
     problems: Annotated[list[ProblemOutput], described("What was skipped, and why.")]
+    removed_temporary_files: Annotated[
+        int, described("Temporary files of killed runs that were removed from the lake.")
+    ]
 
 
 class ParseFilesOutput(ParseOutput):
@@ -115,6 +118,7 @@ def _values(report: ParseReport) -> dict[str, Any]:
             for collision in report.name_collisions
         ],
         "problems": [_problem(problem) for problem in report.problems],
+        "removed_temporary_files": report.removed_temporary_files,
     }
 
 

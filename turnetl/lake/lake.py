@@ -31,8 +31,12 @@ from turnetl.lake.parquet import (
     write_table,
 )
 from turnetl.lake.paths import archive_digest, entry_names, files_named
+from turnetl.lake.temporary import remove_abandoned
 from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
+
+QUARANTINE = "quarantine"
+"""Name of the folder of quarantined turns, which has a folder for each group."""
 
 
 class Lake:
@@ -129,7 +133,7 @@ class Lake:
         name = f"{digest or archive_digest(Path(metadata.archive))}.parquet"
         path = self._turns_folder / metadata.group / name
         text = msgspec.json.encode(metadata, order="sorted").decode()
-        write_table(path, turns, schema.TURNS, text)
+        write_table(path, turns, schema.TURNS, text, self.root)
         if previous_files is None:
             previous_files = files_named(name, self._turns_folder)
         for previous in previous_files:
@@ -141,6 +145,12 @@ class Lake:
         """Make the files of `write_turns` durable. One call is enough for many files."""
         for group in entry_names(self._turns_folder):
             sync_folder(self._turns_folder / group)
+
+    def remove_abandoned(self) -> int:
+        """Remove the temporary files of killed processes, and return their number."""
+        by_group = (self._turns_folder, self.root / QUARANTINE)
+        folders = [folder / group for folder in by_group for group in entry_names(folder)]
+        return sum(map(remove_abandoned, [self.episodes_folder, *folders]))
 
     def delete_turns_file(self, path: Path) -> None:
         """Delete a turns file, if it exists."""
@@ -200,7 +210,8 @@ class Lake:
             versioned = {versions.KEY: str(schema.EPISODES.version), **metadata()}
             return msgspec.json.encode(versioned, order="sorted").decode()
 
-        write_slices(self._episodes_path(group), slices, schema.EPISODES, encoded_metadata)
+        path = self._episodes_path(group)
+        write_slices(path, slices, schema.EPISODES, encoded_metadata, self.root)
         sync_folder(self.episodes_folder)
 
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:

@@ -1,7 +1,6 @@
 """One Parquet file: written atomically and checked against its table on every access."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -17,16 +16,19 @@ from turnetl.errors import Fatal, TableUnusable
 from turnetl.lake.checksum import ChecksumError, read_footer, sealed
 from turnetl.lake.checksum import verify as verify_file
 from turnetl.lake.encoding import KEY, encode, write_row_groups
+from turnetl.lake.temporary import replace_file
 from turnetl.lake.versions import check_version
 
-_TEMPORARY_SUFFIX = ".tmp"
-_HOUR = 3600.0
 _READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """What reading a damaged file raises. A panic of polars is no `Exception`."""
 
 
 def write_table(
-    path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, metadata: str
+    path: Path,
+    rows: pl.DataFrame | pa.Table,
+    table: schema.Table,
+    metadata: str,
+    root: Path | None = None,
 ) -> None:
     """Write a table atomically: to a temporary name, synced, then renamed.
 
@@ -37,16 +39,21 @@ def write_table(
         rows: the table's columns in their order.
         table: the schema that the rows must have.
         metadata: the text to store in the file.
+        root: of the lake: new folders and files below it let its group in, if it does.
 
     Raises:
         Fatal: a column is missing, unknown or of another type, or the file cannot be written.
     """
     data = encode(_checked(path, rows, table), metadata)
-    _replace(path, lambda file: file.writelines(sealed(data)))
+    _replace(path, lambda file: file.writelines(sealed(data)), root)
 
 
 def write_slices(
-    path: Path, slices: Iterable[pl.DataFrame], table: schema.Table, metadata: Callable[[], str]
+    path: Path,
+    slices: Iterable[pl.DataFrame],
+    table: schema.Table,
+    metadata: Callable[[], str],
+    root: Path | None = None,
 ) -> None:
     """Write a table from slices of its rows, as `write_table` does; at most two are in memory.
 
@@ -55,6 +62,7 @@ def write_slices(
         slices: the table's rows in their order. The bytes also depend on the slice boundaries.
         table: the schema that the rows must have.
         metadata: the text to store in the file; called after the last slice.
+        root: as for `write_table`.
 
     Raises:
         Fatal: as for `write_table`.
@@ -63,11 +71,12 @@ def write_slices(
     first = list(islice(remaining, 1)) or [pl.DataFrame(schema=table.polars)]
     second = list(islice(remaining, 1))
     if not second:
-        write_table(path, first[0], table, metadata())
+        write_table(path, first[0], table, metadata(), root)
         return
     all_slices = chain(_drain(first), _drain(second), remaining)
     tables = (_checked(path, rows, table) for rows in all_slices)
-    _replace(path, lambda file: write_row_groups(tables, arrow_schema(table), metadata, file))
+    columns = arrow_schema(table)
+    _replace(path, lambda file: write_row_groups(tables, columns, metadata, file), root)
 
 
 def _drain(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -77,12 +86,10 @@ def _drain(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable, and remove temporary files of runs that were killed.
+    """Make renames in a folder durable.
 
     Some systems cannot open a folder; there renames are durable anyway.
     """
-    with suppress(OSError):
-        _remove_abandoned(folder)
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -205,50 +212,11 @@ def _checked(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table) -> 
     return rows
 
 
-def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    # On a shared disk, processes of two machines may have the same process id.
-    temporary = path.with_name(
-        f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{_TEMPORARY_SUFFIX}"
-    )
+def _replace(path: Path, write: Callable[[IO[bytes]], object], root: Path | None) -> None:
     try:
-        with _create(temporary) as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        replace_file(path, write, root)
     except OSError as error:
-        _delete(temporary)
         raise write_error(path, error) from error
-    except BaseException:
-        _delete(temporary)
-        raise
-
-
-def _delete(temporary: Path) -> None:
-    with suppress(OSError):
-        temporary.unlink(missing_ok=True)
-
-
-def _create(temporary: Path) -> IO[bytes]:
-    try:
-        return temporary.open("wb+")
-    except FileNotFoundError:
-        temporary.parent.mkdir(parents=True, exist_ok=True)
-        return temporary.open("wb+")
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Remove temporary files and folders that are an hour older than the newest file beside them.
-
-    The comparison uses the disk's own times, because a network disk has a clock of its own.
-    """
-    names = os.listdir(folder)  # noqa: PTH208  ten thousand names, no paths
-    temporary = [folder / name for name in names if name.endswith(_TEMPORARY_SUFFIX)]
-    if temporary:
-        newest = max((folder / name).stat().st_mtime for name in names)
-        for path in temporary:
-            if path.stat().st_mtime < newest - _HOUR:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _columns(path: Path) -> Mapping[str, pl.DataType]:

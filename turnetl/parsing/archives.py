@@ -64,6 +64,7 @@ def parse_archives(
         dry_run=dry_run,
         reread=reread,
     )
+    removed = 0 if dry_run else lake.remove_abandoned()
     path_by_digest = dict(zip(archive_digests(paths), paths, strict=True))
     stored = _stored_archives(tuple(path_by_digest), lake, dry_run=dry_run)
     plan = [_report_or_job(path_by_digest[archive.digest], archive, options) for archive in stored]
@@ -72,7 +73,7 @@ def parse_archives(
     finally:
         if not dry_run:
             lake.sync_turns()
-    return ParseReport(reports, dry_run=dry_run)
+    return ParseReport(reports, dry_run=dry_run, removed_temporary_files=removed)
 
 
 def _stored_archives(digests: Sequence[str], lake: Lake, *, dry_run: bool) -> list[StoredArchive]:

@@ -61,6 +61,8 @@ class ParseReport:
     """Nothing was written: the outcomes are those that a run would have."""
     name_collisions: tuple[NameCollision, ...] = ()
     """Groups that join the folders of several projects. A sum has those of its parts."""
+    removed_temporary_files: int = 0
+    """Temporary files of killed runs that this run removed from the lake."""
 
     def __add__(self, other: "ParseReport") -> "ParseReport":
         return ParseReport(
@@ -68,6 +70,7 @@ class ParseReport:
             self.path_problems + other.path_problems,
             self.dry_run or other.dry_run,
             self.name_collisions + other.name_collisions,
+            self.removed_temporary_files + other.removed_temporary_files,
         )
 
     @property

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,9 +137,10 @@ def filter_turns(
     lake, tried = Lake(settings.lake), set[Path]()
     selected = select_groups(lake.groups(), groups)
     filters = wiring.filters(settings, one_off=one_off)
+    removed = lake.remove_abandoned()
     while True:
         try:
-            return episodes.build(
+            report = episodes.build(
                 lake,
                 selected,
                 filters=filters,
@@ -151,6 +152,8 @@ def filter_turns(
             if error.path in tried or not _parse_again(error.path, lake, settings):
                 raise
             tried.add(error.path)
+        else:
+            return replace(report, removed_temporary_files=removed)
 
 
 def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:

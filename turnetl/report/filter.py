@@ -9,7 +9,7 @@ from rich.text import Text
 
 from turnetl.episodes import FilterReport
 from turnetl.json_output.filter import FilterCountsOutput, KeptOutput, NoiseOutput, filter_output
-from turnetl.report.layout import add_group_column, plural
+from turnetl.report.layout import add_group_column, plural, removed_files
 
 _COLUMNS = ("turns", "chars before", "after", "tokens", "tokens saved")
 
@@ -52,6 +52,8 @@ def _summary(report: FilterReport) -> str:
     if report.copies:
         copies = plural(report.copies, "copy", "copies")
         parts.append(f"{copies} of these turns in other archives not counted")
+    if report.removed_temporary_files:
+        parts.append(removed_files(report.removed_temporary_files))
     if all(group.unchanged for group in report.groups):
         parts.insert(0, "nothing new")
     return "; ".join(parts)

@@ -17,6 +17,11 @@ def add_group_column(table: Table, header: str = "group") -> None:
     table.add_column(header, overflow="fold")
 
 
+def removed_files(count: int) -> str:
+    """Return what was removed of killed runs."""
+    return f"{plural(count, 'temporary file')} of killed runs removed"
+
+
 def caption(text: str) -> Text:
     """Return the line below a table. A table's own caption would be wrapped at its width."""
     return Text(text, style="italic")

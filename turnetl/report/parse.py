@@ -11,7 +11,7 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.model import GroupId
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
-from turnetl.report.layout import add_group_column, caption, plural
+from turnetl.report.layout import add_group_column, caption, plural, removed_files
 from turnetl.skip_reasons import SkipReason
 
 _LISTED = 3
@@ -36,6 +36,8 @@ def table(report: ParseReport) -> Text:
         text += f"; {read.skipped.total():,} skipped: {', '.join(reasons)}"
     if report.retained_turns:
         text += f"\n{plural(report.retained_turns, 'turn')} no longer in these archives: retained"
+    if report.removed_temporary_files:
+        text += f"\n{removed_files(report.removed_temporary_files)}"
     return Text(text)
 
 

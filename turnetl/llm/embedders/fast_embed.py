@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl import private_files
 from turnetl.errors import BadUsage, ModelUnusable
 from turnetl.llm.embedders.onnx_folder import Encode, folder_name, is_folder, load_folder
 from turnetl.llm.vectors import pack
@@ -125,6 +126,7 @@ def _load(known: dict[str, Any], cache: Path) -> Encode:
         model = fastembed.TextEmbedding(name, local_files_only=True, **arguments)
     except ValueError:
         megabytes = f"{known['size_in_GB'] * _MEGABYTES:,.0f} MB"
+        private_files.create_folder(cache)
         log.warning("downloading the embedding model `%s` (%s) to `%s`", name, megabytes, cache)
         try:
             _check_source(known["sources"])

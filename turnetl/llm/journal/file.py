@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from turnetl import private_files
 from turnetl.llm.journal import errors
 from turnetl.llm.journal.rows import COLUMNS, READ, TABLE, JournalRow
 
@@ -49,7 +50,9 @@ class JournalFile:
             JournalUnusable: it is another kind of file, or has another version.
             sqlite3.Error, OSError: it cannot be read or written.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_files.create_folder(path.parent)
+        # SQLite gives its other files the mode of this one.
+        private_files.ensure_file(path)
         writer = _connect(path, wait)
         try:
             _prepare(writer, path, wait)

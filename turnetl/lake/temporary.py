@@ -1,0 +1,127 @@
+"""Temporary files of a lake, each locked by the process that writes it.
+
+The operating system releases the lock when the process ends, however it ends. A later run can
+therefore tell the files of killed processes from those in use, on any machine that shares the disk
+and its locks. A disk or a system without `flock` keeps them.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from turnetl import private_files
+
+if sys.platform != "win32":
+    import fcntl
+
+_SUFFIX = ".tmp"
+_FOLDER_SUFFIX = ".rows"
+
+
+def replace_file(path: Path, write: Callable[[IO[bytes]], object], root: Path | None) -> None:
+    """Write a file to a temporary name, sync it and rename it.
+
+    Args:
+        path: the file.
+        write: writes its content.
+        root: of the lake; see `private_files.create_folder`.
+
+    Raises:
+        OSError: it cannot be written; nothing is left.
+    """
+    with _temporary_file(path, root) as (temporary, file):
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+        if sys.platform == "win32":  # where no open file can be renamed
+            file.close()
+        # Still locked: nobody takes it for the file of a killed process.
+        temporary.replace(path)
+
+
+@contextmanager
+def temporary_folder(folder: Path, root: Path | None) -> Iterator[Path]:
+    """Create a temporary folder, and delete it with its files.
+
+    Args:
+        folder: the folder to create it in.
+        root: of the lake; see `private_files.create_folder`.
+
+    Raises:
+        OSError: it cannot be created or deleted.
+    """
+    with _temporary_file(folder / "spill", root) as (temporary, _):
+        created = temporary.with_suffix(_FOLDER_SUFFIX)
+        private_files.create_folder(created)
+        try:
+            yield created
+        finally:
+            shutil.rmtree(created)
+
+
+def remove_abandoned(folder: Path) -> int:
+    """Remove the temporary files of killed processes from a folder, and return their number.
+
+    A spilled table counts as one file.
+    """
+    try:
+        names = os.listdir(folder)  # noqa: PTH208  ten thousand names, no paths
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    temporary = [name for name in names if name.startswith(".") and name.endswith(_SUFFIX)]
+    return sum(_remove_abandoned(folder / name) for name in temporary)
+
+
+@contextmanager
+def _temporary_file(path: Path, root: Path | None) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Create a locked file beside another one, and delete it unless it was renamed."""
+    temporary, file = _create(path, root)
+    try:
+        with file:
+            yield temporary, file
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _create(path: Path, root: Path | None) -> tuple[Path, IO[bytes]]:
+    while True:
+        temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}{_SUFFIX}")
+        try:
+            file = private_files.create_file(temporary)
+        except FileNotFoundError:
+            private_files.create_folder(temporary.parent, root)
+            file = private_files.create_file(temporary)
+        if _lock(file):
+            return temporary, file
+        file.close()
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Lock a new file; return False if another run removed it before it was locked."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            # No run can lock a file on this disk, so that none removes it.
+            return True
+    return os.fstat(file.fileno()).st_nlink > 0
+
+
+def _remove_abandoned(path: Path) -> bool:
+    if sys.platform == "win32":
+        return False
+    # Another run may use, rename or remove it meanwhile, or it is another user's.
+    with suppress(OSError), path.open("rb+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if (spilled := path.with_suffix(_FOLDER_SUFFIX)).is_dir():
+            shutil.rmtree(spilled)
+        path.unlink()
+        return True
+    return False
