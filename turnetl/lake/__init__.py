@@ -2,9 +2,15 @@
 
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch
-from turnetl.lake.lake import QUARANTINE, Lake
+from turnetl.lake.lake import Lake
 from turnetl.lake.parquet import arrow_schema, write_error
-from turnetl.lake.paths import absolute_path_text, archive_digest, archive_digests, path_text
+from turnetl.lake.paths import (
+    QUARANTINE,
+    absolute_path_text,
+    archive_digest,
+    archive_digests,
+    path_text,
+)
 from turnetl.lake.temporary import replace_file, temporary_folder
 from turnetl.lake.values import episode_from_row, turn_from_row
 

@@ -30,13 +30,10 @@ from turnetl.lake.parquet import (
     write_slices,
     write_table,
 )
-from turnetl.lake.paths import archive_digest, entry_names, files_named
+from turnetl.lake.paths import QUARANTINE, archive_digest, entry_names, files_named
 from turnetl.lake.temporary import remove_abandoned
 from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
-
-QUARANTINE = "quarantine"
-"""Name of the folder of quarantined turns, which has a folder for each group."""
 
 
 class Lake:

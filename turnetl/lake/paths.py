@@ -6,6 +6,9 @@ from pathlib import Path
 
 from turnetl import ids
 
+QUARANTINE = "quarantine"
+"""Name of the folder of quarantined turns, which has a folder for each group."""
+
 
 def archive_digest(archive: Path) -> str:
     """Return the name of an archive's turns file: the same for every path to the archive."""
