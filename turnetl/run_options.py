@@ -1,5 +1,6 @@
 """The options of one run: which groups and turns it selects, and how they are extracted."""
 
+import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -37,6 +38,9 @@ class RunOptions:
     """Include quarantined turns."""
     dry_run: bool = False
     """Write nothing to the graph and send no request."""
+    wait_seconds: float = 0
+    """Try again for this long if another process writes a group or the graph, at least 0. The other
+    groups come first."""
     preprocessing: str | None = None
     """Instructions for all turns of this run, instead of those in the settings: the name of a
     template, the text itself, or `none`. None: as in the settings."""
@@ -52,6 +56,8 @@ class RunOptions:
             object.__setattr__(self, name, as_utc(getattr(self, name)))
         if self.limit is not None and self.limit < 1:
             raise BadUsage(f"the limit of a run must be at least 1 turn, not {self.limit}")
+        if not 0 <= self.wait_seconds < math.inf:
+            raise BadUsage(f"a run waits 0 seconds or more, not {self.wait_seconds}")
         if self.reflexion is not None and not 0 <= self.reflexion <= MAX_REFLEXION:
             raise BadUsage(f"a run has 0 to {MAX_REFLEXION} reflexion passes, not {self.reflexion}")
 

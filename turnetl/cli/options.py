@@ -188,6 +188,8 @@ class SelectionOptions:
     close_after: CloseAfterMinutes = None
     assume_time: str | None = None
     "Time of turns without one: an ISO time (UTC without a zone), or `mtime` for that of the file."
+    wait: Annotated[float, Parameter(validator=Number(gte=0), show_default=False)] = 0
+    "Seconds for which to try again if another process writes a group or the graph [default: 0]."
     dry_run: Flag = False
     "Do not write to the graph and send no request; print the pending turns and the requests."
 
@@ -215,6 +217,7 @@ class SelectionOptions:
             assumed_time=assumed_time.read(assumed, now()) if assumed is not None else None,
             retry=retry,
             dry_run=self.dry_run,
+            wait_seconds=self.wait,
             preprocessing=extraction.preprocessing,
             reflexion=extraction.reflexion,
             command=("turnetl", *sys.argv[1:]),

@@ -18,6 +18,9 @@ _READ_FACTOR = 10
 """A read locks nothing, and a large group takes time: each of its answers has the limit."""
 _MARGIN = 5.0
 """Seconds. The server looks for transactions over their limit every two seconds."""
+_PROBE_SECONDS = 5.0
+"""Limit of each further attempt on a server that did not answer: a run ends with the first limit
+and not with many."""
 _FETCH_SIZE = 1000
 """Rows; as many as the driver requests at once."""
 
@@ -40,6 +43,7 @@ class Neo4jClient:
         self._address = address
         self._user = user
         self.timeout_seconds = timeout_seconds
+        self._responds = True
 
     async def read(
         self, query: LiteralString, *, extra_seconds: float = 0.0, **parameters: Any
@@ -62,13 +66,13 @@ class Neo4jClient:
         limited = Query(query, timeout=_READ_FACTOR * limit)
         with translate_errors(self._address, self._user):
             async with self._driver.session() as session:
-                async with asyncio.timeout(limit):
+                async with self._within(limit):
                     result = await session.run(limited, parameters)
                     records = await result.fetch(_FETCH_SIZE)
                 while records:
                     for record in records:
                         yield dict(record)
-                    async with asyncio.timeout(limit):
+                    async with self._within(limit):
                         records = await result.fetch(_FETCH_SIZE)
 
     async def write(self, query: LiteralString, **parameters: Any) -> None:
@@ -88,7 +92,7 @@ class Neo4jClient:
         """
         with translate_errors(self._address, self._user):
             async with (
-                asyncio.timeout(self.timeout_seconds + _MARGIN),
+                self._within(self.timeout_seconds + _MARGIN),
                 self._driver.session() as session,
             ):
                 transaction = await session.begin_transaction(timeout=self.timeout_seconds)
@@ -96,6 +100,18 @@ class Neo4jClient:
                     yield transaction
                 finally:
                     await transaction.close()
+
+    @asynccontextmanager
+    async def _within(self, seconds: float) -> AsyncGenerator[None]:
+        """Raise TimeoutError if the block, which must wait for nothing but the server, is late."""
+        probe = min(self.timeout_seconds, _PROBE_SECONDS)
+        try:
+            async with asyncio.timeout(seconds if self._responds else probe):
+                yield
+        except TimeoutError:
+            self._responds = False
+            raise
+        self._responds = True
 
     async def close(self) -> None:
         await self._driver.close()

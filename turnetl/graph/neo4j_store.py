@@ -82,7 +82,7 @@ class Neo4jStore:
         store = cls(driver, address=address, user=user, timeout_seconds=timeout_seconds)
         try:
             with translate_errors(address, user):
-                async with asyncio.timeout(timeout_seconds):
+                async with asyncio.timeout(min(4 * _CONNECT_TIMEOUT, timeout_seconds)):
                     await driver.verify_connectivity()
             await store._check_version(address)
         except BaseException:

@@ -173,7 +173,12 @@ async def _counts_or_none(store: ReceiptStore, group: GroupId) -> GroupCounts | 
 
 
 def unplanned_report(group: GroupId, lake: Lake, error: TurnetlError) -> GroupReport:
-    """Return the report of a group that could not be planned: every turn is pending, unknown.
+    """Return the report of a group that could not be planned: every turn is pending, unknown."""
+    return _failed(unread_report(group, lake), error)
+
+
+def unread_report(group: GroupId, lake: Lake) -> GroupReport:
+    """Return the report of a group whose graph was not read: every turn is pending, unknown.
 
     Of a group whose episodes table is damaged the turns are not counted.
     """
@@ -181,8 +186,7 @@ def unplanned_report(group: GroupId, lake: Lake, error: TurnetlError) -> GroupRe
         turns = lake.scan_episodes(group).select(pl.len()).collect().item()
     except TableUnusable:
         turns = 0
-    report = GroupReport(group, turns=turns, pending_reasons={PendingReason.UNKNOWN: turns})
-    return _failed(report, error)
+    return GroupReport(group, turns=turns, pending_reasons={PendingReason.UNKNOWN: turns})
 
 
 def next_turns(plan: GroupPlan, limit: int) -> list[tuple[Episode, list[Episode]]]:

@@ -265,7 +265,7 @@ class TurnPipeline:
         self.done = replace(
             done,
             committed=done.committed + 1,
-            discarded=_add_counts(done.discarded, resolved.discarded),
+            discarded=add_counts(done.discarded, resolved.discarded),
             invalidations=invalidations,
         )
 
@@ -285,9 +285,10 @@ class TurnPipeline:
         self.done = replace(self.done, quarantined=self.done.quarantined + 1)
 
 
-def _add_counts(
+def add_counts(
     counts: Mapping[DiscardReason, int], more: Mapping[DiscardReason, int]
 ) -> Mapping[DiscardReason, int]:
+    """Return the sums, sorted by reason."""
     reasons = sorted({*counts, *more})
     return {reason: counts.get(reason, 0) + more.get(reason, 0) for reason in reasons}
 

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 
 from turnetl import episodes, wiring
 from turnetl.clock import Clock
-from turnetl.errors import Fatal, IndexBusy, IndexUnusable, Retryable, TableUnusable
+from turnetl.errors import (
+    Fatal,
+    IndexBusy,
+    IndexUnusable,
+    Retryable,
+    TableUnusable,
+    TurnetlError,
+)
 from turnetl.graph.port import ReceiptStore
 from turnetl.group_names import select_groups
 from turnetl.index.catalog_state import BUSY_TIMEOUT
@@ -198,6 +205,18 @@ def _verify(
         lake.verify_episodes(group)
     else:
         episodes.repair(lake, group, files, wiring.filters(settings))
+
+
+def refused_report(settings: Settings, options: RunOptions, error: TurnetlError) -> IngestReport:
+    """Return the report of a run whose graph cannot be opened: all turns of the lake are pending.
+
+    It has no groups if the lake cannot be read either, or if only the graph knows the names.
+    """
+    lake, groups = Lake(settings.lake), tuple[GroupReport, ...]()
+    with suppress(TurnetlError):
+        selected = select_groups(sorted(lake.groups()), options.groups)
+        groups = tuple(ingesting.unread_report(group, lake) for group in selected)
+    return IngestReport(None, groups, error=str(error), exit_code=error.exit_code)
 
 
 def _outdated(lake: Lake, files: TurnFiles, settings: Settings) -> set[GroupId]:

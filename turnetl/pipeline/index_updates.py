@@ -47,6 +47,7 @@ class IndexUpdates:
         self._has_commits = False
         self._has_stated_cost = False
         self._has_failed = False
+        self._is_current = False
 
     def committed(self) -> None:
         """Update soon: turns were committed."""
@@ -72,7 +73,7 @@ class IndexUpdates:
 
     async def finish(self) -> None:
         """Record that the index holds everything in the graph, which was just closed."""
-        if self._has_commits and not self._has_failed:
+        if self._has_commits and self._is_current:
             with self._never_failing():
                 async with current_index(self._settings, self._clock, meter=self._meter):
                     pass
@@ -86,6 +87,7 @@ class IndexUpdates:
                 await self._update()
 
     async def _update(self) -> None:
+        self._is_current = False
         if self._has_failed:
             return
         with self._never_failing():
@@ -93,6 +95,7 @@ class IndexUpdates:
                 with await open_repaired(self._settings, embedder, seconds=0) as index:
                     await self._state_cost(OpenIndex(index, embedder))
                     await index.catch_up(self._store, embedder, now=self._clock())
+                    self._is_current = True
 
     async def _state_cost(self, opened: OpenIndex) -> None:
         """State the cost once: it may include turns of earlier runs."""

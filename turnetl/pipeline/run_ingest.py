@@ -2,22 +2,29 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import BadUsage, TurnetlError
+from turnetl.errors import BadUsage, GraphBusy, TurnetlError
 from turnetl.ingestion import group as ingesting
-from turnetl.ingestion.group import GroupPlan, IngestResources
-from turnetl.ingestion.plan import Scope
+from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
-from turnetl.model import GroupId, Usage
+from turnetl.model import Usage
 from turnetl.pipeline.executor import Executor, InProcess
-from turnetl.pipeline.group_status import PlannedGroups, plan_groups, turn_files
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.pipeline.group_status import (
+    PlannedGroups,
+    plan_groups,
+    refused_report,
+    turn_files,
+)
+from turnetl.pipeline.group_work import GroupWork, after_busy_groups
+from turnetl.pipeline.kept_report import kept_report
+from turnetl.pipeline.waiting import after_other_writers
+from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import (
     RunOptions,
     has_work,
@@ -43,30 +50,45 @@ async def ingest(
 
     The graph is opened for reading only if nothing is pending, and in a dry run: its report has the
     requests that would extract the next turns. A graph that cannot be opened is an error in the
-    report.
+    report. A busy graph or group is tried again for as long as the options say.
 
     Raises:
         BadUsage: settings or options that are not valid.
     """
     wiring.check(settings_for_run(settings, options), options.preprocessing)
     try:
-        planned = await plan_groups(turn_files(Lake(settings.lake)), settings, options, clock)
-        planned = _without_unintended_changes(planned, settings, options)
-        if options.dry_run:
-            from turnetl.pipeline.previews import preview_requests  # noqa: PLC0415 - the models
-
-            requests = await preview_requests(planned, settings, options, clock)
-            return replace(planned.report, requests=tuple(requests))
-        if not any(has_work(group, options) for group in planned.report.groups):
-            return planned.report
-        async with executor.ingesting():
-            return await _ingest(
-                planned, settings, options, clock, executor=executor, progress=progress
-            )
+        return await after_other_writers(
+            lambda: _plan_and_ingest(settings, options, clock, executor, progress),
+            seconds=options.wait_seconds,
+            busy=GraphBusy,
+        )
     except BadUsage:
         raise
     except TurnetlError as error:
-        return IngestReport(None, (), error=str(error), exit_code=error.exit_code)
+        return refused_report(settings, options, error)
+
+
+async def _plan_and_ingest(
+    settings: Settings,
+    options: RunOptions,
+    clock: Clock,
+    executor: Executor,
+    progress: Progress,
+) -> IngestReport:
+    """Plan the groups and ingest them; after a turn is committed, no error is raised any more."""
+    planned = await plan_groups(turn_files(Lake(settings.lake)), settings, options, clock)
+    planned = _without_unintended_changes(planned, settings, options)
+    if options.dry_run:
+        from turnetl.pipeline.previews import preview_requests  # noqa: PLC0415 - the models
+
+        requests = await preview_requests(planned, settings, options, clock)
+        return replace(planned.report, requests=tuple(requests))
+    if not any(has_work(group, options) for group in planned.report.groups):
+        return planned.report
+    async with executor.ingesting():
+        return await _ingest(
+            planned, settings, options, clock, executor=executor, progress=progress
+        )
 
 
 def _without_unintended_changes(
@@ -101,29 +123,35 @@ async def _ingest(
     from turnetl.pipeline.run_records import recording, run_recorder  # noqa: PLC0415 - as above
 
     run_settings = settings_for_run(settings, options)
-    with wiring.model_stack(run_settings, clock) as stack:
-        async with wiring.ingest_resources(run_settings, stack) as resources:
-            index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
-            run = new_ingest_run(run_settings, clock)
-            recorder = run_recorder(
-                run, planned, resources, settings=run_settings, options=options, stack=stack
-            )
-            async with index.running(), recording(recorder):
-                report = await ingest_groups(
-                    planned,
-                    resources,
-                    settings,
-                    options,
-                    replace(run, on_lease=recorder.started),
-                    executor=executor,
-                    progress=progress,
-                    on_commits=index.committed,
-                    used=stack.used,
+
+    async def work(keep: Callable[[IngestReport], None]) -> None:
+        with wiring.model_stack(run_settings, clock) as stack:
+            async with wiring.ingest_resources(run_settings, stack) as resources:
+                index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
+                run = new_ingest_run(run_settings, clock)
+                recorder = run_recorder(
+                    run, planned, resources, settings=run_settings, options=options, stack=stack
                 )
-                await recorder.ended(report)
-        await index.finish()
-        cost = resources.admission.run_cost(stack.used())
-        return replace(_with_model_usage(report, stack), cost=cost)
+                async with index.running(), recording(recorder):
+                    report = await ingest_groups(
+                        planned,
+                        resources,
+                        settings,
+                        options,
+                        replace(run, on_lease=recorder.started),
+                        executor=executor,
+                        progress=progress,
+                        on_commits=index.committed,
+                        used=stack.used,
+                    )
+                    keep(_with_model_usage(report, stack))
+                    await recorder.ended(report)
+            await index.finish()
+            # The index may have asked an embedder for vectors meanwhile.
+            cost = resources.admission.run_cost(stack.used())
+            keep(replace(_with_model_usage(report, stack), cost=cost))
+
+    return await kept_report(work)
 
 
 async def ingest_groups(
@@ -140,69 +168,34 @@ async def ingest_groups(
 ) -> IngestReport:
     """Ingest the groups that have turns to ingest; the others keep their report.
 
-    `on_commits` is called after each group of which turns were committed; `used` returns the usage
-    of the run so far.
+    Busy groups are tried again after the others. `on_commits` is called after each group of which
+    turns were committed; `used` returns the usage of the run so far.
     """
     for plan in planned.plans.values():
         chars = ingesting.planned_chars(plan)
         resources.admission.costs.plan(len(plan.turns.to_commit), chars)
-    scope = ingest_scope(settings, options, run.clock())
+    scope, context_turns = ingest_scope(settings, options, run.clock()), settings.context_turns
     slots = asyncio.Semaphore(settings.group_concurrency)
+    plans = planned.plans
+    works = {
+        group: GroupWork(
+            group, plans.get(group), resources, run, scope, context_turns, progress, used
+        )
+        for group in (state.group for state in planned.report.groups if has_work(state, options))
+    }
 
     async def ingest_one(state: GroupReport) -> GroupReport:
-        if not has_work(state, options):
+        if (work := works.get(state.group)) is None:
             return state
-        group, plan = state.group, planned.plans.get(state.group)
-        work = GroupWork(group, plan, resources, run, scope, settings.context_turns, progress, used)
         async with slots:
-            report = await executor.run_group(group, work)
+            report = await executor.run_group(state.group, work)
         if report.committed:
             on_commits()
         return report
 
     reports = await _all(ingest_one(state) for state in planned.report.groups)
+    reports = await after_busy_groups(reports, ingest_one, seconds=options.wait_seconds)
     return IngestReport(run.run_id, tuple(reports))
-
-
-@dataclass(slots=True)
-class GroupWork:
-    """The ingest of one group, as an executor calls it: once, or again after a busy graph.
-
-    The first call carries out the plan of the run, if there is one; a later one plans again,
-    because turns may have been committed since.
-    """
-
-    group: GroupId
-    plan: GroupPlan | None
-    """The plan of the next call; None: it plans."""
-    resources: IngestResources
-    run: IngestRun
-    scope: Scope
-    context_turns: int
-    progress: Progress
-    used: Callable[[], Usage]
-
-    async def __call__(self) -> GroupReport:
-        given, self.plan = self.plan, None
-        try:
-            plan = given or await self._new_plan()
-        except TurnetlError as error:
-            return ingesting.unplanned_report(self.group, self.resources.lake, error)
-        return await ingesting.ingest_group(plan, self.resources, self.run, self._report_progress)
-
-    async def _new_plan(self) -> GroupPlan:
-        return await ingesting.plan_group(
-            self.group,
-            self.resources.lake,
-            self.resources.store,
-            self.scope,
-            recipe=self.resources.extractor.recipe,
-            context_turns=self.context_turns,
-        )
-
-    def _report_progress(self, done: int, total: int) -> None:
-        cost = self.resources.admission.run_cost(self.used())
-        self.progress(ProgressUpdate("ingest", self.group, done, total, cost))
 
 
 async def _all(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:

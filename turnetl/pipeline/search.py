@@ -2,14 +2,13 @@
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import TurnetlError
 from turnetl.group_names import select_groups
 from turnetl.index.selection import Selection
 from turnetl.model import Usage
@@ -150,7 +149,9 @@ async def sample_queries(report: "IngestReport", settings: Settings) -> Sequence
     if not grown:
         return ()
     largest = max(grown, key=lambda group: group.committed).group
-    with suppress(TurnetlError):
+    try:
         async with wiring.store(settings, write=False) as store:
             return sampling.sample_queries(await store.load(largest))
+    except Exception as error:  # noqa: BLE001 - the run is over, and its report must be printed
+        log.warning("there are no searches to try: %s", error)
     return ()
