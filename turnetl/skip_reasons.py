@@ -84,6 +84,10 @@ class SkipReason(Reason):
     WRONG_FORMAT = "wrong_format", "The file contains nothing in the format given with --format."
     TRUNCATED = "truncated", "The end of the file is missing."
     CORRUPT = "corrupt", "The compressed data is damaged."
+    DAMAGED_TABLE = (
+        "damaged_table",
+        "The archive's turns file was damaged; turns that only it held are lost.",
+    )
     TOO_LARGE = "too_large", "The uncompressed file is larger than the limit."
     OUT_OF_MEMORY = "out_of_memory", "The file needs more memory than there is."
     WORKER_KILLED = "worker_killed", "The process that read the file was killed."

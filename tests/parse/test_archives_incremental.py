@@ -10,6 +10,7 @@ from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import formats, parsing
 from turnetl.episodes import build
 from turnetl.lake import Lake
+from turnetl.lake.set_aside import KEPT_FILES
 from turnetl.model import GroupId
 from turnetl.redact import SecretRedactor
 from turnetl.skip_reasons import SkipReason
@@ -83,6 +84,46 @@ def test_an_archive_whose_turns_file_is_damaged_is_parsed_again(archive: Path, l
     os.utime(archive, ns=(1, 1))
     run(lake, archive)
     assert prompts(lake) == ["Mend the cart."]
+
+
+@pytest.mark.parametrize("damaged_byte", [20, -20], ids=["rows", "footer"])
+def test_a_damaged_turns_file_with_turns_that_its_archive_lost_is_kept_and_named(
+    archive: Path, lake: Lake, damaged_byte: int
+) -> None:
+    """So is one with an unreadable footer: nobody knows what it holds."""
+    archive.write_text(one_turn() + one_turn("Push it.", "p1"))
+    run(lake, archive)
+    archive.write_text(one_turn("Push it again.", "p1"))
+    assert run(lake, archive).retained_turns == 1
+    (path,) = lake.turn_paths()
+    data = bytearray(path.read_bytes())
+    data[damaged_byte] ^= 1
+    path.write_bytes(data)
+    archive.write_text(one_turn("Push it again.", "p1") + one_turn("Tag it.", "p2"))
+    for dry_run in (True, False):
+        report = run(lake, archive, dry_run=dry_run)
+        (problem,) = report.problems
+        assert (problem.path, problem.reason) == (str(path), SkipReason.DAMAGED_TABLE)
+        assert len(list(path.parent.iterdir())) == (1 if dry_run else 2)
+    assert prompts(lake) == ["Push it again.", "Tag it."]
+    (kept,) = set(path.parent.iterdir()) - {path}
+    assert kept.read_bytes() == bytes(data)
+    assert f"`{kept}`" in problem.message
+    assert ("1 turns" in problem.message) == (damaged_byte > 0)
+    assert run(lake, archive).problems == ()
+
+
+def test_only_the_newest_damaged_turns_files_are_kept(archive: Path, lake: Lake) -> None:
+    for number in range(KEPT_FILES + 2):
+        archive.write_text(one_turn(f"Mend cart {number}."))
+        run(lake, archive)
+        (path,) = lake.turn_paths()
+        path.write_bytes(b"%d" % number)
+        os.utime(path, (number, number))
+    archive.write_text(one_turn("Mend it."))
+    run(lake, archive)
+    kept = sorted(path.parent.glob("*.damaged-*"))
+    assert [file.read_bytes() for file in kept] == [b"2", b"3", b"4"]
 
 
 def test_an_archive_of_another_project_changes_its_group(archive: Path, lake: Lake) -> None:

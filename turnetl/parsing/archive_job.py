@@ -17,7 +17,14 @@ from turnetl.errors import TableUnusable
 from turnetl.formats import Format
 from turnetl.formats.base import ParseCounts, ParsedArchive
 from turnetl.formats.kit.documents import is_document
-from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text, path_text
+from turnetl.lake import (
+    ArchiveMetadata,
+    Lake,
+    absolute_path_text,
+    path_text,
+    set_aside,
+    write_error,
+)
 from turnetl.parsing import problems, retained_turns, sources
 from turnetl.parsing.jobs import ArchiveJob, unchanged_report
 from turnetl.parsing.options import ParseOptions
@@ -116,7 +123,11 @@ def build(
         return _build_unchanged(job, archive, options)
     metadata = _metadata(job, archive, options)
     rows = build_rows(archive.turns, metadata.format, metadata.group, metadata.archive)
-    retained = retained_turns.rows_to_retain(rows, metadata, job.stored, options.lake)
+    table_problem = retained = None
+    try:
+        retained = retained_turns.rows_to_retain(rows, metadata, job.stored, options.lake)
+    except TableUnusable as error:
+        table_problem = problems.damaged_table(error.path, metadata, job.stored.metadata)
     rows, metadata = retained_turns.with_retained(rows, metadata, retained)
     report = ArchiveReport(
         archive=path_text(job.stat.path),
@@ -127,6 +138,7 @@ def build(
         problem=archive.problem,
         cwd=metadata.cwd,
         retained_turns=metadata.retained_turns,
+        table_problem=table_problem,
     )
     return TurnsTable(rows, metadata, report)
 
@@ -134,9 +146,17 @@ def build(
 def write(job: ArchiveJob, table: TurnsTable, lake: Lake) -> ArchiveReport:
     """Step 4: write the turns file; it replaces the archive's previous files.
 
+    A damaged file that may hold turns which the archive lost is kept under another name.
+
     Raises:
         Fatal: the lake cannot be written.
     """
+    if table.report.table_problem:
+        damaged = job.stored.files[-1]
+        try:
+            set_aside(damaged)
+        except OSError as error:
+            raise write_error(damaged, error) from error
     lake.write_turns(
         table.rows,
         table.metadata,

@@ -5,7 +5,7 @@ from pathlib import Path
 from turnetl.errors import TRACEBACK, BadArchive
 from turnetl.formats import Format
 from turnetl.formats.kit.counts import ParseCounts
-from turnetl.lake import path_text
+from turnetl.lake import ArchiveMetadata, path_text, set_aside_name
 from turnetl.parsing.compression import DecompressionStatus
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
 from turnetl.skip_reasons import SkipReason
@@ -88,6 +88,25 @@ def unexpected_error(path: Path, error: Exception) -> BadArchive:
         f"with its traceback, {TRACEBACK}; the other archives were read."
     )
     return BadArchive(SkipReason.UNEXPECTED_ERROR, message)
+
+
+def damaged_table(path: Path, now: ArchiveMetadata, before: ArchiveMetadata | None) -> Problem:
+    """Return the problem of a damaged turns file that may hold turns which the archive lost.
+
+    Args:
+        path: of the file.
+        now: the metadata of the file that replaces it.
+        before: its own; None: it cannot be read.
+    """
+    lost = "turns"
+    if before is not None and before.retained_turns:
+        lost = f"{before.retained_turns:,} turns, and possibly others,"
+    message = (
+        f"the turns file of `{now.archive}` was damaged and is made again, without the {lost} that "
+        f"it may have held and the archive no longer holds; it is kept as "
+        f"`{path_text(set_aside_name(path))}`: restore it from a copy of the lake if you need them."
+    )
+    return Problem(path_text(path), None, SkipReason.DAMAGED_TABLE, message)
 
 
 def decompression_problem(path: Path, status: DecompressionStatus, size: int) -> Problem | None:

@@ -45,6 +45,9 @@ class ArchiveReport:
     retained_turns: int = 0
     """Turns that the archive held once and no longer holds; they stay in the lake."""
 
+    table_problem: Problem | None = None
+    """Damage of its previous turns file, which may have held turns that it no longer holds."""
+
     @property
     def was_read(self) -> bool:
         return self.outcome in (Outcome.NEW, Outcome.CHANGED)
@@ -90,7 +93,11 @@ class ParseReport:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        archive_problems = (archive.problem for archive in self.archives)
+        archive_problems = (
+            problem
+            for archive in self.archives
+            for problem in (archive.problem, archive.table_problem)
+        )
         return (
             *self.path_problems,
             *(problem for problem in archive_problems if problem is not None),

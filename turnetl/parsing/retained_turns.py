@@ -27,14 +27,21 @@ def rows_to_retain(
         metadata: the metadata of these rows.
         stored: the turns files of the archive.
         lake: the lake of these files.
+
+    Raises:
+        TableUnusable: the newest turns file cannot be read, and may hold such turns.
     """
     previous = stored.metadata
-    if previous is None or _identity(previous) != _identity(metadata):
+    if previous is None and not stored.files:
+        return None
+    if previous is not None and _identity(previous) != _identity(metadata):
         return None
     try:
         before = lake.read_turns_file(stored.files[-1])
     except TableUnusable:
-        return None
+        if previous and previous.sha256 == metadata.sha256 and not previous.retained_turns:
+            return None
+        raise
     ids_now = pl.Series(rows["turn_id"], dtype=pl.String)
     retained = before.filter(~pl.col("turn_id").is_in(ids_now.implode()))
     return None if retained.is_empty() else retained

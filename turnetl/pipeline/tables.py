@@ -172,6 +172,8 @@ def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
     if not report.archives[0].was_read:
         return False
     log.warning("`%s` is damaged; it is created again from `%s`", path, metadata.archive)
+    if problem := report.archives[0].table_problem:
+        log.warning(problem.message)
     before, after = metadata.counts["turns"], report.read.turns
     if after < before:
         log.warning("`%s` holds %d turns now, not %d", metadata.archive, after, before)
