@@ -26,6 +26,8 @@ NAMES = (
     "replay",
     "session",
     "budget",
+    "undo",
+    "verify",
 )
 
 codes = []
