@@ -139,7 +139,8 @@ async def run_ladybug(url: str, statements: Iterable[tuple[str, dict[str, Any]]]
 
 
 def _new_values(change: Change) -> Iterator[tuple[str, dict[str, Any]]]:
-    before = {value.uuid for value in (*change.entities_before, *change.facts_before)}
+    before = {entity.uuid for entity in change.entities_before}
+    before.update(fact.uuid for fact in change.facts_before)
     for entity in change.entities:
         if entity.uuid not in before:
             yield "entity", ladybug_rows.entity_parameters(entity)
