@@ -35,6 +35,11 @@ def test_instructions_of_one_run_reach_the_model_and_make_turns_stale(
     assert request_count(provider, "Look at the colours only.") >= 4
     status = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider))
     assert stale_reasons(status) == {"recipe_changed": 2}
+    (part,) = status.json["groups"][0]["stale_parts"]
+    assert (part["part"], part["name"], part["turns"]) == ("template", "default-session-turn.md", 2)
+    shown = run_in_process("status", folder=tmp_path, **model_environment(provider)).stdout
+    change = f"2 stale by template default-session-turn.md: {part['old'][:8]} -> {part['new'][:8]}"
+    assert change in " ".join(shown.split())
     settings = {"EXTRACTION__PREPROCESSING_PROMPT": "Look at the colours only."}
     assert (
         stale_reasons(

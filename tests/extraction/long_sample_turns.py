@@ -22,6 +22,7 @@ from turnetl.ingestion.turn_pipeline import IngestRun, TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, SessionId, TurnId
+from turnetl.recipe_parts import RecipeParts
 from turnetl.settings import Settings
 
 NOW = datetime(2031, 1, 1, tzinfo=UTC)
@@ -68,8 +69,8 @@ class RecordingExtractor:
     def model(self) -> str | None:
         return self.extractor.model
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:
-        return self.extractor.recipe(group, kind)
+    def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:
+        return self.extractor.recipe_parts(group, kind)
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> Any:
         return await self.extractor.extract(episode, context)

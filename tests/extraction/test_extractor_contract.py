@@ -29,7 +29,8 @@ from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.providers.registry import open_model
-from turnetl.model import Entity, Episode, Fact, SessionId, Usage
+from turnetl.model import Entity, Episode, Fact, GroupId, SessionId, Usage
+from turnetl.recipe_parts import RecipeParts, recipe_digest
 
 PRODUCT = ("structural", "llm", "hybrid")
 IMPLEMENTATIONS = (*PRODUCT, "fake")
@@ -261,15 +262,19 @@ async def test_close_may_be_repeated_and_leaves_no_task(factory: ExtractorFactor
     assert asyncio.all_tasks() == tasks
 
 
+def recipe(extractor: Extractor[Any], group: GroupId, kind: str = "") -> str:
+    return recipe_digest(extractor.recipe_parts(group, kind))
+
+
 def test_the_recipe_is_the_same_for_equal_extractors(factory: ExtractorFactory) -> None:
-    assert factory().recipe(GROUP)
-    assert factory().recipe(GROUP) == factory().recipe(GROUP)
-    assert factory().recipe(GROUP, "error_heavy") == factory().recipe(GROUP)
+    assert recipe(factory(), GROUP)
+    assert recipe(factory(), GROUP) == recipe(factory(), GROUP)
+    assert recipe(factory(), GROUP, "error_heavy") == recipe(factory(), GROUP)
 
 
 def test_the_recipes_of_the_implementations_differ(model: ChatModel, embedder: ToyEmbedder) -> None:
     recipes = {
-        ExtractorFactory(implementation, model, embedder)().recipe(GROUP)
+        recipe(ExtractorFactory(implementation, model, embedder)(), GROUP)
         for implementation in IMPLEMENTATIONS
     }
     assert len(recipes) == len(IMPLEMENTATIONS)
@@ -289,8 +294,26 @@ async def test_the_recipe_changes_with_every_input_of_the_model(
         lambda: model_factory(parameters="high"),
         lambda: model_factory(model=other),
     ]
-    assert len({make().recipe(GROUP) for make in variants}) == len(variants)
+    assert len({recipe(make(), GROUP) for make in variants}) == len(variants)
     await other.close()
+
+
+def test_the_part_of_the_recipe_that_changes_is_named_as_its_input(
+    model_factory: ExtractorFactory,
+) -> None:
+    before = model_factory().recipe_parts(GROUP)
+    assert _changed(before, lambda: model_factory(fixed_prompt("Other."))) == {"template"}
+    assert _changed(before, lambda: model_factory(fixed_prompt(INSTRUCTIONS, reflexion=1))) == {
+        "reflexion"
+    }
+    assert _changed(before, lambda: model_factory(ontology=NO_ONTOLOGY)) == {"ontology"}
+    assert _changed(before, lambda: model_factory(parameters="high")) == {"effort"}
+
+
+def _changed(before: RecipeParts, make: Callable[[], Extractor[Any]]) -> set[str]:
+    after = make().recipe_parts(GROUP)
+    assert after.keys() == before.keys()
+    return {name for name in before if before[name] != after[name]}
 
 
 async def test_an_invalid_response_is_a_bad_turn_and_the_next_turn_succeeds(

@@ -20,6 +20,7 @@ from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Entity, Episode, Fact, GroupId, TurnId, Usage
+from turnetl.recipe_parts import RecipePart, RecipeParts, recipe_digest
 
 TURN = TurnId("t")
 
@@ -27,14 +28,14 @@ TURN = TurnId("t")
 class FixedExtractor(Extractor[None]):
     """An extractor with a fixed result."""
 
-    def __init__(self, resolved: Resolved, recipe: str = "fixed") -> None:
-        self._recipe = recipe
+    def __init__(self, resolved: Resolved, part: str = "fixed", value: str = "1") -> None:
+        self._recipe = {part: RecipePart(value)}
         self._resolved = resolved
 
     name = "fixed"
     model = None
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - the same for all
+    def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:  # noqa: ARG002 - the same for all
         return self._recipe
 
     @override
@@ -274,7 +275,11 @@ async def test_a_turn_is_extracted_by_both(model: ChatModel, embedder: ToyEmbedd
 def test_the_recipe_depends_on_both() -> None:
     empty = result()
     recipes = {
-        HybridExtractor(FixedExtractor(empty, one), FixedExtractor(empty, other)).recipe(GROUP)
+        recipe_digest(
+            HybridExtractor(
+                FixedExtractor(empty, "one", one), FixedExtractor(empty, "other", other)
+            ).recipe_parts(GROUP)
+        )
         for one, other in (("a", "b"), ("b", "a"), ("a", "a"))
     }
     assert len(recipes) == 3

@@ -8,9 +8,10 @@ import pytest
 from tests.extraction.fixed_prompt import fixed_prompt
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig
-from turnetl.extraction.prompt_config import PromptConfigs
+from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
 from turnetl.extraction.templates import TemplateResolver
 from turnetl.model import GroupId
+from turnetl.recipe_parts import recipe_digest
 
 SHOP, OTHER = GroupId("shop"), GroupId("other")
 
@@ -57,13 +58,17 @@ def test_the_mode_of_the_group_sets_the_order_of_instructions_and_hints(folder: 
     assert fixed_prompt(None).for_turn(OTHER).with_hints("") == ""
 
 
+def digest(config: PromptConfig) -> str:
+    return recipe_digest(config.recipe_parts)
+
+
 def test_editing_a_template_changes_the_digest_of_its_turns_only(folder: Path) -> None:
     kinds = {"error_heavy": "errors.md"}
     before = prompt_configs(folder, kinds=kinds)
-    first = [before.for_turn(SHOP, kind).digest for kind in ("ordinary", "error_heavy")]
+    first = [digest(before.for_turn(SHOP, kind)) for kind in ("ordinary", "error_heavy")]
     (folder / "errors.md").write_text("Read as failures.")
     after = prompt_configs(folder, kinds=kinds)
-    again = [after.for_turn(SHOP, kind).digest for kind in ("ordinary", "error_heavy")]
+    again = [digest(after.for_turn(SHOP, kind)) for kind in ("ordinary", "error_heavy")]
     assert again[0] == first[0]
     assert again[1] != first[1]
 
@@ -77,12 +82,12 @@ def test_an_edit_during_a_run_has_no_effect_on_it(folder: Path) -> None:
 
 
 def test_a_change_without_effect_does_not_change_the_digest(folder: Path) -> None:
-    plain = prompt_configs(folder).for_turn(SHOP).digest
+    plain = digest(prompt_configs(folder).for_turn(SHOP))
     # Without hints the mode has no effect.
-    assert prompt_configs(folder, preprocessing_mode="append").for_turn(SHOP).digest == plain
+    assert digest(prompt_configs(folder, preprocessing_mode="append").for_turn(SHOP)) == plain
     (folder / "all.md").write_text("---\ndescription: The same.\n---\nRead as all.\n")
-    assert prompt_configs(folder).for_turn(SHOP).digest == plain
-    assert fixed_prompt("Read as all.").for_turn(SHOP).digest == plain
+    assert digest(prompt_configs(folder).for_turn(SHOP)) == plain
+    assert digest(fixed_prompt("Read as all.").for_turn(SHOP)) == plain
 
 
 def test_a_change_with_an_effect_changes_the_digest(folder: Path) -> None:
@@ -95,7 +100,7 @@ def test_a_change_with_an_effect_changes_the_digest(folder: Path) -> None:
         {"reflexion": 1, "preprocessing_mode": "append"},
     ]
     assert len(
-        {prompt_configs(folder, **config).for_turn(SHOP).digest for config in configs}
+        {digest(prompt_configs(folder, **config).for_turn(SHOP)) for config in configs}
     ) == len(configs)
 
 
@@ -103,7 +108,7 @@ def test_a_change_with_an_effect_changes_the_digest(folder: Path) -> None:
 def test_no_instructions_is_graphitis_own_behaviour(prompt: str | None, folder: Path) -> None:
     config = prompt_configs(folder, preprocessing_prompt=prompt).for_turn(SHOP)
     assert config.instructions is None
-    assert config.digest == fixed_prompt(None).for_turn(SHOP).digest
+    assert digest(config) == digest(fixed_prompt(None).for_turn(SHOP))
 
 
 def test_a_missing_template_is_one_warning_for_all_groups_and_kinds(

@@ -31,6 +31,7 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.providers.registry import open_model, open_models
 from turnetl.model import GroupId
+from turnetl.recipe_parts import recipe_digest
 from turnetl.report import request_previews as report
 from turnetl.settings import ModelSettings, Settings
 from turnetl.settings.model import ExtractorName
@@ -136,7 +137,7 @@ def test_the_reasoning_effort_is_part_of_the_recipe() -> None:
         )
         recipe_of = wiring.recipe(Settings(llm=settings))
         assert recipe_of is not None
-        return recipe_of(GroupId("shop"), "")
+        return recipe_digest(recipe_of(GroupId("shop"), ""))
 
     assert recipe(None) == recipe(None)
     assert len({recipe(None), recipe("low"), recipe("high")}) == 3
@@ -151,7 +152,7 @@ async def test_a_plan_expects_the_recipe_that_the_extractor_writes(name: Extract
     recipe_of = wiring.recipe(settings)
     extractor = wiring.extractor(settings, ToyEmbedder(), None)
     assert recipe_of is not None
-    assert recipe_of(GroupId("shop"), "tool_heavy") == extractor.recipe(
+    assert recipe_of(GroupId("shop"), "tool_heavy") == extractor.recipe_parts(
         GroupId("shop"), "tool_heavy"
     )
     await extractor.close()

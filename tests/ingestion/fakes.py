@@ -12,6 +12,9 @@ from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.model import Entity, Episode, Fact, GroupId
+from turnetl.recipe_parts import RecipePart, RecipeParts
+
+WORDS_RECIPE = {"words": RecipePart("1")}
 
 
 @dataclass
@@ -34,8 +37,8 @@ class PromptExtractor:
     def model(self) -> str | None:
         return None
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - the same for all
-        return "words-1"
+    def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:  # noqa: ARG002 - the same for all
+        return WORDS_RECIPE
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> str:
         self.extracted.append(episode.turn_id)

@@ -15,6 +15,7 @@ from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.model import GroupId
+from turnetl.recipe_parts import RecipeParts
 
 CONTEXT_TURNS = 3
 
@@ -25,7 +26,7 @@ async def plan(group: GroupId, resources: IngestResources, scope: Scope) -> Grou
         resources.lake,
         resources.store,
         scope,
-        recipe=resources.extractor.recipe,
+        recipe=resources.extractor.recipe_parts,
         context_turns=CONTEXT_TURNS,
     )
 
@@ -41,7 +42,7 @@ async def ingest(
 
 
 async def status(
-    group: GroupId, lake: Lake, store: GraphStore, scope: Scope, *, recipe: str | None
+    group: GroupId, lake: Lake, store: GraphStore, scope: Scope, *, recipe: RecipeParts | None
 ) -> GroupReport:
     by_kind = None if recipe is None else lambda *_: recipe
     planned = await plan_group(

@@ -11,7 +11,7 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
-from tests.ingestion.fakes import CrashingStore, PromptExtractor
+from tests.ingestion.fakes import WORDS_RECIPE, CrashingStore, PromptExtractor
 from tests.ingestion.runs import ingest, status
 from turnetl import noise
 from turnetl.episodes import Filters
@@ -21,10 +21,12 @@ from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.stale_parts import StalePart
 from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Turn
+from turnetl.recipe_parts import RecipePart
 
 NOW = START + timedelta(days=1)
 RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01)
@@ -76,7 +78,7 @@ async def test_a_turn_that_fails_is_reported_as_quarantined_with_its_reason(
     report = await ingest_lake(resources(lake, store))
     assert (report.committed, report.quarantined, total(report)) == (4, 1, report.turns)
     assert [entry.error for entry in report.quarantined_turns] == ["the model gave no JSON"]
-    current = await status(GROUP, lake, store, SCOPE, recipe="words-1")
+    current = await status(GROUP, lake, store, SCOPE, recipe=WORDS_RECIPE)
     assert (current.in_graph, current.uncommitted_reasons) == (4, {"quarantined": 1})
     assert current.quarantined_turns == report.quarantined_turns
 
@@ -98,8 +100,21 @@ async def test_committed_turns_that_a_new_filter_changes_are_stale_and_stay_unch
     report = await ingest_lake(resources(lake, store))
     assert report.stale_reasons == {"noise": 1, "text_changed": 1}
     assert (report.stale, report.committed, report.already_committed) == (2, 0, 3)
-    assert (await status(GROUP, lake, store, SCOPE, recipe="words-1")).stale == 2
+    assert (await status(GROUP, lake, store, SCOPE, recipe=WORDS_RECIPE)).stale == 2
     assert (await store.load(GROUP)).texts == before
+
+
+async def test_the_status_names_the_part_of_the_recipe_that_changed_since_the_commit(
+    store: GraphStore, lake: Lake
+) -> None:
+    await ingest_lake(resources(lake, store))
+    receipts = await store.receipts(GROUP)
+    recorded = await store.recipes({receipt.recipe for receipt in receipts})
+    assert list(recorded.values()) == [WORDS_RECIPE]
+    now = {"words": RecipePart("2")}
+    report = await status(GROUP, lake, store, SCOPE, recipe=now)
+    assert report.stale_reasons == {"recipe_changed": 4}
+    assert report.stale_parts == (StalePart("words", WORDS_RECIPE["words"], now["words"], 4),)
 
 
 async def test_a_quarantined_turn_is_attempted_again_only_by_a_retry(
@@ -218,6 +233,6 @@ async def test_a_quarantine_entry_of_a_committed_turn_is_not_reported(
     (committed, *_) = await store.receipts(GROUP)
     entry = QuarantineEntry(committed.turn_id, "no JSON", "a.jsonl", 1, "run-0", NOW)
     Quarantine(lake.root, GROUP).add(entry)
-    report = await status(GROUP, lake, store, SCOPE, recipe="words-1")
+    report = await status(GROUP, lake, store, SCOPE, recipe=WORDS_RECIPE)
     assert report.quarantined == len(report.quarantined_turns) == 1
     assert entry not in report.quarantined_turns

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.builders import GROUP, START, episode
-from tests.ingestion.fakes import CrashingStore, PromptExtractor
+from tests.ingestion.fakes import WORDS_RECIPE, CrashingStore, PromptExtractor
 from turnetl.errors import GraphBusy, GraphUnusable, RunStopped
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Resolved
@@ -26,6 +26,7 @@ from turnetl.ingestion.report import Invalidation
 from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId
+from turnetl.recipe_parts import recipe_digest
 
 NOW = START + timedelta(days=1)
 
@@ -274,7 +275,7 @@ async def leased(store: GraphStore, group: GroupId) -> AsyncIterator[None]:
     embedder = WordLlamaEmbedder()
     lease = await store.acquire(
         group,
-        GroupProfile(embedder.name, embedder.dimensions, "words-1"),
+        GroupProfile(embedder.name, embedder.dimensions, recipe_digest(WORDS_RECIPE)),
         owner="elsewhere:2",
         now=NOW,
         ttl=timedelta(seconds=60),

@@ -12,12 +12,12 @@ from itertools import islice
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from turnetl import ids
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.extraction.structural.findings import FILE
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.index.terms import Tokenizer
 from turnetl.model import Entity, Episode, Fact, GroupId
+from turnetl.recipe_parts import RecipePart, RecipeParts
 
 _VERSION = "2"
 """Version of the merge rules."""
@@ -29,9 +29,9 @@ StructuralT = TypeVar("StructuralT")
 LlmT = TypeVar("LlmT")
 
 
-def hybrid_recipe(structural: str, llm: str) -> str:
+def hybrid_recipe(structural: RecipeParts, llm: RecipeParts) -> RecipeParts:
     """Return the recipe of two extractors together, from the recipe of each."""
-    return ids.digest("hybrid", _VERSION, structural, llm)
+    return {"merge rules": RecipePart(_VERSION), **structural, **llm}
 
 
 class HybridExtractor(Generic[StructuralT, LlmT]):
@@ -54,8 +54,10 @@ class HybridExtractor(Generic[StructuralT, LlmT]):
     def model(self) -> str | None:
         return self._llm.model
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:
-        return hybrid_recipe(self._structural.recipe(group, kind), self._llm.recipe(group, kind))
+    def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:
+        return hybrid_recipe(
+            self._structural.recipe_parts(group, kind), self._llm.recipe_parts(group, kind)
+        )
 
     async def extract(
         self, episode: Episode, context: Sequence[Episode]

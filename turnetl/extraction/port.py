@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId, Usage
+from turnetl.recipe_parts import RecipeParts
 
 Extracted = TypeVar("Extracted")
 
@@ -51,8 +52,8 @@ class Extractor(Protocol[Extracted]):
         """The language model with its provider, as receipts record it; None if it uses none."""
         ...
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:
-        """Return the digest of everything that decides the output.
+    def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:
+        """Return everything that decides the output, by name.
 
         Rules, template, ontology and model are part of it.
 

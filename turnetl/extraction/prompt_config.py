@@ -15,6 +15,7 @@ from turnetl.extraction.config import (
 )
 from turnetl.extraction.template import Template
 from turnetl.model import GroupId
+from turnetl.recipe_parts import RecipePart, RecipeParts
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +33,19 @@ class PromptConfig:
     mode: PreprocessingMode
     reflexion: int
     """Number of reflexion passes."""
-    digest: str
-    """Digest of everything here that decides the output."""
     noise_patterns: tuple[str, ...] = ()
-    """Patterns removed from the texts of such turns; not part of `digest`, because the digest of
+    """Patterns removed from the texts of such turns; not part of the recipe, because the digest of
     the text covers them."""
+
+    @property
+    def recipe_parts(self) -> RecipeParts:
+        """Everything here that decides the output."""
+        # The mode has an effect only if there are hints.
+        mode = self.mode if self.reflexion and self.instructions else ""
+        return {
+            "template": RecipePart(ids.digest(self.instructions or ""), self.name),
+            "reflexion": RecipePart(f"{self.reflexion} {mode}".strip()),
+        }
 
     def with_hints(self, hints: str) -> str:
         """Return instructions and the hints of a reflexion pass, in the order of the mode."""
@@ -72,14 +81,11 @@ class PromptConfigs:
         mode, reflexion = self._config.mode_for(group), self._config.reflexion_for(group)
         template = self._template(setting)
         instructions = template.prompt or None if template is not None else None
-        # The mode has an effect only if there are hints.
-        effective_mode = mode if reflexion and instructions else ""
         return PromptConfig(
             name=_name(setting, template),
             instructions=instructions,
             mode=mode,
             reflexion=reflexion,
-            digest=ids.digest(instructions or "", effective_mode, str(reflexion)),
             noise_patterns=template.noise_patterns if template is not None else (),
         )
 

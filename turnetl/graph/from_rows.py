@@ -22,6 +22,7 @@ from turnetl.graph_model import (
     TurnRun,
 )
 from turnetl.model import Entity, Fact, GroupId, TurnId, Usage, Vector
+from turnetl.recipe_parts import RecipePart, RecipeParts
 
 _USAGE = frozenset(field.name for field in fields(Usage))
 
@@ -40,6 +41,7 @@ class _BeforeImages(msgspec.Struct):
 
 
 _BEFORE_IMAGES = msgspec.json.Decoder(_BeforeImages)
+_RECIPE_PARTS = msgspec.json.Decoder(dict[str, RecipePart])
 _TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
 
 
@@ -133,6 +135,11 @@ def commit_record(
         mentions=tuple(sorted({uuid for of_episode in mentions for uuid in of_episode})),
         endpoints=tuple(sorted({uuid for of_fact in ends for uuid in of_fact})),
     )
+
+
+def recipe_parts(parts: str) -> RecipeParts:
+    """Return the parts of a TurnRecipe from their JSON."""
+    return _RECIPE_PARTS.decode(parts)
 
 
 def chunk_ids(receipt: Receipt) -> list[str]:

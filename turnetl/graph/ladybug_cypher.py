@@ -113,6 +113,7 @@ SCHEMA = (
     "ALTER TABLE TurnGroup ADD IF NOT EXISTS creation_id STRING",
     turn_commit_table(schema.RECEIPTS.columns),
     _node_table("TurnRun", schema.RUNS.columns),
+    "CREATE NODE TABLE IF NOT EXISTS TurnRecipe (recipe STRING PRIMARY KEY, parts STRING)",
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
@@ -202,6 +203,9 @@ RETURN g.fence, g.embedder, g.dimensions, g.recipe, g.lease_owner, g.lease_until
 HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN 1 LIMIT 1"
 IS_COMMITTED = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN 1"
 RUN_OF_TURN = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN c.run_id"
+
+SAVE_RECIPE = "MERGE (r:TurnRecipe {recipe: $recipe}) SET r.parts = $parts"
+RECIPE = "MATCH (r:TurnRecipe {recipe: $recipe}) RETURN r.parts"
 
 SCHEMA_VERSION = "MATCH (g:TurnGroup) RETURN DISTINCT g.schema_version"
 TABLES = "CALL show_tables() RETURN name"

@@ -21,6 +21,7 @@ from turnetl.graph_model import (
     TurnRun,
 )
 from turnetl.model import Entity, Fact, GroupId, TurnId
+from turnetl.recipe_parts import RecipeParts
 
 V = TypeVar("V", Entity, Fact)
 
@@ -42,6 +43,14 @@ def receipts(client: LadybugClient, group: GroupId) -> list[Receipt]:
 def counts(client: LadybugClient, group: GroupId) -> tuple[int, int, int]:
     counted = [client.query(query, {"group_id": group})[0][0] for query in cypher.COUNTS]
     return counted[0], counted[1], counted[2]
+
+
+def recipes(client: LadybugClient, digests: Collection[str]) -> dict[str, RecipeParts]:
+    # A file that is open for reading may lack the table.
+    if not digests or ["TurnRecipe"] not in client.query(cypher.TABLES):
+        return {}
+    rows = ((digest, client.query(cypher.RECIPE, {"recipe": digest})) for digest in set(digests))
+    return {digest: from_rows.recipe_parts(found[0][0]) for digest, found in rows if found}
 
 
 def load(client: LadybugClient, group: GroupId) -> GroupContents:

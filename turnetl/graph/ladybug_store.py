@@ -37,6 +37,7 @@ from turnetl.graph_model import (
     TurnRun,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
+from turnetl.recipe_parts import RecipeParts
 
 
 class LadybugStore:
@@ -98,6 +99,9 @@ class LadybugStore:
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
         return await self._client.run(lambda client: reads.counts(client, group))
 
+    async def recipes(self, digests: Collection[str]) -> Mapping[str, RecipeParts]:
+        return await self._client.run(lambda client: reads.recipes(client, digests))
+
     async def load(self, group: GroupId) -> GroupContents:
         return await self._client.run(lambda client: reads.load(client, group))
 
@@ -152,6 +156,9 @@ class LadybugStore:
             return lease
 
         return await self._client.run(acquire)
+
+    async def record_recipe(self, parts: RecipeParts) -> None:
+        await self._write_row(cypher.SAVE_RECIPE, to_rows.recipe_row(parts))
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
         await self._write_row(cypher.RENEW, _lease_parameters(lease, until=now + ttl))

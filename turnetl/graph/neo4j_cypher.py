@@ -23,6 +23,7 @@ _TURNETL_INDEXES: tuple[LiteralString, ...] = (
     "CREATE CONSTRAINT turn_commit IF NOT EXISTS FOR (c:TurnCommit) REQUIRE c.turn_id IS UNIQUE",
     "CREATE CONSTRAINT turn_group IF NOT EXISTS FOR (g:TurnGroup) REQUIRE g.group_id IS UNIQUE",
     "CREATE CONSTRAINT turn_run IF NOT EXISTS FOR (r:TurnRun) REQUIRE r.run_id IS UNIQUE",
+    "CREATE CONSTRAINT turn_recipe IF NOT EXISTS FOR (r:TurnRecipe) REQUIRE r.recipe IS UNIQUE",
     "CREATE INDEX turn_commit_group_id IF NOT EXISTS FOR (c:TurnCommit) ON (c.group_id)",
 )
 _COMMIT_ORDER: LiteralString = """
@@ -104,6 +105,12 @@ EPISODE_CONTENTS: LiteralString = """
 MATCH (e:Episodic {group_id: $group})
 RETURN e.uuid AS uuid, e.content AS content
 """
+RECIPES: LiteralString = """
+UNWIND $digests AS digest
+MATCH (r:TurnRecipe {recipe: digest})
+RETURN r.recipe AS recipe, r.parts AS parts
+"""
+SAVE_RECIPE: LiteralString = "MERGE (r:TurnRecipe {recipe: $recipe}) SET r.parts = $parts"
 SOME_EPISODE_CONTENTS: LiteralString = """
 UNWIND $uuids AS uuid
 MATCH (e:Episodic {uuid: uuid})

@@ -20,6 +20,7 @@ from turnetl.graph_model import (
     TurnRun,
 )
 from turnetl.model import Entity, Fact, GroupId, TurnId
+from turnetl.recipe_parts import RecipeParts
 
 V = TypeVar("V", Entity, Fact)
 
@@ -36,6 +37,11 @@ async def receipts(client: Neo4jClient, group: GroupId) -> list[Receipt]:
 async def counts(client: Neo4jClient, group: GroupId) -> tuple[int, int, int]:
     [row] = await client.read(cypher.COUNTS, group=group)
     return row["episodes"], row["entities"], row["facts"]
+
+
+async def recipes(client: Neo4jClient, digests: Collection[str]) -> dict[str, RecipeParts]:
+    rows = await client.read(cypher.RECIPES, digests=sorted(set(digests)))
+    return {row["recipe"]: from_rows.recipe_parts(row["parts"]) for row in rows}
 
 
 async def load(client: Neo4jClient, group: GroupId) -> GroupContents:

@@ -40,6 +40,7 @@ from turnetl.graph_model import (
     TurnRun,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
+from turnetl.recipe_parts import RecipeParts
 
 _CONNECT_TIMEOUT = 5.0
 """Seconds."""
@@ -140,6 +141,9 @@ class Neo4jStore:
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
         return await reads.counts(self._client, group)
 
+    async def recipes(self, digests: Collection[str]) -> Mapping[str, RecipeParts]:
+        return await reads.recipes(self._client, digests)
+
     async def load(self, group: GroupId) -> GroupContents:
         return await reads.load(self._client, group)
 
@@ -192,6 +196,9 @@ class Neo4jStore:
             await transaction.run(cypher.GRANT, group=properties)
             await transaction.commit()
         return lease
+
+    async def record_recipe(self, parts: RecipeParts) -> None:
+        await self._client.write(cypher.SAVE_RECIPE, **to_rows.recipe_row(parts))
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
         await self._client.write(cypher.RENEW, lease=asdict(lease), until=now + ttl)

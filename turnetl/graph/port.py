@@ -25,6 +25,7 @@ from turnetl.graph_model import (
     TurnRun,
 )
 from turnetl.model import Change, Entity, Fact, GroupId, TurnId
+from turnetl.recipe_parts import RecipeParts
 
 if TYPE_CHECKING:  # imports polars, which a search does without
     from turnetl.graph.group_tables import GroupTables
@@ -41,6 +42,9 @@ class ReceiptStore(Protocol):
 
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
         """Return how many episodes, entities and facts the group holds."""
+
+    async def recipes(self, digests: Collection[str]) -> Mapping[str, RecipeParts]:
+        """Return the parts of those recipes that are recorded, by digest."""
 
 
 class GraphStore(ReceiptStore, Protocol):
@@ -125,6 +129,9 @@ class GraphStore(ReceiptStore, Protocol):
             GraphBusy: the lease of another owner has not expired; says whose and until when.
             GraphUnusable: the group was created with another embedder or other dimensions.
         """
+
+    async def record_recipe(self, parts: RecipeParts) -> None:
+        """Record the parts of a recipe under its digest. Idempotent; needs no lease."""
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
         """Extend the lease to now + ttl. Does nothing if another owner has taken it."""

@@ -19,6 +19,7 @@ from turnetl.graph import graphiti_names
 from turnetl.graph_model import Receipt, TurnRun
 from turnetl.llm.vectors import floats
 from turnetl.model import Attribute, Change, Entity, Fact, Usage, Vector
+from turnetl.recipe_parts import RecipeParts, recipe_digest
 
 RowDict = dict[str, Any]
 
@@ -196,6 +197,12 @@ def _columns(value: Receipt | TurnRun, table: schema.Table) -> RowDict:
     values = {field.name: getattr(value.usage, field.name) for field in fields(Usage)}
     values |= {field.name: getattr(value, field.name) for field in fields(value)}
     return {column.name: _column_value(column, values[column.name]) for column in table.columns}
+
+
+def recipe_row(parts: RecipeParts) -> RowDict:
+    """Return the properties of a TurnRecipe: the digest, and the parts as JSON."""
+    encoded = msgspec.json.encode(parts, order="sorted").decode()
+    return {"recipe": recipe_digest(parts), "parts": encoded}
 
 
 def commit_row(change: Change, receipt: Receipt, sequence: int) -> RowDict:

@@ -4,7 +4,7 @@ It has the methods with which groups are planned, so that it can stand in for a 
 process writes at the moment.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from turnetl.index.port import IndexStatus
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.unread_commits import unread_commits
 from turnetl.model import GroupId, TurnId
+from turnetl.recipe_parts import RecipeParts
 
 
 class IndexSnapshot:
@@ -60,6 +61,10 @@ class IndexSnapshot:
         """As `GraphStore.counts`, of what the index holds."""
         with translated_errors(self._folder):
             return self._catalog.counts(group)
+
+    async def recipes(self, digests: Collection[str]) -> Mapping[str, RecipeParts]:  # noqa: ARG002
+        """Return nothing: the index does not hold the parts of recipes."""
+        return {}
 
 
 @contextmanager

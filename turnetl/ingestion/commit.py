@@ -11,6 +11,7 @@ from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import Lease, Receipt
 from turnetl.model import Change, Entity, Episode, Fact
+from turnetl.recipe_parts import recipe_digest
 
 T = TypeVar("T")
 
@@ -63,7 +64,7 @@ def build_receipt(
         chunks=len(episode.chunks),
         extractor=extractor.name,
         model=extractor.model,
-        recipe=extractor.recipe(turn.group_id, episode.kind),
+        recipe=recipe_digest(extractor.recipe_parts(turn.group_id, episode.kind)),
         committed_at=now,
         started_at=turn.started_at,
         ended_at=turn.ended_at,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import polars as pl
@@ -19,10 +19,12 @@ from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupCounts, GroupReport, group_report
+from turnetl.ingestion.stale_parts import StalePart, stale_parts
 from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, Usage
+from turnetl.recipe_parts import RecipeParts, recipe_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class GroupPlan:
     """Of all turns of the group in the graph."""
     extractor_uses: tuple[ExtractorUse, ...]
     """What made the turns of the group in the graph, the latest last."""
+    stale_parts: tuple[StalePart, ...]
+    """What made turns of the group stale by their recipe."""
 
     @property
     def group(self) -> GroupId:
@@ -61,7 +65,7 @@ async def plan_group(
     store: ReceiptStore,
     scope: Scope,
     *,
-    recipe: Callable[[GroupId, str], str] | None,
+    recipe: Callable[[GroupId, str], RecipeParts] | None,
     context_turns: int,
 ) -> GroupPlan:
     """Plan what a run must do for a group. Writes nothing.
@@ -71,7 +75,7 @@ async def plan_group(
         lake: holds the episodes of the group.
         store: holds the receipts of the group; it is read here and not kept.
         scope: which turns a run may commit.
-        recipe: digest of how turns of a group and kind would be extracted today; None if it is not
+        recipe: returns how turns of a group and kind would be extracted today; None if it is not
             known.
         context_turns: number of earlier turns of the session that the model is shown.
 
@@ -84,25 +88,41 @@ async def plan_group(
         rows = candidates.candidate_rows(lake, group, scope)
         compared = rows.select(COLUMNS).collect()
     receipts = await store.receipts(group)
+    today = cache(partial(recipe, group)) if recipe is not None else None
     turns = plan_turns(
         group,
         compared,
         receipts,
         Quarantine(lake.root, group).turns(),
         scope,
-        recipe=partial(recipe, group) if recipe is not None else None,
+        recipe=(lambda kind: recipe_digest(today(kind))) if today is not None else None,
         context_turns=context_turns,
     )
     usage = sum((receipt.usage for receipt in receipts), Usage())
     batch_rows = candidates.BATCH_ROWS if scope.assume is None else None
-    return GroupPlan(turns, rows, batch_rows, usage, extractor_uses(receipts))
+    changed = await _stale_parts(turns, store, today)
+    return GroupPlan(turns, rows, batch_rows, usage, extractor_uses(receipts), changed)
+
+
+async def _stale_parts(
+    plan: TurnPlan, store: ReceiptStore, today: Callable[[str], RecipeParts] | None
+) -> tuple[StalePart, ...]:
+    if today is None or not plan.stale_recipes:
+        return ()
+    recorded = await store.recipes({digest for _, digest in plan.stale_recipes})
+    return stale_parts(plan.stale_recipes, recorded, today)
 
 
 async def group_status(plan: GroupPlan, lake: Lake, store: ReceiptStore) -> GroupReport:
     """Return the report of a group of which nothing was ingested yet. Writes nothing."""
     entries = Quarantine(lake.root, plan.group).entries()
     report = group_report(plan.turns, await _counts(store, plan.group), entries)
-    return replace(report, usage=plan.usage, extractor_uses=plan.extractor_uses)
+    return replace(
+        report,
+        usage=plan.usage,
+        extractor_uses=plan.extractor_uses,
+        stale_parts=plan.stale_parts,
+    )
 
 
 def refused_change(report: GroupReport, extractor: str) -> GroupReport:
@@ -159,6 +179,7 @@ async def ingest_group(
             committed=done.committed,
             already_committed=done.already_committed,
         ),
+        stale_parts=plan.stale_parts,
         discarded=done.discarded,
         invalidations=done.invalidations,
     )

@@ -71,6 +71,8 @@ class TurnPlan:
     stale_reasons: Mapping[StaleReason, int]
     """Committed turns that a run would commit differently today. They are reported, never committed
     a second time."""
+    stale_recipes: Mapping[tuple[str, str], int]
+    """Of those, the turns with another recipe, by kind and recorded recipe."""
     missing_from_lake: int
     """Committed turns that the lake no longer holds."""
     turns_with_assumed_time: int
@@ -108,6 +110,7 @@ def plan_turns(
     states = Counter(marked["state"].to_list())
     to_commit = _turns_to_commit(marked, scope)
     ready = _turn_ids(marked.filter(_has_state(PendingReason.READY)))
+    stale, stale_recipes = _stale(marked, committed, recipe)
     is_excluded = _has_state(_NotPending.NOISE, PendingReason.NO_TIME)
     return TurnPlan(
         group=group,
@@ -118,7 +121,8 @@ def plan_turns(
         noise=_noise(marked),
         pending_reasons=_pending_reasons(states, over_limit=len(set(ready) - set(to_commit))),
         quarantined=frozenset(_turn_ids(marked.filter(_has_state(PendingReason.QUARANTINED)))),
-        stale_reasons=_stale_reasons(marked, committed, recipe),
+        stale_reasons={reason: stale[reason] for reason in StaleReason if stale[reason]},
+        stale_recipes=stale_recipes,
         missing_from_lake=len(committed.keys() - set(candidates["turn_id"].to_list())),
         turns_with_assumed_time=marked.filter("has_no_time", ~is_excluded).height,
     )
@@ -176,17 +180,22 @@ def _noise(marked: pl.DataFrame) -> dict[str, int]:
     return dict(sorted(Counter(rules).items()))
 
 
-def _stale_reasons(
+def _stale(
     marked: pl.DataFrame, receipts: Mapping[TurnId, Receipt], recipe: Callable[[str], str] | None
-) -> dict[StaleReason, int]:
+) -> tuple[Counter[StaleReason | None], Counter[tuple[str, str]]]:
+    """Count the committed turns by reason, and those with another recipe by kind and recipe."""
     compared = ("turn_id", "kind", "content_hash", "text_hash", "noise")
     committed = marked.filter(_has_state(_NotPending.COMMITTED)).select(compared)
     recipes = {kind: recipe(kind) for kind in committed["kind"].unique()} if recipe else {}
-    counts = Counter(
-        _stale_reason(receipts[TurnId(turn)], recipes.get(kind), content_hash, text_hash, noise)
-        for turn, kind, content_hash, text_hash, noise in committed.iter_rows()
-    )
-    return {reason: counts[reason] for reason in StaleReason if counts[reason]}
+    reasons: Counter[StaleReason | None] = Counter()
+    stale_recipes: Counter[tuple[str, str]] = Counter()
+    for turn, kind, content_hash, text_hash, noise in committed.iter_rows():
+        receipt = receipts[TurnId(turn)]
+        reason = _stale_reason(receipt, recipes.get(kind), content_hash, text_hash, noise)
+        reasons[reason] += 1
+        if reason is StaleReason.RECIPE_CHANGED:
+            stale_recipes[kind, receipt.recipe] += 1
+    return reasons, stale_recipes
 
 
 def _stale_reason(

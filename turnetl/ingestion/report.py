@@ -10,6 +10,7 @@ from turnetl.ingestion.extractor_change import ExtractorUse
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
+from turnetl.ingestion.stale_parts import StalePart
 from turnetl.model import GroupId, TurnId, Usage
 from turnetl.progress import RunCost
 
@@ -53,6 +54,8 @@ class GroupReport:
     """Turns by noise rule."""
     stale_reasons: Mapping[StaleReason, int] | None = None
     """Turns in the graph that a run would commit differently today, by reason."""
+    stale_parts: tuple[StalePart, ...] = ()
+    """The parts of recipes that made turns stale; a turn may be counted for several."""
     missing_from_lake: int = 0
     """Turns in the graph that the lake no longer holds."""
     turns_with_assumed_time: int = 0

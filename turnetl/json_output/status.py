@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.ingestion.stale_parts import StalePart
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.index import IndexStatusOutput, index_status_output
@@ -18,6 +19,18 @@ class QuarantinedTurnOutput(JsonOutput):
     error: Annotated[str, described("Why it is quarantined, in one sentence.")]
     archive: Annotated[str, described("Path of the archive that holds it.")]
     first_line: Annotated[int, described("Its first line in the archive, from 1.")]
+
+
+class StalePartOutput(JsonOutput):
+    """A part of recipes that is not as it was when turns were committed."""
+
+    part: Annotated[
+        str, described("Name of the part; `recipe` if the parts of the old one are not known.")
+    ]
+    old: Annotated[str | None, described("Its value in the receipts; null if it had none.")]
+    new: Annotated[str | None, described("Its value today; null if it has none.")]
+    name: Annotated[str, described("Name of the template today; empty for other parts.")]
+    turns: Annotated[int, described("Stale turns; a turn may be counted for several parts.")]
 
 
 class GroupOutput(JsonOutput):
@@ -37,6 +50,9 @@ class GroupOutput(JsonOutput):
     ]
     stale_reasons: Annotated[
         dict[StaleReason, int], described("Stale turns by reason.", keys=StaleReason)
+    ]
+    stale_parts: Annotated[
+        list[StalePartOutput], described("What changed in the recipes of stale turns.")
     ]
     missing_from_lake: Annotated[
         int, described("Turns in the graph that the lake no longer holds.")
@@ -149,6 +165,7 @@ def group_values(report: GroupReport) -> dict[str, Any]:
         "noise": dict(report.noise or {}),
         "stale": report.stale,
         "stale_reasons": dict(report.stale_reasons or {}),
+        "stale_parts": [_stale_part(part) for part in report.stale_parts],
         "missing_from_lake": report.missing_from_lake,
         "turns_with_assumed_time": report.turns_with_assumed_time,
         "episodes": counts and counts.episodes,
@@ -165,3 +182,14 @@ def group_values(report: GroupReport) -> dict[str, Any]:
         ],
         "error": report.error,
     }
+
+
+def _stale_part(stale: StalePart) -> StalePartOutput:
+    named = stale.new or stale.old
+    return StalePartOutput(
+        part=stale.part,
+        old=stale.old.value if stale.old else None,
+        new=stale.new.value if stale.new else None,
+        name=named.name if named else "",
+        turns=stale.turns,
+    )

@@ -1,5 +1,6 @@
 """The status of groups: what the graph holds, and why the other turns are not in it."""
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
@@ -8,13 +9,18 @@ from rich.text import Text
 
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.ingestion.stale_parts import StalePart
 from turnetl.model import Usage
+from turnetl.recipe_parts import RecipePart
 from turnetl.report import costs, index
 from turnetl.report.layout import add_group_column, caption, plural
 
 _LISTED = 3
 """Quarantined turns of a group, and groups, that a message lists; --json has all."""
 _STOPPED = "stopped"
+_DIGEST = re.compile("[0-9a-f]{32}")
+_DIGITS = 8
+"""Of a digest that are shown; --json has all."""
 
 
 def table(report: IngestReport) -> RenderableType:
@@ -62,6 +68,9 @@ def uncommitted_lines(group: GroupReport) -> list[str]:
     lines = [f"{count:,} {name}" for name, count in (noise | pending).items()]
     if group.stale:
         lines.append(f"({group.stale:,} stale, not ingested again: {_stale_reasons(group)})")
+        lines += map(_stale_part, group.stale_parts[:_LISTED])
+        if (more := len(group.stale_parts) - _LISTED) > 0:
+            lines.append(f"({more:,} more changes of recipes; --json lists all)")
     if group.missing_from_lake:
         lines.append(f"({group.missing_from_lake:,} in the graph, missing from the lake)")
     if group.turns_with_assumed_time:
@@ -127,6 +136,21 @@ def _error_message(error: str, names: Sequence[str]) -> str:
 def _stale_reasons(group: GroupReport) -> str:
     reasons = (group.stale_reasons or {}).items()
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons)
+
+
+def _stale_part(stale: StalePart) -> str:
+    """Return what changed, for how many turns."""
+    named = next((part for part in (stale.new, stale.old) if part is not None and part.name), None)
+    name = f"{stale.part} {named.name}" if named is not None else stale.part
+    old, new = _part_value(stale.old), _part_value(stale.new)
+    return f"({stale.turns:,} stale by {name}: {old} -> {new})"
+
+
+def _part_value(part: RecipePart | None) -> str:
+    """Return the value of a part: a digest by its first digits."""
+    if part is None or not part.value:
+        return "none"
+    return part.value[:_DIGITS] if _DIGEST.fullmatch(part.value) else part.value
 
 
 def _extractor_lines(group: GroupReport) -> list[str]:

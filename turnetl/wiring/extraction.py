@@ -12,6 +12,7 @@ from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.structural.recipe import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.model import GroupId, Usage
+from turnetl.recipe_parts import RecipeParts
 from turnetl.settings import Settings, model_intent
 
 if TYPE_CHECKING:  # a run without new turns does without these
@@ -65,7 +66,7 @@ def extractor(
     return HybridExtractor(StructuralExtractor(), llm)
 
 
-def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
+def recipe(settings: Settings) -> Callable[[GroupId, str], RecipeParts] | None:
     """Return the function from group and kind of turn to the recipe that a run would use today.
 
     None if the model is not fully configured. Creates no extractor: that of a model imports
@@ -87,7 +88,7 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], str] | None:
     except BadUsage:
         return None
 
-    def of_model(group: GroupId, kind: str) -> str:
+    def of_model(group: GroupId, kind: str) -> RecipeParts:
         return llm_recipe(model, settings.llm.effort or "", prompts.for_turn(group, kind), kinds)
 
     if settings.extractor_name == "llm":

@@ -15,7 +15,7 @@ from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor, decision_cues
 from turnetl.extraction.structural.extractor import extract_findings
 from turnetl.extraction.structural.findings import TurnFindings
-from turnetl.extraction.structural.recipe import recipe_digest
+from turnetl.extraction.structural.recipe import rules_digest
 from turnetl.model import ToolCall
 
 CALLS = (
@@ -30,12 +30,14 @@ CALLS = (
 
 def test_the_recipe_is_constant() -> None:
     extractor: Extractor[TurnFindings] = StructuralExtractor()
-    assert extractor.recipe(builders.GROUP) == StructuralExtractor().recipe(builders.GROUP)
+    assert extractor.recipe_parts(builders.GROUP) == StructuralExtractor().recipe_parts(
+        builders.GROUP
+    )
 
 
 def test_a_changed_word_list_changes_the_recipe() -> None:
     recipes = {
-        recipe_digest(lists)
+        rules_digest(lists)
         for lists in (
             {"A": frozenset({"x", "y"})},
             {"A": frozenset({"x"})},
@@ -50,7 +52,7 @@ def test_the_wording_of_decisions_is_part_of_the_recipe() -> None:
     wordings = decision_cues.wordings()
     assert {"DECIDED", "UNDECIDED", "PREFERRED", "REJECTED"} <= set(wordings)
     changed = wordings | {"DECIDED": frozenset({"another"})}
-    assert recipe_digest(wordings) != recipe_digest(changed)
+    assert rules_digest(wordings) != rules_digest(changed)
 
 
 async def test_a_repeated_turn_gives_the_same_result(shop: ShopGroup) -> None:

@@ -39,6 +39,7 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder
 from turnetl.model import Episode, GroupId, Usage, Vector
+from turnetl.recipe_parts import RecipeParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class LlmExtractor:
     def model(self) -> str:
         return self._model.name
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:
+    def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:
         prompts = self._prompts.for_turn(group, kind)
         return llm_recipe(self._model.name, self._parameters, prompts, self._ontology)
 

@@ -3,16 +3,18 @@
 from functools import cache
 from importlib.metadata import version
 
-from turnetl import ids
 from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.prompt_config import PromptConfig
+from turnetl.recipe_parts import RecipePart, RecipeParts
 
 _VERSION = "5"
 """Version of the rules in this package and in `stoplist` that process responses."""
 
 
-def llm_recipe(model: str, parameters: str, prompts: PromptConfig, ontology: Ontology) -> str:
-    """Return the digest of everything that decides what is extracted from a turn.
+def llm_recipe(
+    model: str, parameters: str, prompts: PromptConfig, ontology: Ontology
+) -> RecipeParts:
+    """Return everything that decides what is extracted from a turn.
 
     Args:
         model: name of the model.
@@ -20,9 +22,13 @@ def llm_recipe(model: str, parameters: str, prompts: PromptConfig, ontology: Ont
         prompts: the instructions for the turn.
         ontology: entity types and relations to extract.
     """
-    return ids.digest(
-        "llm", _VERSION, _graphiti_version(), model, parameters, prompts.digest, ontology.digest
-    )
+    return {
+        "model": RecipePart(model),
+        "effort": RecipePart(parameters),
+        "model rules": RecipePart(f"{_VERSION}, Graphiti {_graphiti_version()}"),
+        "ontology": RecipePart(ontology.digest),
+        **prompts.recipe_parts,
+    }
 
 
 @cache

@@ -25,6 +25,7 @@ from turnetl.extraction.structural.recipe import MAX_ENTITIES, MAX_FACTS, struct
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.model import Entity, Episode, Fact, GroupId
+from turnetl.recipe_parts import RecipeParts
 
 _MAX_UNRELATED_ENTITIES = 12
 """Entities of a turn without a fact: files that were only read."""
@@ -36,7 +37,7 @@ class StructuralExtractor:
     name = "structural"
     model = None
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:  # noqa: ARG002 - the same for all
+    def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:  # noqa: ARG002 - the same for all
         return structural_recipe()
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> TurnFindings:

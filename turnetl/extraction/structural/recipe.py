@@ -5,6 +5,7 @@ from functools import cache
 
 from turnetl import ids
 from turnetl.extraction.structural import decision_cues, lexicon
+from turnetl.recipe_parts import RecipePart, RecipeParts
 
 _VERSION = "structural 4"
 """Increase it with every change of a rule that changes the output."""
@@ -15,13 +16,13 @@ MAX_FACTS = 50
 
 
 @cache
-def structural_recipe() -> str:
-    """Return the digest of the rules and of their word lists."""
+def structural_recipe() -> RecipeParts:
+    """Return the one part of the recipe: the rules with their word lists."""
     words = {name: words for name, words in vars(lexicon).items() if name.isupper()}
-    return recipe_digest(words | decision_cues.wordings())
+    return {"structural rules": RecipePart(rules_digest(words | decision_cues.wordings()))}
 
 
-def recipe_digest(word_lists: Mapping[str, frozenset[str]]) -> str:
+def rules_digest(word_lists: Mapping[str, frozenset[str]]) -> str:
     """Return the digest of the rules with these word lists."""
     words = (word for name in sorted(word_lists) for word in (name, *sorted(word_lists[name])))
     return ids.digest(_VERSION, str(MAX_ENTITIES), str(MAX_FACTS), *words)

@@ -1,0 +1,42 @@
+"""The parts of recipes in a graph: the same for both stores."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.graph.statements import run_statement
+from turnetl.graph.open import open_graph
+from turnetl.graph.port import GraphStore
+from turnetl.recipe_parts import RecipePart, recipe_digest
+
+PARTS = {"template": RecipePart("t1", "all.md"), "model": RecipePart('anthropic:m "1"')}
+OTHER = {"structural rules": RecipePart("r1")}
+
+
+async def test_recorded_recipes_are_returned_by_their_digest(store: GraphStore) -> None:
+    await store.record_recipe(PARTS)
+    await store.record_recipe(OTHER)
+    asked = [recipe_digest(PARTS), "unknown"]
+    assert await store.recipes(asked) == {recipe_digest(PARTS): PARTS}
+    assert await store.recipes([]) == {}
+
+
+async def test_a_recipe_may_be_recorded_again(store: GraphStore) -> None:
+    await store.record_recipe(PARTS)
+    await store.record_recipe(PARTS)
+    assert await store.recipes([recipe_digest(PARTS)]) == {recipe_digest(PARTS): PARTS}
+
+
+@pytest.mark.parametrize("write", [True, False])
+async def test_a_file_made_before_recipes_were_recorded_has_none(
+    tmp_path: Path, write: bool
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    store = await open_graph(url, user="", password="", write=True)
+    await store.prepare()
+    await store.close()
+    await run_statement(url, "DROP TABLE TurnRecipe")
+    store = await open_graph(url, user="", password="", write=write)
+    await store.prepare()
+    assert await store.recipes([recipe_digest(PARTS)]) == {}
+    await store.close()
