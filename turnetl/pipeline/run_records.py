@@ -12,6 +12,7 @@ from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.llm.stack import ModelStack
 from turnetl.model import Usage
 from turnetl.pipeline.group_status import PlannedGroups
+from turnetl.recipe_parts import recipe_digest
 from turnetl.report.next_command import without_credentials
 from turnetl.run_options import RunOptions, has_work
 from turnetl.settings import Settings
@@ -42,7 +43,9 @@ def run_recorder(
             groups=groups,
             extractor=extractor.name,
             model=extractor.model,
-            recipes=tuple(sorted({extractor.recipe(group) for group in groups})),
+            recipes=tuple(
+                sorted({recipe_digest(extractor.recipe_parts(group)) for group in groups})
+            ),
             started_at=run.clock(),
         )
 
