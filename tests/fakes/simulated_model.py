@@ -20,6 +20,7 @@ from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.prices import Price, Prices
 from turnetl.model import Episode, GroupId, TurnId, Usage
+from turnetl.recipe_parts import RecipeParts
 
 MODEL = "simulated/small"
 PRICE = Price(input=0.4, cached_input=0.1, output=1.6)
@@ -107,8 +108,8 @@ class SimulatedExtractor:
         self.name = "simulated"
         self.model = model.name
 
-    def recipe(self, group: GroupId, kind: str = "") -> str:
-        return self._inner.recipe(group, kind)
+    def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:
+        return self._inner.recipe_parts(group, kind)
 
     async def extract(
         self, episode: Episode, context: Sequence[Episode]

@@ -214,8 +214,8 @@ class LadybugStore:
                 committed = client.query(cypher.RUN_OF_TURN, {"turn_id": receipt.turn_id})
                 if committed != [[reversal.receipt.run_id]]:
                     return None
-                parameters = _lease_parameters(lease, until=now + ttl)
-                [[sequence]] = client.query(cypher.NEXT_SEQUENCE, parameters)
+                extended = _lease_parameters(lease, until=now + ttl)
+                [[sequence]] = client.query(cypher.NEXT_SEQUENCE, extended)
                 reverted = ladybug_reversal.take_out(client, reversal, now)
                 statements = ladybug_rows.statements(change, receipt, now, sequence=sequence)
                 _write_turn(client, statements, lease.group_id)
@@ -297,6 +297,4 @@ def _write_turn(
 def _lease_parameters(lease: Lease, *, until: datetime | None = None) -> dict[str, Any]:
     """Return the parameters of a statement about the lease, with its new end if there is one."""
     parameters = {"group_id": lease.group_id, "owner": lease.owner, "fence": str(lease.fence)}
-    return (
-        parameters if until is None else {**parameters, "until": ladybug_rows.without_zone(until)}
-    )
+    return parameters if until is None else parameters | {"until": ladybug_rows.without_zone(until)}

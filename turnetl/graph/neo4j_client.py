@@ -5,7 +5,7 @@ waits for a lock, and a server that sends nothing at all is given up a little la
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString
 
@@ -128,3 +128,11 @@ async def write_rows(
     result = await (await transaction.run(query, parameters)).single()
     if result is not None and result["done"] != len(parameters["rows"]):
         raise to_rows.incomplete_graph(parameters["group"])
+
+
+async def write_all(
+    transaction: AsyncTransaction, statements: Iterable[tuple[LiteralString, dict[str, Any]]]
+) -> None:
+    """Run the statements of a turn, given with their parameters; raises as `write_rows`."""
+    for query, parameters in statements:
+        await write_rows(transaction, query, parameters)

@@ -23,8 +23,9 @@ from turnetl.graph import neo4j_reads as reads
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.lease import grant, locked_group, lost_lease, new_creation_id
-from turnetl.graph.neo4j_client import Neo4jClient, write_rows
+from turnetl.graph.neo4j_client import Neo4jClient, write_all
 from turnetl.graph.neo4j_errors import LIMIT, AlreadyExists, TransactionTimedOut, translate_errors
+from turnetl.graph.neo4j_rows import statements
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -213,7 +214,7 @@ class Neo4jStore:
             sequence, run = await _next_commit(transaction, lease, receipt.turn_id, now + ttl)
             if run is not None:
                 return False
-            await _write_turn(transaction, change, receipt, now, sequence)
+            await write_all(transaction, statements(change, receipt, now, sequence=sequence))
             await transaction.commit()
         return True
 
@@ -250,7 +251,7 @@ class Neo4jStore:
             if run != reversal.receipt.run_id:
                 return None
             reverted = await neo4j_reversal.take_out(transaction, reversal, now)
-            await _write_turn(transaction, change, receipt, now, sequence)
+            await write_all(transaction, statements(change, receipt, now, sequence=sequence))
             await transaction.commit()
         return reverted
 
@@ -297,10 +298,3 @@ async def _next_commit(
     if error := lost_lease(lease, fence, owner):
         raise error
     return (state["sequence"], state["run"]) if state else (0, None)
-
-
-async def _write_turn(
-    transaction: AsyncTransaction, change: Change, receipt: Receipt, now: datetime, sequence: int
-) -> None:
-    for query, parameters in neo4j_rows.statements(change, receipt, now, sequence=sequence):
-        await write_rows(transaction, query, parameters)

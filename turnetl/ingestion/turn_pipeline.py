@@ -27,18 +27,13 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile, Lease, Receipt
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.bad_turns import as_bad_turn
-from turnetl.ingestion.commit import (
-    build_change,
-    build_receipt,
-    commit_turn,
-    invalidated_facts,
-    while_busy,
-)
+from turnetl.ingestion.commit import build_change, build_receipt, commit_turn, invalidated_facts
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.ingestion.extractor_change import check_extractor
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.ingestion.recipe_recorder import RecipeRecorder
 from turnetl.ingestion.report import Invalidation
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
@@ -124,7 +119,7 @@ class TurnPipeline:
         self._quarantine = quarantine
         self._run = run
         self._admission = admission or TurnAdmission()
-        self._recorded_kinds: set[str] = set()
+        self._recipes = RecipeRecorder(store, extractor, retry_delay=run.retry_delay)
         self.done = IngestProgress(0, 0)
         """Progress so far, also after `ingest` raised."""
 
@@ -160,7 +155,7 @@ class TurnPipeline:
             context = self._skip_committed(contents.receipts, context)
             if self.done.already_committed:
                 progress(self.done)
-            recipe = self._extractor.recipe(group_id)
+            recipe = recipe_digest(self._extractor.recipe_parts(group_id))
             earlier = (one.usage for one in contents.receipts if one.recipe == recipe)
             self._admission.costs.learn_earlier(earlier)
             turns = prefetch_extractions(
@@ -236,7 +231,7 @@ class TurnPipeline:
             resolved = await self._embed(resolved)
             change = build_change(episode, resolved, group)
             receipt = build_receipt(change, self._extractor, run_id=run.run_id, now=now)
-        await self._record_recipe(episode)
+        await self._recipes.record(episode)
         written = await commit_turn(
             self._store,
             lease,
@@ -250,16 +245,6 @@ class TurnPipeline:
         group.apply(change, receipt)
         self._quarantine.release(episode.turn_id)
         self._count(change, resolved, written=written)
-
-    async def _record_recipe(self, episode: Episode) -> None:
-        """Record the parts of the turn's recipe, once per kind of turn, before its first commit."""
-        if episode.kind in self._recorded_kinds:
-            return
-        parts = self._extractor.recipe_parts(episode.turn.group_id, episode.kind)
-        await while_busy(
-            lambda: self._store.record_recipe(parts), retry_delay=self._run.retry_delay
-        )
-        self._recorded_kinds.add(episode.kind)
 
     async def _embed(self, resolved: Resolved) -> Resolved:
         """Return the resolved turn with a vector for every entity name and every fact."""

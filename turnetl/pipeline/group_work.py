@@ -62,7 +62,7 @@ class GroupWork:
             self.resources.lake,
             self.resources.store,
             self.scope,
-            recipe=self.resources.extractor.recipe,
+            recipe=self.resources.extractor.recipe_parts,
             context_turns=self.context_turns,
         )
 
