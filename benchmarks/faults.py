@@ -31,8 +31,9 @@ from turnetl.extraction.ontology import CODING
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph.open import open_graph
+from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter

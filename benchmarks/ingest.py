@@ -23,8 +23,9 @@ from benchmarks.commit import BenchmarkGraph, open_benchmark_graph, server_cpu
 from tests import real_archives
 from turnetl import ids, pipeline
 from turnetl.extraction.structural import StructuralExtractor
+from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId, SessionId

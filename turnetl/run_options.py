@@ -10,9 +10,9 @@ from turnetl.errors import BadUsage
 from turnetl.extraction.config import MAX_REFLEXION, NO_PROMPT_VALUES, ExtractionConfig
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.assumed_time import AssumedTime
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.report import GroupReport
-from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.settings import Settings
 
 

@@ -48,6 +48,7 @@ TESTED_ELSEWHERE = {
     "fix": "test_history.py",
     "why": "test_why.py",
     "undo": "test_undo.py",
+    "verify": "test_verify.py",
 }
 """Commands whose output needs a graph with content: the files that validate it."""
 

@@ -17,8 +17,9 @@ from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.turn_pipeline import IngestRun, TurnPipeline
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, SessionId, TurnId

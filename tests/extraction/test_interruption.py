@@ -16,8 +16,9 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
+from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.llm.chat import ChatRequest
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"

@@ -21,8 +21,9 @@ from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.turn_pipeline import IngestRun, TurnPipeline
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.sanitize import sanitized
 from turnetl.model import Episode, GroupId

@@ -19,8 +19,9 @@ from turnetl.errors import RunStopped
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.turn_pipeline import IngestRun, TurnPipeline
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.llm.budget import Budget
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter

@@ -10,9 +10,9 @@ from turnetl.ingestion.group import (
     plan_group,
     unplanned_report,
 )
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.report import GroupReport
-from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.recipe_parts import RecipeParts

@@ -18,11 +18,11 @@ from turnetl.episodes import Filters
 from turnetl.errors import GraphBusy
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.stale_parts import StalePart
-from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Turn

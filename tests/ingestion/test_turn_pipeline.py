@@ -21,9 +21,10 @@ from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile
+from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.report import Invalidation
-from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId
 from turnetl.recipe_parts import recipe_digest

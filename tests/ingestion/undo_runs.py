@@ -10,8 +10,9 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.turn_pipeline import IngestRun, TurnPipeline
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.undo import Embed, UndoProgress, UndoRun, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.model import Episode, GroupId, Vector

@@ -14,13 +14,14 @@ from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import candidates
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.extractor_change import ExtractorUse, extractor_uses, unintended_change
+from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
 from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupCounts, GroupReport, group_report
 from turnetl.ingestion.stale_parts import StalePart, stale_parts
-from turnetl.ingestion.turn_pipeline import IngestProgress, IngestRun, TurnPipeline
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, Usage

@@ -8,15 +8,13 @@ import asyncio
 import logging
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
     Iterable,
     Mapping,
     Sequence,
 )
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
 from typing import Any
 
 from turnetl.errors import BadTurn, RunStopped
@@ -31,6 +29,7 @@ from turnetl.ingestion.commit import build_change, build_receipt, commit_turn, i
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.ingestion.extractor_change import check_extractor
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.recipe_recorder import RecipeRecorder
@@ -44,50 +43,6 @@ log = logging.getLogger(__name__)
 
 _MAX_CONSECUTIVE_FAILURES = 5
 """After this many failed turns in a row the cause is not the content of a turn: the run stops."""
-
-
-async def _ignore_lease() -> None:
-    """Record nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class IngestRun:
-    """The identity of a run, its clock and its limits."""
-
-    run_id: str
-    owner: str
-    """Owner of the leases, from `lease_owner.owner_name`."""
-    clock: Callable[[], datetime]
-    lease_ttl: timedelta
-    """Lifetime of a lease without renewal."""
-    prefetch: int
-    """Turns whose extraction may run ahead of the commit."""
-    retry_delay: float = 0.5
-    """Seconds before the first retry of a commit without a response; doubled with each retry."""
-    invalidation_alert: int = 10
-    """Facts that a turn may invalidate; a turn that invalidates more is logged and reported."""
-    extractor_named: bool = False
-    """Whether the user named the extractor, which may then continue a group of another one."""
-    on_lease: Callable[[], Awaitable[None]] = _ignore_lease
-    """Called with each lease of the run, before anything is done."""
-
-
-@dataclass(frozen=True, slots=True)
-class IngestProgress:
-    """Progress of a run in one group."""
-
-    committed: int
-    quarantined: int
-    already_committed: int = 0
-    """Another run committed them after this run was planned."""
-    discarded: Mapping[DiscardReason, int] = field(default_factory=dict)
-    """Extracted entities and facts that were discarded, by reason."""
-    invalidations: tuple[Invalidation, ...] = ()
-    """Turns that invalidated unusually many facts."""
-
-    @property
-    def turns(self) -> int:
-        return self.committed + self.quarantined + self.already_committed
 
 
 class TurnPipeline:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from turnetl.errors import TurnetlError
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan, IngestResources
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport
-from turnetl.ingestion.turn_pipeline import IngestRun, add_counts
+from turnetl.ingestion.turn_pipeline import add_counts
 from turnetl.model import GroupId, Usage
 from turnetl.pipeline.waiting import tell
 from turnetl.progress import Progress, ProgressUpdate

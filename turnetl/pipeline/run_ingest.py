@@ -10,8 +10,8 @@ from turnetl.clock import Clock
 from turnetl.errors import BadUsage, GraphBusy, TurnetlError
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.lake import Lake
 from turnetl.model import Usage
 from turnetl.pipeline.executor import Executor, InProcess

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from turnetl import wiring
 from turnetl.graph_model import TurnRun
 from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.run_recorder import RunRecorder
-from turnetl.ingestion.turn_pipeline import IngestRun
 from turnetl.llm.stack import ModelStack
 from turnetl.model import Usage
 from turnetl.pipeline.group_status import PlannedGroups
