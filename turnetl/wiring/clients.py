@@ -6,9 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage
+from turnetl.ingestion import lease_owner
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal
@@ -43,7 +45,9 @@ def model_stack(settings: Settings, clock: Clock) -> Iterator[ModelStack]:
 
 def journal(settings: Settings, clock: Clock) -> closing[Journal]:
     """Return the journal of the lake, closed on exit. No file is touched before its first use."""
-    return closing(Journal(settings.lake / JOURNAL, clock=clock))
+    owner = lease_owner.owner_name(uuid4().hex)
+    path = settings.lake / JOURNAL
+    return closing(Journal(path, clock=clock, owner=owner, is_dead=lease_owner.is_dead))
 
 
 def prices(at: datetime) -> Prices:

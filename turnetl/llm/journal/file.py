@@ -13,7 +13,7 @@ from typing import Any
 
 from turnetl import private_files
 from turnetl.llm.journal import errors
-from turnetl.llm.journal.rows import COLUMNS, READ, TABLE, JournalRow
+from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, JournalRow
 
 VERSION = 3
 _APPLICATION_ID = 0x7475726E
@@ -149,6 +149,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, wait: float) -> None:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
     _check_version(connection, path)
+    connection.execute(CLAIMS_TABLE)
 
 
 def _enable_wal(connection: sqlite3.Connection, wait: float) -> None:

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from turnetl.errors import TooLong
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.journal.claims import TTL
 from turnetl.llm.journal.key import request_key
 from turnetl.llm.journal.store import Journal
 from turnetl.model import Usage
@@ -16,13 +18,17 @@ log = logging.getLogger(__name__)
 
 _GRACE_PERIOD = 30.0
 """Seconds; most responses arrive within ten."""
+_FIRST_INTERVAL, _LAST_INTERVAL = 0.05, 1.0
+"""Seconds between two looks at the claim of another process."""
 
 
 class JournaledModel:
     """A model that looks up each request in a journal and stores the response before returning it.
 
-    Equal concurrent requests share one call. A call continues when its caller is cancelled: it is
-    paid for, and the next equal request gets its response. Truncation of a response is stored too.
+    Equal concurrent requests share one call, also those of several processes with one journal: one
+    claims the request, and the others wait for its response. A call continues when its caller is
+    cancelled: it is paid for, and the next equal request gets its response. Truncation of a
+    response is stored too.
     """
 
     def __init__(
@@ -115,6 +121,31 @@ class JournaledModel:
 
     async def _call(self, key: str, request: ChatRequest) -> ChatResponse:
         await self._journal.check_writable()
+        async with self._claimed(key):
+            # Another process may have stored the response since the first lookup.
+            stored = await self._lookup(key, request)
+            return stored if stored is not None else await self._send(key, request)
+
+    @asynccontextmanager
+    async def _claimed(self, key: str) -> AsyncIterator[None]:
+        """Wait until no other process sends this request, and claim it during the block."""
+        interval = _FIRST_INTERVAL
+        while not await self._journal.claim(key):
+            await asyncio.sleep(interval)
+            interval = min(2 * interval, _LAST_INTERVAL)
+        renewal = asyncio.create_task(self._renew(key))
+        try:
+            yield
+        finally:
+            renewal.cancel()
+            await self._journal.release_claim(key)
+
+    async def _renew(self, key: str) -> None:
+        while True:
+            await asyncio.sleep(TTL.total_seconds() / 3)
+            await self._journal.renew_claim(key)
+
+    async def _send(self, key: str, request: ChatRequest) -> ChatResponse:
         try:
             response = await self._model.complete(request)
         except TooLong as error:

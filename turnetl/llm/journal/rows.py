@@ -28,6 +28,13 @@ CREATE TABLE responses (
     response BLOB NOT NULL         -- UTF-8
 )
 """
+CLAIMS_TABLE = """
+CREATE TABLE IF NOT EXISTS claims (
+    key TEXT NOT NULL PRIMARY KEY, -- of a request that has no response yet
+    owner TEXT NOT NULL,           -- the process that sends it
+    until REAL NOT NULL            -- seconds since 1970; then another process may send it
+)
+"""
 COLUMNS = 15
 READ = (
     "response, checksum, prompt_name, "

@@ -12,10 +12,12 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from turnetl.errors import BadUsage, JournalUnusable
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import errors, stats
+from turnetl.llm.journal.claims import Claims
 from turnetl.llm.journal.file import JournalFile
 from turnetl.llm.journal.rows import JournalRow, to_response, to_row
 from turnetl.llm.journal.stats import JournalStats, PruneResult, PruneSelection
@@ -42,6 +44,8 @@ class Journal:
         clock: Callable[[], datetime],
         wait: float = 60.0,
         min_free_bytes: int = 32 << 20,
+        owner: str | None = None,
+        is_dead: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """Configure the journal; opens no file.
 
@@ -50,6 +54,8 @@ class Journal:
             clock: time at which a response is stored.
             wait: seconds to wait for other processes.
             min_free_bytes: free space on the disk that is required before a request is sent.
+            owner: of the claims on requests that this process sends; None: a random name.
+            is_dead: whether the process of such an owner is known to have ended.
         """
         self.path = path
         self.hits = 0
@@ -65,6 +71,7 @@ class Journal:
         self._unwritten: dict[str, JournalRow] = {}
         self._unreadable: set[str] = set()
         self._uncounted_hits: Counter[str] = Counter()
+        self._claims = Claims(owner or uuid4().hex, clock, is_dead)
 
     def get(self, key: str) -> ChatResponse | None:
         """Return the response with its first cost; None if it is missing or unreadable.
@@ -102,6 +109,22 @@ class Journal:
         row = to_row(key, request, model_name, response, self._clock())
         # Written even if the caller is cancelled: the response is paid for.
         await asyncio.shield(self._in_thread(self._write_or_keep, row))
+
+    async def claim(self, key: str) -> bool:
+        """Claim a request before it is sent; return False if another process has claimed it.
+
+        Raises:
+            JournalUnusable: the file cannot be written.
+        """
+        return await self._in_thread(self._claim, key)
+
+    async def renew_claim(self, key: str) -> None:
+        """Keep a claim for longer, if possible now."""
+        await self._in_thread(self._change_claims, self._claims.renew, key)
+
+    async def release_claim(self, key: str) -> None:
+        """Let other processes send the request. A claim that cannot be released expires."""
+        await asyncio.shield(self._in_thread(self._change_claims, self._claims.release, key))
 
     def count_hit(self, key: str) -> None:
         """Count a cache hit."""
@@ -179,6 +202,7 @@ class Journal:
             self._write_unwritten()
         if self._file is not None:
             self._write_hits()
+            self._change_claims(self._claims.release_all)
             self._file.close()
             self._file = None
 
@@ -210,6 +234,18 @@ class Journal:
         """Raise an earlier failure again: each new try could wait a long time for a lock."""
         if self._failure is not None:
             raise self._failure
+
+    def _claim(self, key: str) -> bool:
+        self._raise_failure()
+        with self._recorded(), self._translated():
+            return self._claims.take(self._open().writer, key)
+
+    def _change_claims(self, change: Callable[..., None], *arguments: str) -> None:
+        try:
+            self._raise_failure()
+            change(self._open().writer, *arguments)
+        except (JournalUnusable, *errors.FAILURES) as error:
+            log.info("claims of the journal not changed", exc_info=error)
 
     def _get_waiting(self, key: str) -> ChatResponse | None:
         self._raise_failure()
