@@ -3,11 +3,12 @@
 The limits and locks are real. The size of files is limited in a process of its own.
 """
 
+import asyncio
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fakes.models import FakeModel
 from tests.llm.journal_fixtures import (
     NAME,
     chat_request,
@@ -256,7 +258,8 @@ async def test_a_response_that_cannot_be_stored_is_used_and_no_other_is_paid_for
     with closing(Journal(filled_path, clock=clock, wait=0.05)) as journal:
         journaled = JournaledModel(model, journal)
         await journaled.complete(chat_request("first"))
-        with locked(filled_path):
+        with ExitStack() as lock:
+            model.respond = lambda _: lock_and_respond(lock, filled_path)
             second = await journaled.complete(chat_request("second"))
             with pytest.raises(JournalUnusable, match=r"locked by another program for 0\.05 s"):
                 await journaled.complete(chat_request("third"))
@@ -267,11 +270,9 @@ async def test_a_response_that_cannot_be_stored_is_used_and_no_other_is_paid_for
 
 
 async def test_an_unwritten_response_is_written_on_close_if_possible(filled_path: Path) -> None:
-    with closing(Journal(filled_path, clock=clock, wait=0.05)) as journal:
-        journaled = JournaledModel(fake_model(), journal)
-        await journaled.complete(chat_request("first"))
-        with locked(filled_path):
-            await journaled.complete(chat_request("second"))
+    with closing(Journal(filled_path, clock=clock, wait=0.05)) as journal, ExitStack() as lock:
+        model = FakeModel(lambda _: lock_and_respond(lock, filled_path), NAME)
+        await JournaledModel(model, journal).complete(chat_request("second"))
     model = fake_model()
     with closing(Journal(filled_path, clock=clock)) as again:
         await JournaledModel(model, again).complete(chat_request("second"))
@@ -282,10 +283,9 @@ async def test_responses_lost_on_close_are_reported(
     filled_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal = Journal(filled_path, clock=clock, wait=0.05)
-    journaled = JournaledModel(fake_model(), journal)
-    await journaled.complete(chat_request("first"))
-    with locked(filled_path):
-        await journaled.complete(chat_request("second"))
+    with ExitStack() as lock:
+        model = FakeModel(lambda _: lock_and_respond(lock, filled_path), NAME)
+        await JournaledModel(model, journal).complete(chat_request("second"))
         journal.close()
     message = "1 response is paid for but not stored, and requested again if needed"
     assert f"{message}: journal `{filled_path}`" in caplog.text
@@ -306,14 +306,25 @@ async def test_a_journal_locked_from_the_start_stops_the_run_before_any_cost(
 
 
 async def test_a_short_lock_is_waited_for(filled_path: Path) -> None:
-    model = fake_model()
     with closing(Journal(filled_path, clock=clock, wait=60)) as journal:
+        journaled = JournaledModel(fake_model(), journal)
+        await journaled.complete(chat_request("first"))
+        with locked(filled_path):
+            second = asyncio.create_task(journaled.complete(chat_request("second")))
+            await asyncio.sleep(0.1)
+            assert not second.done()
+        await second
+        assert journal.get(request_key(NAME, chat_request("second"))) is not None
+
+
+async def test_a_lock_during_a_run_stops_it_before_the_next_request(filled_path: Path) -> None:
+    model = fake_model()
+    with closing(Journal(filled_path, clock=clock, wait=0.05)) as journal:
         journaled = JournaledModel(model, journal)
         await journaled.complete(chat_request("first"))
-        with locked(filled_path) as connection:
-            model.respond = lambda _: unlock(connection)
+        with locked(filled_path), pytest.raises(JournalUnusable, match="locked by another program"):
             await journaled.complete(chat_request("second"))
-        assert journal.get(request_key(NAME, chat_request("second"))) is not None
+    assert len(model.requests) == 1
 
 
 async def test_an_almost_full_disk_stops_the_run_before_any_cost(path: Path) -> None:
@@ -369,6 +380,7 @@ def unless_unusable(journal: Journal, call: Callable[[], Result]) -> Result | No
         return None
 
 
-async def unlock(connection: sqlite3.Connection) -> ChatResponse:
-    connection.execute("ROLLBACK")
+async def lock_and_respond(lock: ExitStack, path: Path) -> ChatResponse:
+    """Respond to a request after another program has locked the journal."""
+    lock.enter_context(locked(path))
     return chat_response()

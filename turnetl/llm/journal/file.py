@@ -3,6 +3,8 @@
 In WAL mode, readers never wait for a writer, and a killed process leaves complete rows or none.
 """
 
+import math
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -123,6 +125,14 @@ def size(path: Path) -> int:
     """Return the bytes on disk, including rows that are still in the WAL."""
     files = (path, path.with_name(path.name + "-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
+
+
+def free_bytes(folder: Path) -> float:
+    """Return the free bytes on the disk of a folder; infinity if they are unknown."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return math.inf
 
 
 def _connect(path: Path, wait: float) -> sqlite3.Connection:

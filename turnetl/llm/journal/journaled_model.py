@@ -138,7 +138,7 @@ class JournaledModel:
             yield
         finally:
             renewal.cancel()
-            await self._journal.release_claim(key)
+            self._journal.release_claim(key)
 
     async def _renew(self, key: str) -> None:
         while True:

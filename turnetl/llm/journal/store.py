@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-import math
-import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,7 +16,7 @@ from turnetl.errors import BadUsage, JournalUnusable
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import errors, stats
 from turnetl.llm.journal.claims import Claims
-from turnetl.llm.journal.file import JournalFile
+from turnetl.llm.journal.file import JournalFile, free_bytes
 from turnetl.llm.journal.rows import JournalRow, to_response, to_row
 from turnetl.llm.journal.stats import JournalStats, PruneResult, PruneSelection
 
@@ -122,9 +120,10 @@ class Journal:
         """Keep a claim for longer, if possible now."""
         await self._in_thread(self._change_claims, self._claims.renew, key)
 
-    async def release_claim(self, key: str) -> None:
-        """Let other processes send the request. A claim that cannot be released expires."""
-        await asyncio.shield(self._in_thread(self._change_claims, self._claims.release, key))
+    def release_claim(self, key: str) -> None:
+        """Let other processes send the request soon. A claim that cannot be released expires."""
+        # Not waited for: a cancelled call must end even while another process locks the file.
+        self._thread.submit(self._change_claims, self._claims.release, key)
 
     def count_hit(self, key: str) -> None:
         """Count a cache hit."""
@@ -142,7 +141,7 @@ class Journal:
         self._raise_failure()
         if not self._is_writable:
             await self._in_thread(self._check_file)
-        if (free := _free_bytes(self.path.parent)) < self._min_free_bytes:
+        if (free := free_bytes(self.path.parent)) < self._min_free_bytes:
             raise errors.disk_full(self.path, free)
 
     def mark_unreadable(self, key: str, prompt_name: str) -> None:
@@ -298,11 +297,3 @@ class Journal:
 
     def _translated(self) -> AbstractContextManager[None]:
         return errors.translated(self.path, self._wait)
-
-
-def _free_bytes(folder: Path) -> float:
-    """Return the free bytes on the disk of a folder; infinity if they are unknown."""
-    try:
-        return shutil.disk_usage(folder).free
-    except OSError:
-        return math.inf
