@@ -11,6 +11,7 @@ from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl import errors
+    from turnetl.api.forget import forget
     from turnetl.api.history import entity, file, fix, show, timeline, why
     from turnetl.api.runs import backfill, filter, ingest, parse, status  # noqa: A004
     from turnetl.api.search import search
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         TurnetlError,
     )
     from turnetl.ingestion.assumed_time import AssumedTime
+    from turnetl.ingestion.forget_report import ForgetReport
     from turnetl.ingestion.report import GroupReport, IngestReport
     from turnetl.ingestion.undo_report import UndoReport
     from turnetl.parsing import ParseReport
@@ -50,6 +52,7 @@ __all__ = [
     "Fatal",
     "FileAuthorship",
     "FilterReport",
+    "ForgetReport",
     "GroupReport",
     "IndexAnswer",
     "IngestReport",
@@ -73,6 +76,7 @@ __all__ = [
     "file",
     "filter",
     "fix",
+    "forget",
     "ingest",
     "load_settings",
     "parse",
@@ -86,6 +90,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("entity", "file", "fix", "show", "timeline", "why"),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "status"),
     "turnetl.api.search": ("search",),
@@ -95,6 +100,7 @@ _MODULES = {
     "turnetl.episodes": ("FilterReport",),
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
     "turnetl.ingestion.assumed_time": ("AssumedTime",),
+    "turnetl.ingestion.forget_report": ("ForgetReport",),
     "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
     "turnetl.ingestion.undo_report": ("UndoReport",),
     "turnetl.parsing": ("ParseReport",),

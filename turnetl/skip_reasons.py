@@ -70,6 +70,9 @@ class SkipReason(Reason):
     COPY = "copy", "The client wrote a message of the history once more."
     ORPHAN = "orphan", "The part belongs to a message that is not in the archive."
 
+    # Turns that the user removed.
+    FORGOTTEN = "forgotten", "The row is the prompt of a turn that `turnetl forget` removed."
+
     # Archives.
     MISSING = "missing", "The path does not exist."
     FOLDER = "folder", "The path leads to a folder."

@@ -12,6 +12,7 @@ from cyclopts import App, Group
 
 from turnetl.cli import (
     completion,
+    forget,
     history,
     index,
     inspect,
@@ -65,6 +66,7 @@ app.command(
     help="Ingest, and try the quarantined turns again.",
 )
 app.command(undo.undo, group=_STAGES)
+app.command(forget.forget, group=_STAGES)
 app.command(inspect.status, group=INSPECTION_COMMANDS)
 app.command(runs.app)
 app.command(verify.verify, group=INSPECTION_COMMANDS)

@@ -91,6 +91,11 @@ def copy_log(log: Path) -> Path:
     return copy
 
 
+def damaged_copies(path: Path) -> list[Path]:
+    """Return all copies of damaged logs of the database."""
+    return [copy for log in log_names(path) for copy in _copies(log)]
+
+
 def _copies(log: Path) -> Sequence[Path]:
     """Return the copies of the log, oldest first."""
     prefix = f"{log.name}.damaged-"

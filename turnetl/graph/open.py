@@ -54,6 +54,27 @@ async def open_graph(
     )
 
 
+def rewrite_graph(url: str) -> bool:
+    """Write the file of an embedded graph anew, without the bytes of what was deleted from it.
+
+    Nobody has it open.
+
+    Returns:
+        False if the graph is on a server: nothing is known about the server's files.
+
+    Raises:
+        GraphBusy: another process has it open.
+        GraphUnusable: it holds tables of another program, or there is not enough disk space.
+    """
+    path = embedded_file(url)
+    if path is None:
+        return False
+    from turnetl.graph.ladybug_rewrite import rewrite_file  # noqa: PLC0415 - only the one in use
+
+    rewrite_file(path)
+    return True
+
+
 def check_url(url: str) -> None:
     """Check that `url` can name a graph, without opening it.
 

@@ -9,6 +9,7 @@ from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.base import ErrorOutput, JsonOutput, described
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
+from turnetl.json_output.forget import ForgetOutput
 from turnetl.json_output.formats import FormatsOutput
 from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
@@ -62,6 +63,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "ingest": (IngestOutput,),
     "retry": (IngestOutput,),
     "undo": (UndoOutput,),
+    "forget": (ForgetOutput,),
     "status": (StatusOutput,),
     "runs": (RunsOutput,),
     "runs show": (RunOutput,),

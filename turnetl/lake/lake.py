@@ -211,6 +211,11 @@ class Lake:
         write_slices(path, slices, schema.EPISODES, encoded_metadata, self.root)
         sync_folder(self.episodes_folder)
 
+    def delete_episodes(self, group: GroupId) -> None:
+        """Delete a group's episodes table, if there is one, durably."""
+        self._episodes_path(group).unlink(missing_ok=True)
+        sync_folder(self.episodes_folder)
+
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
         """Return the metadata that `write_episodes` stored; None: the group has no table.
 

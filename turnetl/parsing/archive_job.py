@@ -26,6 +26,7 @@ from turnetl.lake import (
     write_error,
 )
 from turnetl.parsing import problems, retained_turns, sources
+from turnetl.parsing.forgotten_turns import rows_not_forgotten, without_forgotten
 from turnetl.parsing.jobs import ArchiveJob, unchanged_report
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.redaction import RedactedTurns, archive_texts, redacted_turns
@@ -117,15 +118,21 @@ def build(
 ) -> TurnsTable:
     """Step 3: build the rows and the metadata of the turns file.
 
-    Turns of the previous file that the archive no longer holds are retained.
+    Turns of the previous file that the archive no longer holds are retained; forgotten ones are
+    left out.
     """
     if isinstance(archive, StoredTurns):
         return _build_unchanged(job, archive, options)
+    turns, counts = without_forgotten(
+        archive.turns, archive.counts, archive.format.name, options.forgotten
+    )
+    archive = replace(archive, turns=turns, counts=counts)
     metadata = _metadata(job, archive, options)
     rows = build_rows(archive.turns, metadata.format, metadata.group, metadata.archive)
     table_problem = retained = None
     try:
         retained = retained_turns.rows_to_retain(rows, metadata, job.stored, options.lake)
+        retained = rows_not_forgotten(retained, options.forgotten)
     except TableUnusable as error:
         table_problem = problems.damaged_table(error.path, metadata, job.stored.metadata)
     rows, metadata = retained_turns.with_retained(rows, metadata, retained)

@@ -12,6 +12,7 @@ from pathlib import Path
 from turnetl.errors import BadArchive
 from turnetl.formats import Format
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
+from turnetl.lake.forgotten import read_forgotten
 from turnetl.parsing import problems, sources
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, unchanged_report
@@ -63,6 +64,7 @@ def parse_archives(
         limits=limits,
         dry_run=dry_run,
         reread=reread,
+        forgotten=read_forgotten(lake.root),
     )
     removed = 0 if dry_run else lake.remove_abandoned()
     path_by_digest = dict(zip(archive_digests(paths), paths, strict=True))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from turnetl import formats
 from turnetl.formats import Format
 from turnetl.lake import ArchiveMetadata, Lake
+from turnetl.lake.forgotten import NOTHING, ForgottenTurns
 from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.sources import ParseLimits
@@ -25,6 +26,8 @@ class ParseOptions:
     dry_run: bool
     reread: bool = False
     """Whether unchanged archives are opened too."""
+    forgotten: ForgottenTurns = NOTHING
+    """Turns that reach no table."""
 
     def gives_same_turns(self, metadata: ArchiveMetadata) -> bool:
         """Return whether the same bytes give the turns of the stored file, in the same group."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.recipes import search_recipe
     from turnetl.pipeline.recorded_runs import runs, show_run
     from turnetl.pipeline.run_backfill import backfill
+    from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_undo import preview_undo, undo
     from turnetl.pipeline.run_verify import repair_graph, verify
@@ -40,10 +41,12 @@ __all__ = [
     "explain_rule",
     "filter_turns",
     "fix",
+    "forget",
     "ingest",
     "journal_prune",
     "journal_stats",
     "parse_archives",
+    "preview_forget",
     "preview_undo",
     "repair_graph",
     "runs",
@@ -84,6 +87,7 @@ __getattr__ = lazy_exports(
         ),
         "turnetl.pipeline.recipes": ("search_recipe",),
         "turnetl.pipeline.run_backfill": ("backfill",),
+        "turnetl.pipeline.run_forget": ("forget", "preview_forget"),
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),
         "turnetl.pipeline.search": ("sample_queries", "search_turns"),

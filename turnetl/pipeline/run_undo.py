@@ -61,7 +61,7 @@ async def preview_undo(
             for group, of_group in records.items()
         ]
         previews = [
-            await _preview(store, plan, records[plan.group], entries[plan.group])
+            await preview_group(store, plan, records[plan.group], entries[plan.group])
             for plan in plans
             if plan.turns or entries[plan.group]
         ]
@@ -211,12 +211,13 @@ def _check_ids(
             )
 
 
-async def _preview(
+async def preview_group(
     store: GraphStore,
     plan: UndoPlan,
     records: Sequence[CommitRecord],
-    entries: tuple[QuarantineEntry, ...],
+    entries: tuple[QuarantineEntry, ...] = (),
 ) -> GroupUndo:
+    """Return what a plan takes and changes, with quarantine entries that go with it."""
     listed = [*(turn.record.receipt for turn in plan.turns), *plan.dependents]
     prompts = await _prompts(store, plan.group, listed, records)
 

@@ -16,6 +16,7 @@ from turnetl.errors import BadUsage, JournalUnusable
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import errors, stats
 from turnetl.llm.journal.claims import Claims
+from turnetl.llm.journal.erase import erase
 from turnetl.llm.journal.file import JournalFile, free_bytes
 from turnetl.llm.journal.rows import JournalRow, to_response, to_row
 from turnetl.llm.journal.stats import JournalStats, PruneResult, PruneSelection
@@ -188,6 +189,20 @@ class Journal:
         selection = PruneSelection(older_than, model)
         with self._translated():
             return stats.prune(self._open().writer, self.path, selection, dry_run=dry_run)
+
+    def erase(self, is_erased: Callable[[bytes], bool]) -> int:
+        """Remove responses so that the file holds no byte of them; return their number.
+
+        Args:
+            is_erased: called with each response.
+
+        Raises:
+            JournalUnusable: the file cannot be read or written, or another process has it open.
+        """
+        if not self.path.exists():
+            return 0
+        with self._translated():
+            return erase(self._open().writer, is_erased)
 
     def close(self) -> None:
         """Write responses kept in memory, if possible now, and close the file.

@@ -1,0 +1,84 @@
+"""A graph of three sessions, of which one is forgotten, and a search of all bytes of a lake."""
+
+import io
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
+from tests.cli.command import CommandResult, run_in_process
+from tests.cli.provider_setup import SESSION_START
+
+CANARY = 'Martha "Böllerschuss" lives behind the seventh windmill'
+"""A person to forget; with quotes and an umlaut, which JSON may escape."""
+LAKE = Path("data/lake")
+
+
+def forget(folder: Path, *arguments: str, **environment: str) -> CommandResult:
+    return run_in_process("forget", *arguments, folder=folder, **environment)
+
+
+def fill(folder: Path, **environment: str) -> None:
+    """Ingest three sessions; the second built on the first, and the third holds the canary."""
+    later = SESSION_START + timedelta(hours=1)
+    for name, rows in (
+        ("one", pytest_run("one", "KeyError: 'price'", "They fail with KeyError in cart.py.")),
+        ("two", pytest_run("two", "12 passed", "All tests pass.", hours=1)),
+        (
+            "three",
+            conversation(
+                f"Write into `zebra.md`: {CANARY}", "Thanks, now list the files of the zoo",
+                session="three", at=later + timedelta(hours=1),
+            ),
+        ),
+    ):  # fmt: skip
+        write_archive(folder / "archives" / f"{name}.jsonl", rows)
+        result = run_in_process("backfill", "archives", folder=folder, **environment)
+        assert result.exit_code == 0, result.stderr
+    assert run_in_process("index", folder=folder, **environment).exit_code == 0
+
+
+def pytest_run(session: str, output: str, answer: str, hours: int = 0) -> list[str]:
+    """Return a session in which the tests run once."""
+    at = SESSION_START + timedelta(hours=hours)
+    return [
+        row("user", f"Run the tests of {session} please", f"u-{session}", at, sessionId=session),
+        tool_call(f"c-{session}", "Bash", at, command="pytest -q").replace('"s1"', f'"{session}"'),
+        tool_result(f"r-{session}", f"c-{session}", output, at).replace('"s1"', f'"{session}"'),
+        row("assistant", answer, f"a-{session}", at, sessionId=session),
+    ]  # fmt: skip
+
+
+def holding(folder: Path, texts: Sequence[str]) -> list[str]:
+    """Return the files under a folder that hold one of the texts, also in compressed columns."""
+    needles = [text.encode() for text in texts]
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [str(path) for path in files if any(needle in _content(path) for needle in needles)]
+
+
+def _content(path: Path) -> bytes:
+    data = path.read_bytes()
+    if not data.startswith(b"PAR1"):
+        return data
+    rows = pq.read_table(io.BytesIO(data))
+    return data + repr(rows.schema.metadata).encode() + repr(rows.to_pylist()).encode()
+
+
+def committed_sessions(folder: Path, *arguments: str) -> dict[str, int]:
+    """Return the number of turns of each session in the graph."""
+    options = ("--since", "2020-01-01", "--cascade", "--dry-run", "--json")
+    groups = run_in_process("undo", *options, *arguments, folder=folder).json["groups"]
+    sessions = [turn["session_id"] for group in groups for turn in group["turns"]]
+    return {session: sessions.count(session) for session in sessions}
+
+
+def skipped(folder: Path, *arguments: str) -> dict[str, int]:
+    """Read the archives again; return how many lines were skipped, by reason."""
+    for path in (folder / "archives").iterdir():
+        path.write_text(path.read_text() + "\n")
+    result = run_in_process("parse", "archives", "--json", *arguments, folder=folder)
+    assert result.exit_code == 0, result.stderr
+    reasons: dict[str, int] = result.json["read"]["skipped"]
+    return reasons

@@ -1,0 +1,66 @@
+"""The command that removes turns for good."""
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from turnetl import console
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
+
+_STANDARD_INPUT = "-"
+
+
+def forget(
+    *,
+    session: str | None = None,
+    groups: GroupNames = (),
+    match: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    cascade: Flag = False,
+    dry_run: Flag = False,
+    yes: Annotated[Flag, Parameter(name=("--yes", "-y"))] = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Remove turns for good: from lake, journal, quarantine, index and graph.
+
+    They stay removed when their archive is read again. Without a selection, the command completes a
+    removal that was interrupted.
+
+    Args:
+        session: The session whose id begins so, with its later turns.
+        match: Turns that hold this text; - reads it from standard input.
+        cascade: Undo the later turns that built on them; the next ingest takes those again.
+        dry_run: Write nothing; print what would be removed.
+        yes: Do not ask.
+    """
+    if dry_run and yes:
+        raise BadUsage("`--dry-run` writes nothing, so that --yes has nothing to confirm")
+    if match == _STANDARD_INPUT:
+        if not (yes or dry_run):
+            raise BadUsage("`--match -` reads standard input: add --yes or --dry-run")
+        match = sys.stdin.read().rstrip("\n")
+    from turnetl import pipeline
+    from turnetl.ingestion.forget_report import ForgetSelection
+    from turnetl.json_output.forget import forget_output
+    from turnetl.report import forget as view
+
+    settings = common.settings()
+    selection = ForgetSelection(session, groups, match)
+    preview = console.run_async(pipeline.preview_forget(settings, selection, cascade=cascade))
+    if not yes or preview.is_refused:
+        console.print_result(view.preview(preview), forget_output(preview), as_json=common.json)
+    if dry_run or preview.is_refused:
+        console.print_messages(view.messages(preview))
+        return view.exit_code(preview)
+    # Nobody reads a question between two lines of JSON.
+    if not yes and (common.json or not console.confirm(view.question(preview))):
+        console.print_messages([view.NOT_CONFIRMED])
+        return ExitCode.FAILED
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(pipeline.forget(settings, preview, now, progress=progress))
+    console.print_messages(view.messages(report))
+    console.print_result(view.result(report), forget_output(report), as_json=common.json)
+    return view.exit_code(report)

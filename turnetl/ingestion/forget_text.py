@@ -1,0 +1,81 @@
+"""Where a text occurs: in values of a graph, and in bytes of files, in all its spellings."""
+
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
+from turnetl.graph_model import CommitRecord, GroupContents
+from turnetl.model import TurnId
+
+
+def spellings(text: str) -> tuple[str, ...]:
+    """Return the text as tables, models and JSON may hold it, sorted."""
+    forms = {text, *(unicodedata.normalize(form, text) for form in ("NFC", "NFD"))}
+    escaped = {
+        json.dumps(form, ensure_ascii=ensure_ascii)[1:-1]
+        for form in forms
+        for ensure_ascii in (True, False)
+    }
+    return tuple(sorted(forms | escaped))
+
+
+def holds(value: object, texts: Iterable[str]) -> bool:
+    """Return whether a value holds one of the texts, in any field or element of it."""
+    needles = tuple(texts)
+    return any(needle in text for text in _strings(value) for needle in needles)
+
+
+def turns_holding(
+    contents: GroupContents, records: Iterable[CommitRecord], texts: Iterable[str]
+) -> tuple[set[TurnId], set[TurnId]]:
+    """Return the turns whose own text holds one of the texts, and those that only left it.
+
+    A turn left it if an entity or a fact that it made or changed held it afterwards. The second set
+    may include turns of the first.
+
+    Args:
+        contents: the group.
+        records: of all its turns.
+        texts: the spellings of one text.
+    """
+    needles = tuple(texts)
+    own = {
+        receipt.turn_id
+        for receipt in contents.receipts
+        if holds((contents.texts.get(receipt.turn_id), receipt.cwd, receipt.git_branch), needles)
+    }
+    return own, _left_by(contents, records, needles)
+
+
+def _left_by(
+    contents: GroupContents, records: Iterable[CommitRecord], texts: Sequence[str]
+) -> set[TurnId]:
+    """Return the turns after which an entity or a fact that they made or changed held a text."""
+    holding = {entity.uuid: holds(entity, texts) for entity in contents.entities}
+    holding |= {fact.uuid: holds(fact, texts) for fact in contents.facts}
+    left = set()
+    # Newest first: the state after a turn is the one that the next turn found.
+    for record in sorted(records, key=lambda record: -record.sequence):
+        before = {entity.uuid: holds(entity, texts) for entity in record.entities_before}
+        before |= {fact.uuid: holds(fact, texts) for fact in record.facts_before}
+        touched = (*record.entities_new, *record.facts_new, *before)
+        if any(holding.get(uuid) for uuid in touched):
+            left.add(record.receipt.turn_id)
+        holding |= before
+    return left
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _strings(key)
+            yield from _strings(one)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for one in value:
+            yield from _strings(one)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _strings(getattr(value, field.name))

@@ -1,0 +1,127 @@
+"""The turns that stay forgotten: `forgotten.json` in the lake, with digests instead of ids.
+
+The digests have a random key, so that a list alone does not show whether it holds a known id.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from turnetl import ids
+from turnetl.errors import Fatal
+from turnetl.model import GroupId, SessionId, TurnId
+
+FILE = "forgotten.json"
+_KEY_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenTurns:
+    """The list of a lake. An empty one includes nothing."""
+
+    key: str = ""
+    """Key of the digests, in hex."""
+    groups: tuple[GroupId, ...] = ()
+    """Groups that the turns had when they were forgotten, sorted: ids of turns depend on them."""
+    turns: frozenset[str] = frozenset()
+    """Digests of turn ids."""
+    sessions: frozenset[str] = frozenset()
+    """Digests of the ids of sessions of which no turn is accepted, whatever its group."""
+    is_complete: bool = True
+    """Whether everything that the turns left was removed."""
+
+    def __bool__(self) -> bool:
+        return bool(self.turns or self.sessions)
+
+    def includes(self, turn: TurnId, session: SessionId | None) -> bool:
+        """Return whether a turn is forgotten."""
+        return self._includes_session(session) or (
+            bool(self.turns) and _digest(self.key, turn) in self.turns
+        )
+
+    def included(self, turns: Iterable[tuple[TurnId, SessionId | None]]) -> list[bool]:
+        """Return for each turn whether it is forgotten."""
+        return [self.includes(turn, session) for turn, session in turns]
+
+    def includes_native(self, format_name: str, native: str, session: SessionId | None) -> bool:
+        """Return whether a turn of an archive is forgotten, whatever its group is now.
+
+        Args:
+            format_name: of the archive.
+            native: the id of the turn's prompt in the archive.
+            session: of the turn.
+        """
+        return self._includes_session(session) or any(
+            _digest(self.key, ids.turn_id(group, format_name, native)) in self.turns
+            for group in self.groups
+        )
+
+    def extended(
+        self,
+        turns: Iterable[tuple[GroupId, TurnId]],
+        sessions: Iterable[SessionId] = (),
+    ) -> "ForgottenTurns":
+        """Return the list with more turns and sessions, whose removal is not complete."""
+        key = self.key or os.urandom(_KEY_BYTES).hex()
+        listed = list(turns)
+        return ForgottenTurns(
+            key=key,
+            groups=tuple(sorted({*self.groups, *(group for group, _ in listed)})),
+            turns=self.turns | {_digest(key, turn) for _, turn in listed},
+            sessions=self.sessions | {_digest(key, session) for session in sessions},
+            is_complete=False,
+        )
+
+    def _includes_session(self, session: SessionId | None) -> bool:
+        return (
+            bool(self.sessions)
+            and session is not None
+            and (_digest(self.key, session) in self.sessions)
+        )
+
+
+NOTHING = ForgottenTurns()
+
+
+def read_forgotten(lake: Path) -> ForgottenTurns:
+    """Return the list of the lake in this folder; an empty one if there is none.
+
+    Raises:
+        Fatal: it cannot be read. Without it, forgotten turns would come back.
+    """
+    path = lake / FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ForgottenTurns)
+    except (FileNotFoundError, NotADirectoryError):
+        return NOTHING
+    except (OSError, msgspec.DecodeError, ValueError) as error:
+        raise Fatal(
+            f"the list of forgotten turns, `{path}`, cannot be read: restore it from a backup, or "
+            "delete it, forget the turns again and only then parse"
+        ) from error
+
+
+def write_forgotten(lake: Path, forgotten: ForgottenTurns) -> None:
+    """Write the list atomically and durably; only the user may read it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    lake.mkdir(parents=True, exist_ok=True)
+    temporary = lake / f".{FILE}.tmp"
+    temporary.unlink(missing_ok=True)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(forgotten, order="sorted")))
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(lake / FILE)
+
+
+def _digest(key: str, text: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=16, key=bytes.fromhex(key)).hexdigest()

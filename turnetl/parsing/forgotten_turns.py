@@ -1,0 +1,56 @@
+"""Turns of an archive that were forgotten: they are counted, and reach no table."""
+
+from collections import Counter
+from dataclasses import replace
+
+import polars as pl
+
+from turnetl.formats.base import ParseCounts
+from turnetl.lake.forgotten import ForgottenTurns
+from turnetl.model import SessionId, TurnId
+from turnetl.parsing.redaction import RedactedTurns
+from turnetl.skip_reasons import SkipReason
+
+
+def without_forgotten(
+    turns: RedactedTurns, counts: ParseCounts, format_name: str, forgotten: ForgottenTurns
+) -> tuple[RedactedTurns, ParseCounts]:
+    """Return the turns that are not forgotten, and the counts with the others as skipped.
+
+    Args:
+        turns: of one archive.
+        counts: of the archive. The line of the prompt of a forgotten turn is counted as skipped.
+        format_name: of the archive.
+        forgotten: the list of the lake.
+    """
+    if not forgotten:
+        return turns, counts
+    kept = [
+        number
+        for number, turn in enumerate(turns.turns)
+        if not forgotten.includes_native(format_name, turn.native_id, turn.session_id)
+    ]
+    remaining = RedactedTurns(
+        [turns.turns[number] for number in kept],
+        [turns.chars[number] for number in kept],
+        [turns.redactions[number] for number in kept],
+        turns.cwd,
+    )
+    return remaining, counted_forgotten(counts, len(turns.turns) - len(kept))
+
+
+def counted_forgotten(counts: ParseCounts, turns: int) -> ParseCounts:
+    """Return the counts of an archive of which so many more turns are forgotten."""
+    lines = min(turns, counts.used)
+    skipped = counts.skipped + Counter({SkipReason.FORGOTTEN: lines})
+    return replace(counts, turns=counts.turns - turns, used=counts.used - lines, skipped=skipped)
+
+
+def rows_not_forgotten(rows: pl.DataFrame | None, forgotten: ForgottenTurns) -> pl.DataFrame | None:
+    """Return the rows of `schema.TURNS` that are not forgotten; None if none remain."""
+    if rows is None or not forgotten:
+        return rows
+    keys = zip(rows["turn_id"], rows["session_id"], strict=True)
+    included = forgotten.included((TurnId(turn), SessionId(session)) for turn, session in keys)
+    remaining = rows.filter(~pl.Series(included, dtype=pl.Boolean))
+    return None if remaining.is_empty() else remaining

@@ -1,0 +1,62 @@
+"""Search lake, journal, index and graph for what was forgotten."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from turnetl import wiring
+from turnetl.graph.open import embedded_file
+from turnetl.ingestion.forget_report import ForgetReport
+from turnetl.ingestion.forget_text import holds, spellings
+from turnetl.lake.byte_search import FoundText, files_under, search_files
+from turnetl.settings import Settings
+
+
+async def prove(settings: Settings, report: ForgetReport) -> ForgetReport:
+    """Return the report with the places that still hold the text, or a sample of a turn.
+
+    Journal and index are in the lake. Of a graph on a server only the stored values are searched.
+
+    Raises:
+        OSError: a file cannot be read.
+        GraphBusy: the graph did not respond, or another process writes it.
+    """
+    text = report.selection.text
+    texts = [*(spellings(text) if text is not None else ()), *report.samples]
+    files = files_under([settings.lake, *_graph_files(settings)])
+    found = [*search_files(files, texts), *await _search_graph(settings, texts)]
+    parts = urlsplit(settings.graph_url)
+    on_server = embedded_file(settings.graph_url) is None
+    return replace(
+        report,
+        found=tuple(found),
+        files_searched=len(files),
+        is_proven=not found,
+        graph_server=f"{parts.hostname}:{parts.port or ''}".rstrip(":") if on_server else None,
+    )
+
+
+def _graph_files(settings: Settings) -> Sequence[Path]:
+    """Return the files of an embedded graph, with logs and copies beside it."""
+    path = embedded_file(settings.graph_url)
+    if path is None or not path.parent.is_dir():
+        return ()
+    return [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
+
+
+async def _search_graph(settings: Settings, texts: Sequence[str]) -> list[FoundText]:
+    """Search the values, also those that another program wrote."""
+    if not texts or wiring.missing_graph(settings) is not None:
+        return []
+    found = []
+    async with wiring.store(settings, write=False) as store:
+        for group in await store.versions():
+            values = (
+                await store.load(group),
+                await store.load_subgraphs(group),
+                await store.commit_records(group),
+            )
+            if any(holds(value, texts) for value in values):
+                found.append(FoundText("graph", f"group {group}"))
+    return found

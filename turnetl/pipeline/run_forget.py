@@ -1,0 +1,230 @@
+"""Forget turns: remove them for good from lake, graph, journal, quarantine and index; prove it.
+
+The list in the lake is written first and marked as complete last. Every step between may be
+repeated: after a kill, the same command completes the removal.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import BadUsage
+from turnetl.graph.open import rewrite_graph
+from turnetl.graph.port import GraphStore
+from turnetl.group_names import select_groups
+from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget
+from turnetl.ingestion.forget_text import holds, spellings
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.undo_report import GroupUndo, UndoReport
+from turnetl.lake import Lake
+from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, write_forgotten
+from turnetl.model import GroupId, TurnId
+from turnetl.parsing.forgetting import (
+    delete_stale_episodes,
+    remove_forgotten_turns,
+    remove_temporary_files,
+)
+from turnetl.pipeline import forget_selection
+from turnetl.pipeline.forget_proof import prove
+from turnetl.pipeline.index import update_index
+from turnetl.pipeline.run_undo import preview_group, undo
+from turnetl.pipeline.tables import filter_turns
+from turnetl.progress import Progress, ignore_progress
+from turnetl.settings import Settings
+
+BeforeStep = Callable[[str], None]
+"""Called with the name of each step before it."""
+
+
+async def preview_forget(
+    settings: Settings, selection: ForgetSelection, *, cascade: bool = False
+) -> ForgetReport:
+    """Report what a `forget` would remove. Writes nothing.
+
+    Args:
+        settings: lake and graph.
+        selection: the turns; an empty one completes a removal that was interrupted.
+        cascade: undo later turns that built on them too; they are ingested again.
+
+    Raises:
+        BadUsage: nothing is selected, an unknown group, or an id that begins none or several.
+        GraphBusy: the graph did not respond, or another process writes it.
+        GraphUnusable: the graph cannot be opened.
+        TableUnusable: a turns file is damaged.
+    """
+    if selection.text is not None and not selection.text.strip():
+        raise BadUsage("the text to forget is empty")
+    lake = Lake(settings.lake)
+    forgotten = read_forgotten(lake.root)
+    if selection.is_empty and forgotten.is_complete:
+        raise BadUsage("say what to forget: --session, --group or --match")
+    if wiring.missing_graph(settings) is not None:
+        return await _preview(settings, selection, forgotten, None, cascade=cascade)
+    async with wiring.store(settings, write=False) as store:
+        return await _preview(settings, selection, forgotten, store, cascade=cascade)
+
+
+async def forget(
+    settings: Settings,
+    preview: ForgetReport,
+    clock: Clock,
+    *,
+    progress: Progress = ignore_progress,
+    before_step: BeforeStep = lambda _: None,
+) -> ForgetReport:
+    """Remove what a preview selects, and search for it afterwards.
+
+    No other command uses lake and graph meanwhile.
+
+    Args:
+        settings: as of the preview.
+        preview: from `preview_forget`; one that is refused is returned as it is.
+        clock: returns the current time.
+        progress: called after each turn that leaves the graph, and each group of tables.
+        before_step: called before each step.
+
+    Returns:
+        The report; with errors of groups of the graph, nothing after it was done.
+
+    Raises:
+        Fatal: a file cannot be written; the same command continues.
+        GraphBusy, IndexBusy: another process uses graph or index; the same command continues.
+    """
+    if preview.is_refused:
+        return preview
+    lake = Lake(settings.lake)
+    before_step("list")
+    forgotten = _extended(read_forgotten(lake.root), preview)
+    write_forgotten(lake.root, forgotten)
+    _forget_in_lake(settings, lake, forgotten, progress, before_step)
+    before_step("quarantine")
+    quarantined = _release(lake, forgotten, preview)
+    report = replace(preview, is_begun=True, quarantined=quarantined)
+    if wiring.missing_graph(settings) is None:
+        before_step("graph")
+        undone = await undo(settings, preview.undo, clock, progress=progress)
+        report = replace(report, undo=undone)
+        if report.errors:
+            return report
+        before_step("graph file")
+        rewrite_graph(settings.graph_url)
+    before_step("journal")
+    with wiring.journal(settings, clock) as journal:
+        erased = journal.erase(lambda response: _is_erased(response, preview.selection.text))
+    if wiring.missing_graph(settings) is None and wiring.has_index(settings):
+        before_step("index")
+        # First without a rebuild, which would keep the questions of turns that are gone.
+        await update_index(settings, clock, progress=progress)
+        await update_index(settings, clock, rebuild=True, progress=progress)
+    before_step("proof")
+    report = await prove(settings, replace(report, responses_erased=erased))
+    before_step("completion")
+    write_forgotten(lake.root, replace(forgotten, is_complete=report.is_proven))
+    return report
+
+
+async def _preview(
+    settings: Settings,
+    selection: ForgetSelection,
+    forgotten: ForgottenTurns,
+    store: GraphStore | None,
+    *,
+    cascade: bool,
+) -> ForgetReport:
+    lake = Lake(settings.lake)
+    in_graph = await store.groups() if store is not None else ()
+    groups = select_groups(sorted({*in_graph, *lake.groups()}), selection.groups)
+    rows = forget_selection.rows_to_forget(lake, selection, groups, forgotten)
+    listed = map(forget_selection.turn_of_row, rows.iter_rows(named=True))
+    turns = {turn.turn_id: turn for turn in listed}
+    undone: list[GroupUndo] = []
+    if store is not None:
+        for group in in_graph:
+            scope = forget_selection.GraphScope(
+                selection, turns.keys(), forgotten, is_selected_group=group in groups
+            )
+            records = await store.commit_records(group)
+            chosen = await forget_selection.select_in_graph(
+                store, records, group, scope, cascade=cascade
+            )
+            for receipt in chosen.forgotten:
+                turns.setdefault(receipt.turn_id, forget_selection.turn_of_receipt(receipt))
+            if chosen.plan.turns or chosen.plan.dependents:
+                undone.append(await preview_group(store, chosen.plan, records))
+    forget_selection.check_session(selection.session, turns.values())
+    if not turns and not undone and forgotten.is_complete and selection.text is None:
+        raise BadUsage("no turn in lake or graph meets all of these conditions")
+    return ForgetReport(
+        selection,
+        tuple(sorted(turns.values(), key=lambda turn: (turn.archive, turn.first_line))),
+        UndoReport(tuple(undone), cascade),
+        samples=forget_selection.samples(lake, rows),
+        is_resumed=not forgotten.is_complete,
+    )
+
+
+def _extended(forgotten: ForgottenTurns, preview: ForgetReport) -> ForgottenTurns:
+    """Return the list with the turns; with the session if it alone was selected."""
+    selection = preview.selection
+    by_session = selection.session is not None and selection.text is None and not selection.groups
+    sessions = {
+        turn.session_id
+        for turn in preview.turns
+        if by_session and turn.session_id.startswith(selection.session or "")
+    }
+    return forgotten.extended(((turn.group, turn.turn_id) for turn in preview.turns), sessions)
+
+
+def _forget_in_lake(
+    settings: Settings,
+    lake: Lake,
+    forgotten: ForgottenTurns,
+    progress: Progress,
+    before_step: BeforeStep,
+) -> None:
+    before_step("turns")
+    changed = remove_forgotten_turns(lake, forgotten)
+    before_step("episodes")
+    groups = delete_stale_episodes(lake, forgotten, changed)
+    remove_temporary_files([lake.root / "turns", lake.episodes_folder])
+    before_step("filter")
+    remaining = [group for group in groups if group in lake.groups()]
+    if remaining:
+        filter_turns(settings, remaining, progress=progress)
+
+
+def _release(lake: Lake, forgotten: ForgottenTurns, preview: ForgetReport) -> int:
+    """Remove the quarantine entries of the turns, and those whose error quotes the text."""
+    text = preview.selection.text
+    texts = spellings(text) if text is not None else ()
+    removed = 0
+    for group in _quarantined_groups(lake, preview.turns):
+        quarantine = Quarantine(lake.root, group)
+        for entry in quarantine.entries():
+            turn = TurnId(entry.turn_id)
+            if forgotten.includes(turn, None) or holds(entry.error, texts):
+                quarantine.release(turn)
+                removed += 1
+    return removed
+
+
+def _quarantined_groups(lake: Lake, turns: Sequence[TurnToForget]) -> Sequence[GroupId]:
+    return sorted({*lake.groups(), *(turn.group for turn in turns)})
+
+
+def _is_erased(response: bytes, text: str | None) -> bool:
+    """Return whether a response goes: it does not say to which turn it belongs."""
+    if text is None:
+        return True
+    decoded = response.decode("utf-8", "replace")
+    return holds([decoded, *_json_strings(decoded)], spellings(text))
+
+
+def _json_strings(text: str) -> Sequence[object]:
+    try:
+        return [msgspec.json.decode(text)]
+    except msgspec.DecodeError:
+        return []

@@ -1,0 +1,117 @@
+"""What `forget` removes, before and after it was carried out. Texts of turns are not printed."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.ingestion.forget_report import ForgetReport
+from turnetl.report import undo as undo_view
+from turnetl.report.layout import caption, plural
+from turnetl.report.turns import section
+
+NOT_CONFIRMED = "nothing was removed: confirm it on a terminal, or add --yes"
+_LINES = 20
+"""Archives and places that are listed; `--json` has all."""
+
+
+def preview(report: ForgetReport) -> RenderableType:
+    """Render what would be removed, where the archives hold it, and what leaves the graph."""
+    graph = [undo_view.preview(report.undo)] if report.undo.groups else []
+    return Group(Text(_scope(report)), *section(_ARCHIVES, _archives(report)), *graph)
+
+
+def result(report: ForgetReport) -> RenderableType:
+    """Render what was removed and what the search found."""
+    return Group(
+        Text(_scope(report)),
+        Text(_removed(report)),
+        *section("still found", _found(report)),
+        *section(_ARCHIVES, _archives(report)),
+        Text(),
+        caption(_proof(report)),
+    )
+
+
+def question(report: ForgetReport) -> str:
+    return f"Remove {plural(len(report.turns), 'turn')} for good?"
+
+
+def messages(report: ForgetReport) -> list[str]:
+    """Return why something was not removed, and what is not covered."""
+    if report.is_refused:
+        count = plural(report.undo.dependents, "later turn")
+        reason = (
+            f"{count} built on these turns, or hold what was taken from them: nothing is removed; "
+            "--cascade undoes them too, and the next `turnetl ingest` takes them again"
+        )
+        return [reason]
+    errors = [*report.errors]
+    if report.errors:
+        errors.append("the removal is not complete: run `turnetl forget` again to continue it")
+    if report.found:
+        errors.append(f"{plural(len(report.found), 'place')} still hold what was to be forgotten")
+    if report.graph_server:
+        errors.append(
+            f"the store files, transaction logs and backups of {report.graph_server} are not "
+            "searched: only its stored values are"
+        )
+    return errors
+
+
+def exit_code(report: ForgetReport) -> int:
+    """Return 1 if something was not removed, or was found afterwards."""
+    is_done = not report.is_begun or report.is_proven
+    return ExitCode.DONE if is_done and not report.is_refused else ExitCode.FAILED
+
+
+_ARCHIVES = "archives that still hold these turns; turnetl never changes them"
+
+
+def _scope(report: ForgetReport) -> str:
+    archives = plural(len(report.lines_by_archive), "archive")
+    turns, sessions = plural(len(report.turns), "turn"), plural(report.sessions, "session")
+    resumed = "; with those of a removal that was interrupted" if report.is_resumed else ""
+    return f"{turns} of {sessions} in {archives}{resumed}"
+
+
+def _removed(report: ForgetReport) -> str:
+    return (
+        f"{plural(report.undo.undone, 'turn')} taken out of the graph, "
+        f"{plural(report.responses_erased, 'response')} out of the journal, "
+        f"{plural(report.quarantined, 'entry', 'entries')} out of the quarantine"
+    )
+
+
+def _proof(report: ForgetReport) -> str:
+    searched = f"{plural(report.files_searched, 'file')} searched"
+    if report.selection.text is not None:
+        searched += " for the text"
+    if report.samples:
+        searched += f", and for {plural(len(report.samples), 'sample')} of the turns"
+    elif report.selection.text is None:
+        searched = "no text to search for was left"
+    return f"{searched}: {plural(len(report.found), 'place')} found"
+
+
+def _archives(report: ForgetReport) -> Iterator[Text]:
+    archives = report.lines_by_archive
+    for path in list(archives)[:_LINES]:
+        lines = ", ".join(
+            f"{turn.first_line} to {turn.last_line}" for turn in archives[path][:_LINES]
+        )
+        rest = ", …" if len(archives[path]) > _LINES else ""
+        yield Text(f"{path}: lines {lines}{rest}")
+    yield from _more(len(archives))
+
+
+def _found(report: ForgetReport) -> Iterator[Text]:
+    for found in report.found[:_LINES]:
+        yield Text(f"{found.path}: {found.place}")
+    yield from _more(len(report.found))
+
+
+def _more(count: int) -> Iterator[Text]:
+    if count > _LINES:
+        yield Text(f"and {count - _LINES:,} more; --json has all", "dim")
