@@ -13,6 +13,8 @@ from tests.cli.provider_setup import SESSION_START
 
 CANARY = 'Martha "Böllerschuss" lives behind the seventh windmill'
 """A person to forget; with quotes and an umlaut, which JSON may escape."""
+PIECES = ("llerschuss", "seventh windmill")
+"""Parts of the canary that every spelling of it has."""
 LAKE = Path("data/lake")
 
 

@@ -10,15 +10,13 @@ from tests.cli.command import run_in_process
 from tests.cli.forgetting import (
     CANARY,
     LAKE,
+    PIECES,
     committed_sessions,
     fill,
     forget,
     holding,
     skipped,
 )
-
-PIECES = ("llerschuss", "seventh windmill", "llerschuss".upper())
-"""Parts of the canary that every spelling of it has."""
 
 
 @pytest.fixture(scope="module")

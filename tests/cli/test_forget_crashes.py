@@ -1,21 +1,31 @@
-"""A `forget` that is killed between any two steps is completed by the next one, in either graph."""
+"""A `forget` that ends between any two steps is completed by the next one, in either graph."""
 
+import asyncio
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import clean_environment, run_in_process
-from tests.cli.forgetting import LAKE, committed_sessions, fill, forget, holding
-from tests.cli.test_forget import PIECES
+from tests.cli.command import clean_environment
+from tests.cli.forgetting import LAKE, PIECES, committed_sessions, fill, forget, holding
 from tests.graph.graph_dump import dump_graph
+from turnetl import pipeline
+from turnetl.clock import now
+from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection
+from turnetl.settings import Settings
 
 STEPS = (
     *("list", "turns", "episodes", "filter", "quarantine", "graph", "graph file"),
     *("journal", "index", "proof", "completion"),
 )
+SELECTION = ForgetSelection(session="three")
+
+
+class Ended(BaseException):
+    """The end of a process between two steps, where no file is open."""
 
 
 @pytest.fixture(scope="module")
@@ -25,69 +35,81 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-async def undisturbed(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The graph after a `forget` that nothing interrupts."""
-    folder = tmp_path_factory.mktemp("undisturbed") / "copy"
-    shutil.copytree(filled, folder)
-    process = run_program(folder, "never")
-    assert process.returncode == 0, process.stderr
-    assert tuple(process.stdout.splitlines()) == STEPS
-    return await dump_graph(graph_url(folder))
+def forget_here(
+    folder: Path,
+    graph: str,
+    selection: ForgetSelection = SELECTION,
+    before_step: Callable[[str], None] = lambda _: None,
+) -> ForgetReport:
+    settings = Settings(lake=folder / LAKE, graph=graph)
+
+    async def run() -> ForgetReport:
+        preview = await pipeline.preview_forget(settings, selection, cascade=True)
+        return await pipeline.forget(settings, preview, now, before_step=before_step)
+
+    return asyncio.run(run())
 
 
-def graph_url(folder: Path) -> str:
+def ended_before(folder: Path, graph: str, step: str) -> None:
+    """Forget until a step, and no further."""
+
+    def end(name: str) -> None:
+        if name == step:
+            raise Ended
+
+    with pytest.raises(Ended):
+        forget_here(folder, graph, before_step=end)
+
+
+def embedded(folder: Path) -> str:
     return f"ladybug://{folder / LAKE / 'graph.lbug'}"
 
 
-def run_program(
-    folder: Path, killed_before: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tests.cli.forget_program", killed_before],
-        capture_output=True,
-        text=True,
+def test_an_end_before_any_step_is_completed_by_the_next_call(filled: Path, tmp_path: Path) -> None:
+    undisturbed, steps = tmp_path / "undisturbed", list[str]()
+    shutil.copytree(filled, undisturbed)
+    assert forget_here(undisturbed, embedded(undisturbed), before_step=steps.append).is_proven
+    assert tuple(steps) == STEPS
+    expected = asyncio.run(dump_graph(embedded(undisturbed)))
+    for step in STEPS:
+        folder = tmp_path / step
+        shutil.copytree(filled, folder)
+        ended_before(folder, embedded(folder), step)
+        # Of what was begun, the selection need not be known any more.
+        selection = ForgetSelection() if step in STEPS[1::2] else SELECTION
+        report = forget_here(folder, embedded(folder), selection)
+        assert report.is_proven
+        assert report.is_resumed == (step != STEPS[0])
+        assert holding(folder / LAKE, PIECES) == []
+        assert asyncio.run(dump_graph(embedded(folder))) == expected
+
+
+def test_a_process_that_is_killed_is_continued_by_the_command(filled: Path, tmp_path: Path) -> None:
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.cli.forget_program", "graph file"],
         check=False,
-        cwd=folder,
-        env=clean_environment(folder) | environment,
+        cwd=tmp_path,
+        env=clean_environment(tmp_path),
     )
-
-
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("selection", [("--session", "three"), ()], ids=["same", "none"])
-async def test_a_kill_before_any_step_is_completed_by_the_next_call(
-    step: str, selection: tuple[str, ...], filled: Path, undisturbed: list[str], tmp_path: Path
-) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(filled, folder)
-    assert run_program(folder, step).returncode == -9
-    if not selection and step == STEPS[0]:
-        return  # nothing was written that a call without a selection could continue
-    result = forget(folder, *selection, "--cascade", "--yes", "--json")
+    assert killed.returncode == -9
+    assert "three" not in committed_sessions(tmp_path)
+    result = forget(tmp_path, "--yes", "--json")
     assert result.exit_code == 0, result.stderr
-    assert result.json["proven"]
-    assert holding(folder / LAKE, PIECES) == []
-    assert await dump_graph(graph_url(folder)) == undisturbed
+    assert result.json["resumed"]
+    assert holding(tmp_path / LAKE, PIECES) == []
 
 
-async def test_an_ingest_after_a_kill_brings_nothing_back(filled: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(filled, folder)
-    assert run_program(folder, "graph file").returncode == -9
-    assert run_in_process("backfill", "archives", folder=folder).exit_code == 0
-    assert "three" not in committed_sessions(folder)
-    assert forget(folder, "--cascade", "--yes").exit_code == 0
-    assert holding(folder / LAKE, PIECES) == []
-
-
-@pytest.mark.parametrize("step", ["graph", "journal", "index"])
-def test_a_kill_is_completed_in_neo4j(step: str, neo4j_url: str, tmp_path: Path) -> None:
-    environment = {"TURNETL_GRAPH": neo4j_url}
-    fill(tmp_path, **environment)
-    assert run_program(tmp_path, step, **environment).returncode == -9
-    result = forget(tmp_path, "--session", "three", "--cascade", "--yes", "--json", **environment)
+def test_a_removal_from_neo4j_is_completed_and_says_what_is_not_searched(
+    neo4j_url: str, tmp_path: Path
+) -> None:
+    fill(tmp_path, TURNETL_GRAPH=neo4j_url)
+    for step in ("graph", "journal"):
+        ended_before(tmp_path, neo4j_url, step)
+    result = forget(tmp_path, "--session", "three", "--yes", "--json", TURNETL_GRAPH=neo4j_url)
     assert result.exit_code == 0, result.stderr
     assert result.json["proven"]
     assert result.json["graph_server"] == neo4j_url.rpartition("@")[2]
     assert "are not searched" in result.stderr
     assert holding(tmp_path / LAKE, PIECES) == []
+    assert not any("windmill" in line for line in asyncio.run(dump_graph(neo4j_url)))

@@ -22,7 +22,7 @@ def fill(path: Path) -> None:
     for number in range(60):
         word = "windmill" if number % 3 == 0 else "lighthouse"
         text = f"{word} {number} " * 400
-        opened.put(f"key{number}", REQUEST, "m", ChatResponse(text, 1, 1))
+        opened.put(f"key{number}", REQUEST, "m", ChatResponse(text, 1, 1, truncated=False))
     opened.close()
 
 
