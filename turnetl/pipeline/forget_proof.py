@@ -51,6 +51,8 @@ async def _search_graph(settings: Settings, texts: Sequence[str]) -> list[FoundT
         return []
     found = []
     async with wiring.store(settings, write=False) as store:
+        if holds(await store.runs(), texts):
+            found.append(FoundText("graph", "runs"))
         for group in await store.versions():
             values = (
                 await store.load(group),
