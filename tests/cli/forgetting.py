@@ -15,7 +15,7 @@ CANARY = 'Martha "Böllerschuss" lives behind the seventh windmill'
 """A person to forget; with quotes and an umlaut, which JSON may escape."""
 PIECES = ("llerschuss", "seventh windmill")
 """Parts of the canary that every spelling of it has."""
-LAKE = Path("data/lake")
+LAKE = Path(".turnetl/lake")
 
 
 def forget(folder: Path, *arguments: str, **environment: str) -> CommandResult:
