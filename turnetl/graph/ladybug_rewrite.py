@@ -13,6 +13,7 @@ from typing import Any
 
 import ladybug
 
+from turnetl import private_files
 from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_log
@@ -38,6 +39,7 @@ def rewrite_file(path: Path) -> None:
     file = LadybugFile.open(path, write=True)
     try:
         _delete(copy)
+        private_files.ensure_file(copy, like=path)
         _copy(file.connection, copy, path)
         file.connection.close()
         file.database.close()

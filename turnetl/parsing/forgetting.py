@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 
@@ -83,13 +82,6 @@ def listed_turns(lake: Lake, forgotten: ForgottenTurns) -> pl.DataFrame:
         rows = lake.read_turns_file(path)
         found.append(rows.filter(pl.Series(_included(rows, forgotten), dtype=pl.Boolean)))
     return pl.concat(found) if found else pl.DataFrame()
-
-
-def remove_temporary_files(folders: Iterable[Path]) -> None:
-    """Delete what killed runs left: it may hold forgotten turns."""
-    for folder in folders:
-        for path in folder.rglob(".*.tmp") if folder.is_dir() else ():
-            path.unlink(missing_ok=True)
 
 
 def _included(rows: pl.DataFrame, forgotten: ForgottenTurns) -> list[bool]:

@@ -25,7 +25,6 @@ from turnetl.model import GroupId, TurnId
 from turnetl.parsing.forgetting import (
     delete_stale_episodes,
     remove_forgotten_turns,
-    remove_temporary_files,
 )
 from turnetl.pipeline import forget_selection
 from turnetl.pipeline.forget_proof import prove
@@ -189,7 +188,8 @@ def _forget_in_lake(
     changed = remove_forgotten_turns(lake, forgotten)
     before_step("episodes")
     groups = delete_stale_episodes(lake, forgotten, changed)
-    remove_temporary_files([lake.root / "turns", lake.episodes_folder])
+    # What killed runs left may hold the turns too.
+    lake.remove_abandoned()
     before_step("filter")
     remaining = [group for group in groups if group in lake.groups()]
     if remaining:
