@@ -49,6 +49,7 @@ TESTED_ELSEWHERE = {
     "why": "test_why.py",
     "undo": "test_undo.py",
     "verify": "test_verify.py",
+    "forget": "forgetting.py",
 }
 """Commands whose output needs a graph with content: the files that validate it."""
 
