@@ -17,6 +17,7 @@ from tests.cli.forgetting import (
     holding,
     skipped,
 )
+from turnetl.lake import set_aside_name
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +136,46 @@ def test_what_the_search_still_finds_is_named_and_fails(folder: Path) -> None:
     again = forget(folder, "--match", "seventh windmill", "--yes", "--json")
     assert again.exit_code == 0
     assert again.json["proven"]
+
+
+def test_damaged_tables_and_files_of_killed_runs_are_deleted_with_the_turns(folder: Path) -> None:
+    damaged, abandoned = leave_copies(folder)
+    shown = forget(folder, "--session", "three", "--cascade", "--dry-run", "--json")
+    assert shown.json["damaged_tables"] == [str(damaged)]
+    assert damaged.exists()
+    result = forget(folder, "--session", "three", "--cascade", "--yes", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert result.json["damaged_tables"] == [str(damaged)]
+    assert not damaged.exists()
+    assert not abandoned.exists()
+    assert holding(folder / LAKE, PIECES) == []
+
+
+def leave_copies(folder: Path) -> tuple[Path, Path]:
+    """Copy the turns file with the canary: set aside as damaged, and as a killed run leaves it."""
+    [path] = [
+        Path(name) for name in holding(folder / LAKE / "turns", PIECES) if name.endswith(".parquet")
+    ]
+    damaged = set_aside_name(path)
+    abandoned = path.with_name(f".{path.name}.0123456789abcdef.tmp")
+    shutil.copy(path, damaged)
+    shutil.copy(path, abandoned)
+    return damaged, abandoned
+
+
+@pytest.mark.parametrize("kept", [slice(0, 300), slice(300, None)], ids=["start", "end"])
+def test_a_table_that_cannot_be_read_is_a_place_that_may_hold_the_text(
+    kept: slice, folder: Path
+) -> None:
+    damaged, _ = leave_copies(folder)
+    elsewhere = folder / LAKE / "turns" / "elsewhere" / damaged.name
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(damaged.read_bytes()[kept])
+    result = forget(folder, "--match", "seventh windmill", "--cascade", "--yes", "--json")
+    assert result.exit_code == 1
+    found = result.json["found"]
+    assert {place["path"] for place in found} == {str(elsewhere)}
+    assert "table that cannot be read" in [place["place"] for place in found]
 
 
 def test_a_group_is_forgotten_and_new_sessions_of_it_are_read(folder: Path) -> None:

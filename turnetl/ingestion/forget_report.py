@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from turnetl.ingestion.undo_report import UndoReport
 from turnetl.lake.byte_search import FoundText
@@ -47,6 +48,8 @@ class ForgetReport:
     """The turns that leave the graph: those to forget, and later ones that built on them."""
     samples: tuple[str, ...] = field(default=(), repr=False)
     """Texts of the turns that no other turn holds: what is searched for afterwards."""
+    damaged_tables: tuple[Path, ...] = ()
+    """Damaged copies of turns files of their groups, which may hold them: they are deleted too."""
     is_resumed: bool = False
     """Whether an earlier call was interrupted, and its turns are among these."""
     is_begun: bool = False

@@ -6,6 +6,7 @@ from turnetl.ingestion.forget_report import ForgetReport
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.undo import UndoOutput, undo_output
+from turnetl.lake import path_text
 
 
 class ForgottenTurnOutput(JsonOutput):
@@ -33,6 +34,10 @@ class ForgetOutput(JsonOutput):
         list[ForgottenTurnOutput], described("The turns to forget, by archive and line.")
     ]
     sessions: Annotated[int, described("Number of their sessions.")]
+    damaged_tables: Annotated[
+        list[str],
+        described("Damaged turns files that were kept, which may hold the turns: deleted too."),
+    ]
     graph: Annotated[UndoOutput, described("What leaves the graph.")]
     resumed: Annotated[
         bool, described("Whether turns of a removal that was interrupted are among them.")
@@ -71,6 +76,7 @@ def forget_output(report: ForgetReport) -> ForgetOutput:
             for turn in report.turns
         ],
         sessions=report.sessions,
+        damaged_tables=list(map(path_text, report.damaged_tables)),
         graph=undo_output(report.undo),
         resumed=report.is_resumed,
         refused=report.is_refused,

@@ -13,6 +13,9 @@ import polars as pl
 
 _SQLITE = b"SQLite format 3\0"
 _PARQUET = b"PAR1"
+_PARQUET_NAME = ".parquet"
+"""Also in the names of temporary and of damaged tables."""
+_UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ def search_files(paths: Iterable[Path], texts: Sequence[str]) -> list[FoundText]
 
     The bytes of every file are searched. Of a Parquet file the columns and the metadata are too,
     because they are compressed, and of a SQLite database the values, because a long one is split.
+    A Parquet file that cannot be read may hold everything: it is such a place.
 
     Args:
         paths: files. One that disappears meanwhile holds nothing.
@@ -69,8 +73,11 @@ def _places(path: Path, pattern: re.Pattern[bytes], texts: Sequence[str]) -> Ite
         if match := pattern.search(data):
             yield f"byte {match.start():,}"
         start = data[: len(_SQLITE)]
-    if start.startswith(_PARQUET):
-        yield from _parquet_places(path, texts)
+    if start.startswith(_PARQUET) or _PARQUET_NAME in path.name:
+        try:
+            yield from _parquet_places(path, texts)
+        except _UNREADABLE:
+            yield "table that cannot be read"
     elif start == _SQLITE:
         yield from _sqlite_places(path, pattern)
 

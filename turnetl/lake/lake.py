@@ -30,7 +30,7 @@ from turnetl.lake.parquet import (
     write_slices,
     write_table,
 )
-from turnetl.lake.paths import QUARANTINE, archive_digest, entry_names, files_named
+from turnetl.lake.paths import QUARANTINE, TURNS, archive_digest, entry_names, files_named, is_table
 from turnetl.lake.temporary import remove_abandoned
 from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
@@ -51,7 +51,7 @@ class Lake:
         self._check_root()
         turns = {path.parent.name for path in self.turn_paths()}
         names = entry_names(self.episodes_folder)
-        episodes = {name.removesuffix(".parquet") for name in names if _is_table(name)}
+        episodes = {name.removesuffix(".parquet") for name in names if is_table(name)}
         return [GroupId(name) for name in sorted(turns | episodes)]
 
     def groups_without_turns(self) -> list[GroupId]:
@@ -65,7 +65,7 @@ class Lake:
             self._turns_folder / group_name / name
             for group_name in groups
             for name in entry_names(self._turns_folder / group_name)
-            if _is_table(name)
+            if is_table(name)
         ]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
@@ -287,7 +287,7 @@ class Lake:
 
     @property
     def _turns_folder(self) -> Path:
-        return self.root / "turns"
+        return self.root / TURNS
 
     @property
     def episodes_folder(self) -> Path:
@@ -296,8 +296,3 @@ class Lake:
 
     def _episodes_path(self, group: GroupId) -> Path:
         return self.episodes_folder / f"{group}.parquet"
-
-
-def _is_table(name: str) -> bool:
-    """Return whether a file is a table: temporary files start with a dot."""
-    return name.endswith(".parquet") and not name.startswith(".")

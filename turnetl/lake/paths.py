@@ -6,6 +6,8 @@ from pathlib import Path
 
 from turnetl import ids
 
+TURNS = "turns"
+"""Name of the folder of turns files, which has a folder for each group."""
 QUARANTINE = "quarantine"
 """Name of the folder of quarantined turns, which has a folder for each group."""
 
@@ -54,3 +56,8 @@ def files_named(name: str, folder: Path) -> list[Path]:
     """Return the files of that name in the folders of a folder."""
     paths = [folder / group / name for group in entry_names(folder)]
     return [path for path in paths if path.exists()]
+
+
+def is_table(name: str) -> bool:
+    """Return whether a file is a table: temporary files start with a dot."""
+    return name.endswith(".parquet") and not name.startswith(".")

@@ -1,7 +1,11 @@
 """Damaged turns files that may hold turns which their archives lost: kept under another name."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+
+from turnetl.lake.paths import TURNS, entry_names
+from turnetl.model import GroupId
 
 KEPT_FILES = 3
 """Damaged files that stay of each archive."""
@@ -25,3 +29,11 @@ def set_aside(path: Path) -> None:
     kept = sorted(file for file in path.parent.iterdir() if file.name.startswith(prefix))
     for old in kept[:-KEPT_FILES]:
         old.unlink()
+
+
+def set_aside_files(root: Path, groups: Iterable[GroupId]) -> list[Path]:
+    """Return the damaged files that are kept of these groups of a lake, sorted."""
+    folders = [root / TURNS / group for group in groups]
+    return sorted(
+        folder / name for folder in folders for name in entry_names(folder) if _MARK in name
+    )

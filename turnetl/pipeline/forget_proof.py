@@ -51,14 +51,20 @@ async def _search_graph(settings: Settings, texts: Sequence[str]) -> list[FoundT
         return []
     found = []
     async with wiring.store(settings, write=False) as store:
-        if holds(await store.runs(), texts):
+        runs = await store.runs()
+        if holds(runs, texts):
             found.append(FoundText("graph", "runs"))
+        recipes = {recipe for run in runs for recipe in run.recipes}
         for group in await store.versions():
+            contents = await store.load(group)
+            recipes |= {receipt.recipe for receipt in contents.receipts}
             values = (
-                await store.load(group),
+                contents,
                 await store.load_subgraphs(group),
                 await store.commit_records(group),
             )
             if any(holds(value, texts) for value in values):
                 found.append(FoundText("graph", f"group {group}"))
+        if holds(await store.recipes(recipes), texts):
+            found.append(FoundText("graph", "recipes"))
     return found

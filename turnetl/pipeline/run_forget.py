@@ -4,7 +4,7 @@ The list in the lake is written first and marked as complete last. Every step be
 repeated: after a kill, the same command completes the removal.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -19,7 +19,7 @@ from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnT
 from turnetl.ingestion.forget_text import holds, spellings
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
-from turnetl.lake import Lake
+from turnetl.lake import Lake, set_aside_files
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, write_forgotten
 from turnetl.model import GroupId, TurnId
 from turnetl.parsing.forgetting import (
@@ -98,6 +98,8 @@ async def forget(
     before_step("list")
     forgotten = _extended(read_forgotten(lake.root), preview)
     write_forgotten(lake.root, forgotten)
+    for damaged in preview.damaged_tables:
+        damaged.unlink(missing_ok=True)
     _forget_in_lake(settings, lake, forgotten, progress, before_step)
     before_step("quarantine")
     quarantined = _release(lake, forgotten, preview)
@@ -161,8 +163,15 @@ async def _preview(
         tuple(sorted(turns.values(), key=lambda turn: (turn.archive, turn.first_line))),
         UndoReport(tuple(undone), cascade),
         samples=forget_selection.samples(lake, rows),
+        damaged_tables=tuple(set_aside_files(lake.root, _affected(turns.values(), forgotten))),
         is_resumed=not forgotten.is_complete,
     )
+
+
+def _affected(turns: Iterable[TurnToForget], forgotten: ForgottenTurns) -> set[GroupId]:
+    """Return the groups of the turns, and those of a removal that was interrupted."""
+    resumed = () if forgotten.is_complete else forgotten.groups
+    return {*resumed, *(turn.group for turn in turns)}
 
 
 def _extended(forgotten: ForgottenTurns, preview: ForgetReport) -> ForgottenTurns:

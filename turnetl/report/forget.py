@@ -7,6 +7,7 @@ from rich.text import Text
 
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.forget_report import ForgetReport
+from turnetl.lake import path_text
 from turnetl.report import undo as undo_view
 from turnetl.report.layout import caption, plural
 from turnetl.report.turns import section
@@ -19,7 +20,12 @@ _LINES = 20
 def preview(report: ForgetReport) -> RenderableType:
     """Render what would be removed, where the archives hold it, and what leaves the graph."""
     graph = [undo_view.preview(report.undo)] if report.undo.groups else []
-    return Group(Text(_scope(report)), *section(_ARCHIVES, _archives(report)), *graph)
+    return Group(
+        Text(_scope(report)),
+        *section(_ARCHIVES, _archives(report)),
+        *section(_DAMAGED, _damaged_tables(report)),
+        *graph,
+    )
 
 
 def result(report: ForgetReport) -> RenderableType:
@@ -29,6 +35,7 @@ def result(report: ForgetReport) -> RenderableType:
         Text(_removed(report)),
         *section("still found", _found(report)),
         *section(_ARCHIVES, _archives(report)),
+        *section(_DAMAGED, _damaged_tables(report)),
         Text(),
         caption(_proof(report)),
     )
@@ -67,6 +74,7 @@ def exit_code(report: ForgetReport) -> int:
 
 
 _ARCHIVES = "archives that still hold these turns; turnetl never changes them"
+_DAMAGED = "damaged tables that may hold these turns; they are deleted"
 
 
 def _scope(report: ForgetReport) -> str:
@@ -104,6 +112,12 @@ def _archives(report: ForgetReport) -> Iterator[Text]:
         rest = ", …" if len(archives[path]) > _LINES else ""
         yield Text(f"{path}: lines {lines}{rest}")
     yield from _more(len(archives))
+
+
+def _damaged_tables(report: ForgetReport) -> Iterator[Text]:
+    for path in report.damaged_tables[:_LINES]:
+        yield Text(path_text(path))
+    yield from _more(len(report.damaged_tables))
 
 
 def _found(report: ForgetReport) -> Iterator[Text]:
