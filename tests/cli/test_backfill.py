@@ -308,7 +308,8 @@ def test_the_proposed_searches_run_as_they_are_printed(tmp_path: Path) -> None:
     proposed = [entry.strip() for entry in out.splitlines() if " search " in entry]
     assert len(proposed) == 3
     for command in proposed:
-        _, *arguments = shlex.split(command)
+        words = shlex.split(command)
+        arguments = words[words.index("search") :]
         assert run_in_process(*arguments, "--json", folder=tmp_path).json["hits"]
 
 
