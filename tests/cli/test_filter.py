@@ -279,7 +279,10 @@ def test_an_invalid_template_stops_the_run_and_is_named(shop: Path) -> None:
 
 
 def test_a_missing_template_is_reported_once(shop: Path) -> None:
-    own = {"TURNETL_EXTRACTION__PREPROCESSING_PROMPT": "nowhere.md"}
+    own = {
+        "TURNETL_EXTRACTION__PREPROCESSING_PROMPT": "nowhere.md",
+        "TURNETL_EXTRACTOR": "structural",
+    }
     result = run_in_process("backfill", "till.jsonl", "--close-after", "0", folder=shop, **own)
     assert (result.exit_code, len(result.messages)) == (0, 1)
     assert "no template `nowhere.md`" in result.messages[0]
