@@ -156,7 +156,6 @@ async def test_a_run_that_is_stopped_repeatedly_makes_the_same_graph_as_an_unint
         assert report.in_graph + report.ready == len(TURN_TEXTS)
         assert Quarantine(lake.root, GROUP).entries() == ()
         reports.append(report)
-    assert len(reports) > 1
     assert len(provider.requests) == calls
     assert reports[-1].in_graph == len(TURN_TEXTS)
     assert await names_and_texts(store) == uninterrupted
