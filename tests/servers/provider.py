@@ -62,6 +62,8 @@ class FakeProvider:
         """Picks faults for the other requests."""
         self.responders = RESPONDERS
         """Compute all other responses; see also `order_sensitive_responses`."""
+        self.prompt_tokens = 100
+        """In the usage of each computed response."""
         self.cap: RequestCap | None = None
         self.date: str | None = None
         """The server's `Date` header; None for the current time."""
@@ -162,8 +164,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _success(self, body: Json, response: CannedResponse | None) -> Fault:
         if self.path.endswith("/embeddings"):
             return Fault(200, json.dumps(_embeddings(body["input"])))
-        text = wire_formats.canned_text
-        response = response or CannedResponse(text(body, self._provider.responders))
+        if response is None:
+            text = wire_formats.canned_text(body, self._provider.responders)
+            response = CannedResponse(text, prompt_tokens=self._provider.prompt_tokens)
         sent = wire_formats.response_body(self.path, response)
         if sent is None:
             return Fault(404, '{"error": {"message": "no such path"}}')
