@@ -32,6 +32,7 @@ def backfill(provider: FakeProvider, folder: Path, *options: str) -> CommandResu
 def test_a_used_up_budget_exits_with_four_and_the_same_command_pays_nothing_twice(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
+    provider.prompt_tokens = 2_000
     unlimited = backfill(provider, tmp_path / "whole", "--json").json
     calls = len(provider.requests)
     provider.requests.clear()
@@ -42,8 +43,8 @@ def test_a_used_up_budget_exits_with_four_and_the_same_command_pays_nothing_twic
         assert result.json["quarantined"] == 0
         if result.exit_code == 4:
             (least,) = set(re.findall(r"may use up to ([\d,]+) tokens", result.stderr))
-            tokens = int(least.replace(",", "")) + 200
-    assert (codes[-1], codes.count(4) > 1) == (0, True)
+            tokens = int(least.replace(",", "")) + 2_000
+    assert (codes[-1], codes.count(4) > 2) == (0, True)
     assert len(provider.requests) == calls
     status = run_in_process(
         "status", "--json", folder=tmp_path / "budget", **model_environment(provider)
