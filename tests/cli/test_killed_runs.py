@@ -1,4 +1,4 @@
-"""The temporary files of killed processes are removed at once, those in use never."""
+"""The temporary files of killed processes are removed immediately, those in use never."""
 
 import subprocess
 import sys

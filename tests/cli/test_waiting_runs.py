@@ -1,4 +1,4 @@
-"""A run on a group or a graph that another process writes: it fails at once, or waits."""
+"""A run on a group or a graph that another process writes fails immediately, or waits."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""Writes a turns file, a quarantined turn and a spilled table at once, until it is killed.
+"""Keeps writing a turns file, a quarantined turn and a spilled table until it is killed.
 
     python -m tests.cli.writing_program LAKE
 

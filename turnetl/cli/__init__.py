@@ -105,7 +105,7 @@ READING_COMMANDS = frozenset(
         "why",
     }
 )
-"""Commands that write nothing but the search index: a second run begins anew."""
+"""Commands that write nothing but the search index: a second run starts from the beginning."""
 
 _UMASK = 0o077
 _GC_OBJECTS = 50_000

@@ -1,4 +1,4 @@
-"""Write a Ladybug file anew, so that it no longer holds the bytes of what was deleted.
+"""Rewrite a Ladybug file, so that it no longer holds the bytes of what was deleted.
 
 Ladybug keeps deleted texts in its pages, also after a checkpoint, and its `EXPORT DATABASE` does
 not support Graphiti's schema. The tables are copied into a new file, which then replaces the old

@@ -55,7 +55,7 @@ async def open_graph(
 
 
 def rewrite_graph(url: str) -> bool:
-    """Write the file of an embedded graph anew, without the bytes of what was deleted from it.
+    """Rewrite the file of an embedded graph, without the bytes of what was deleted from it.
 
     Nobody has it open.
 

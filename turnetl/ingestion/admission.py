@@ -80,7 +80,7 @@ class TurnAdmission:
         """Admit turns to a budget.
 
         Args:
-            budget: the budget of the run; None: every turn starts at once.
+            budget: the budget of the run; None: no turn waits.
             prepares: whether the next run can use the responses of a turn that is not committed.
         """
         self.costs = TurnCosts()

@@ -35,7 +35,7 @@ def index_checks(
     is_same = version is None or indexed.creation_id == version.creation_id
     last = version.sequence if version is not None else indexed.sequence
     is_ahead = is_same and indexed.sequence > last
-    # The next catch-up reads the group anew if it is another one, or an older state of it.
+    # The next catch-up reads the whole group if it is another one, or an older state of it.
     read_up_to = indexed.sequence if is_same and not is_ahead else 0
     found = pl.Series("turn_id", sorted(indexed.turns), dtype=pl.String)
     lacking = state.known_commits.filter(~pl.col("turn_id").is_in(found.implode()))

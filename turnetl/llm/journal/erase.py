@@ -7,9 +7,9 @@ from turnetl.llm.journal.file import transaction
 
 
 def erase(connection: sqlite3.Connection, is_erased: Callable[[bytes], bool]) -> int:
-    """Remove the responses that the function selects, and write the file anew.
+    """Remove the responses that the function selects, and rewrite the file.
 
-    It is written anew also if nothing is removed: an earlier call may have been killed between.
+    It is rewritten even if nothing is removed: an earlier call may have been killed between.
 
     Args:
         connection: for writing.
