@@ -13,7 +13,7 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -39,6 +39,10 @@ class BenchmarkGraph:
     store: GraphStore
     server: int | None
     """Process id of the server, if the benchmark started it."""
+
+
+Measure = Callable[[str, BenchmarkGraph, int], Awaitable[None]]
+"""Measures the graph of a name with so many turns, and prints the result."""
 
 
 def synthetic(group: GroupId, turns: int) -> Iterator[Change]:
@@ -166,7 +170,22 @@ def server_cpu(pid: int | None) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def main(names: Sequence[str], turns: int) -> None:
+def run(measure: Measure, description: str | None, turns: int) -> None:
+    """Measure each graph that the command line names; both without a name.
+
+    Args:
+        measure: called with the name of each graph, the graph, and the number of turns.
+        description: of the benchmark, for its help.
+        turns: unless --turns says otherwise.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("graphs", nargs="*", default=["ladybug", "neo4j"])
+    parser.add_argument("--turns", type=int, default=turns)
+    arguments = parser.parse_args()
+    asyncio.run(_measure_each(arguments.graphs, arguments.turns, measure))
+
+
+async def _measure_each(names: Sequence[str], turns: int, measure: Measure) -> None:
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             async with open_benchmark_graph(name, Path(folder)) as graph:
@@ -174,8 +193,4 @@ async def main(names: Sequence[str], turns: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("graphs", nargs="*", default=["ladybug", "neo4j"])
-    parser.add_argument("--turns", type=int, default=POINTS[-1])
-    arguments = parser.parse_args()
-    asyncio.run(main(arguments.graphs, arguments.turns))
+    run(measure, __doc__, POINTS[-1])

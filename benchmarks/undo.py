@@ -8,18 +8,14 @@ it: records of the commits, plan, lease, present state and transactions. CPU tim
 process and of the server, if the benchmark started it.
 """
 
-import argparse
-import asyncio
-import tempfile
 import time
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 
 from benchmarks.commit import (
     PROFILE,
     BenchmarkGraph,
-    open_benchmark_graph,
+    run,
     server_cpu,
     synthetic,
 )
@@ -61,8 +57,10 @@ async def _round_trip(
     await store.release(lease)
     committed = _cpu(graph)
     turns = [change.episode.turn_id for change in changes]
-    run = UndoRun("bench", lambda: NOW, LEASE)
-    done = await undo_turns(store, group, turns, embed=_embed, run=run, progress=lambda _: None)
+    undo_run = UndoRun("bench", lambda: NOW, LEASE)
+    done = await undo_turns(
+        store, group, turns, embed=_embed, run=undo_run, progress=lambda _: None
+    )
     ended = _cpu(graph)
     if done.undone != len(changes) or await store.counts(group) != (0, 0, 0):
         raise AssertionError(f"{done.undone} of {len(changes)} turns were undone")
@@ -77,16 +75,5 @@ def _cpu(graph: BenchmarkGraph) -> float:
     return time.process_time() + server_cpu(graph.server)
 
 
-async def main(names: Sequence[str], turns: int) -> None:
-    for name in names:
-        with tempfile.TemporaryDirectory() as folder:
-            async with open_benchmark_graph(name, Path(folder)) as graph:
-                await measure(name, graph, turns)
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=["ladybug", "neo4j"])
-    parser.add_argument("--turns", type=int, default=1_000)
-    arguments = parser.parse_args()
-    asyncio.run(main(arguments.names, arguments.turns))
+    run(measure, __doc__, 1_000)
