@@ -17,7 +17,7 @@ from tests.cli.forgetting import (
     holding,
     skipped,
 )
-from turnetl.lake import set_aside_name
+from turnetl.damaged_copies import copy_name
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def leave_copies(folder: Path) -> tuple[Path, Path]:
     [path] = [
         Path(name) for name in holding(folder / LAKE / "turns", PIECES) if name.endswith(".parquet")
     ]
-    damaged = set_aside_name(path)
+    damaged = copy_name(path)
     abandoned = path.with_name(f".{path.name}.0123456789abcdef.tmp")
     shutil.copy(path, damaged)
     shutil.copy(path, abandoned)

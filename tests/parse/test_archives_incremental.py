@@ -7,10 +7,9 @@ import pytest
 
 from tests.fakes.redactors import FailingRedactor
 from tests.parse.parse_runs import one_turn, outcomes, row, run
-from turnetl import formats, parsing
+from turnetl import damaged_copies, formats, parsing
 from turnetl.episodes import build
 from turnetl.lake import Lake
-from turnetl.lake.set_aside import KEPT_FILES
 from turnetl.model import GroupId
 from turnetl.redact import SecretRedactor
 from turnetl.skip_reasons import SkipReason
@@ -114,7 +113,7 @@ def test_a_damaged_turns_file_with_turns_that_its_archive_lost_is_kept_and_named
 
 
 def test_only_the_newest_damaged_turns_files_are_kept(archive: Path, lake: Lake) -> None:
-    for number in range(KEPT_FILES + 2):
+    for number in range(damaged_copies.KEPT + 2):
         archive.write_text(one_turn(f"Mend cart {number}."))
         run(lake, archive)
         (path,) = lake.turn_paths()

@@ -8,14 +8,13 @@ string has its length (8 bytes) before it.
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
+from turnetl import damaged_copies
+
 COMMIT_RECORD = bytes.fromhex("0900000000000000 020000000000000000 517d1de0b202d058")
-KEPT_COPIES = 3
-"""Copies of damaged logs that stay beside a graph; each has at most about 16 MB."""
 
 _TURN_ID = re.compile(rb"\x24\0{7}([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
@@ -73,33 +72,25 @@ def dropped_tail(tail: bytes, groups: Iterable[str]) -> DroppedTail:
 
 
 def copy_log(log: Path) -> Path:
-    """Copy the log beside itself, named by the time of its last write, and return the copy.
+    """Copy the log beside itself, and return the copy; only the newest copies stay.
 
-    Only the newest `KEPT_COPIES` copies stay.
+    A copy has at most about 16 MB.
 
     Raises:
         OSError: it cannot be copied.
     """
-    written = datetime.fromtimestamp(log.stat().st_mtime, UTC)
-    copy = log.with_name(f"{log.name}.damaged-{written:%Y%m%dT%H%M%S.%fZ}")
+    copy = damaged_copies.copy_name(log)
     shutil.copy2(log, copy)
     # The log is cut next: after a power cut, one of the two must be complete.
     with copy.open("rb+") as file:
         os.fsync(file.fileno())
-    for old in _copies(log)[:-KEPT_COPIES]:
-        old.unlink()
+    damaged_copies.remove_old(log)
     return copy
 
 
-def damaged_copies(path: Path) -> list[Path]:
+def copies_of_logs(path: Path) -> list[Path]:
     """Return all copies of damaged logs of the database."""
-    return [copy for log in log_names(path) for copy in _copies(log)]
-
-
-def _copies(log: Path) -> Sequence[Path]:
-    """Return the copies of the log, oldest first."""
-    prefix = f"{log.name}.damaged-"
-    return sorted(file for file in log.parent.iterdir() if file.name.startswith(prefix))
+    return [copy for log in log_names(path) for copy in damaged_copies.copies(log)]
 
 
 def _string(text: str) -> bytes:

@@ -48,7 +48,7 @@ def rewrite_file(path: Path) -> None:
         _sync(copy)
         copy.replace(path)
         _sync(path.parent)
-        for old in ladybug_log.damaged_copies(path):
+        for old in ladybug_log.copies_of_logs(path):
             old.unlink(missing_ok=True)
     finally:
         if file.lock:

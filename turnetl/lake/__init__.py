@@ -11,7 +11,7 @@ from turnetl.lake.paths import (
     archive_digests,
     path_text,
 )
-from turnetl.lake.set_aside import set_aside, set_aside_files, set_aside_name
+from turnetl.lake.set_aside import set_aside, set_aside_files
 from turnetl.lake.temporary import replace_file, temporary_folder
 from turnetl.lake.values import episode_from_row, turn_from_row
 
@@ -30,7 +30,6 @@ __all__ = [
     "replace_file",
     "set_aside",
     "set_aside_files",
-    "set_aside_name",
     "temporary_folder",
     "turn_from_row",
     "write_error",

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from turnetl.damaged_copies import copy_name
 from turnetl.errors import TRACEBACK, BadArchive
 from turnetl.formats import Format
 from turnetl.formats.kit.counts import ParseCounts
-from turnetl.lake import ArchiveMetadata, path_text, set_aside_name
+from turnetl.lake import ArchiveMetadata, path_text
 from turnetl.parsing.compression import DecompressionStatus
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
 from turnetl.skip_reasons import SkipReason
@@ -104,7 +105,7 @@ def damaged_table(path: Path, now: ArchiveMetadata, before: ArchiveMetadata | No
     message = (
         f"the turns file of `{now.archive}` was damaged and is made again, without the {lost} that "
         f"it may have held and the archive no longer holds; it is kept as "
-        f"`{path_text(set_aside_name(path))}`: restore it from a copy of the lake if you need them."
+        f"`{path_text(copy_name(path))}`: restore it from a copy of the lake if you need them."
     )
     return Problem(path_text(path), None, SkipReason.DAMAGED_TABLE, message)
 

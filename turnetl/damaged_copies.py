@@ -1,0 +1,39 @@
+"""Copies of damaged files, kept beside the file under names that say when it was last written."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+KEPT = 3
+"""Copies of a file that stay: the newest."""
+_MARK = ".damaged-"
+
+
+def copy_name(path: Path) -> Path:
+    """Return the name under which the present content of a file is kept.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return path.with_name(f"{path.name}{_MARK}{written:%Y%m%dT%H%M%S.%fZ}")
+
+
+def is_copy(name: str) -> bool:
+    """Return whether a file name is that of a copy."""
+    return _MARK in name
+
+
+def copies(path: Path) -> list[Path]:
+    """Return the copies of a file, oldest first."""
+    prefix = f"{path.name}{_MARK}"
+    return sorted(file for file in path.parent.iterdir() if file.name.startswith(prefix))
+
+
+def remove_old(path: Path) -> None:
+    """Remove all copies of a file but the newest `KEPT`.
+
+    Raises:
+        OSError: one cannot be removed.
+    """
+    for old in copies(path)[:-KEPT]:
+        old.unlink()
