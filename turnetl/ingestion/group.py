@@ -11,6 +11,7 @@ import polars as pl
 from turnetl.errors import Retryable, TableUnusable, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore, ReceiptStore
+from turnetl.graph_model import Lease
 from turnetl.ingestion import candidates
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.extractor_change import ExtractorUse, extractor_uses, unintended_change
@@ -146,6 +147,8 @@ async def ingest_group(
     resources: IngestResources,
     run: IngestRun,
     progress: Callable[[int, int], None],
+    *,
+    lease: Lease | None = None,
 ) -> GroupReport:
     """Commit the turns of the plan; write nothing if there are none.
 
@@ -156,6 +159,7 @@ async def ingest_group(
         resources: lake, graph, extractor and embedder.
         run: identity and limits of the run.
         progress: called with (turns done, turns to do).
+        lease: of the group, if the caller holds it.
 
     Returns:
         The report, also if the group could not be completed: what was committed stays committed.
@@ -170,7 +174,9 @@ async def ingest_group(
         admission=resources.admission,
     )
     episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
-    error = await _run(plan.turns, episodes, pipeline, progress) if plan.turns.to_commit else None
+    error = None
+    if plan.turns.to_commit:
+        error = await _run(plan.turns, episodes, pipeline, progress, lease)
     counts, done = await _counts_or_none(resources.store, plan.group), pipeline.done
     report = replace(
         group_report(
@@ -228,6 +234,7 @@ async def _run(
     episodes: Iterable[Episode],
     pipeline: TurnPipeline,
     progress: Callable[[int, int], None],
+    lease: Lease | None,
 ) -> TurnetlError | None:
     """Ingest the turns of the plan, and return the error that stopped it, if any."""
     total = len(plan.to_commit)
@@ -237,7 +244,7 @@ async def _run(
         progress(done.turns, total)
 
     try:
-        await pipeline.ingest(plan.group, episodes, plan.context, advance)
+        await pipeline.ingest(plan.group, episodes, plan.context, advance, lease=lease)
     except TurnetlError as error:
         return error
     return None

@@ -5,7 +5,7 @@ every turn outside it has a reason.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -82,6 +82,17 @@ class TurnPlan:
     def required(self) -> frozenset[TurnId]:
         """The turns to commit and the turns in their context."""
         return frozenset(self.to_commit).union(*self.context.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTurn:
+    """A turn that both the lake and the graph hold."""
+
+    receipt: Receipt
+    kind: str
+    """Of the turn as the lake holds it today."""
+    stale: StaleReason | None
+    """How a run would commit it differently today; None if it would not."""
 
 
 def plan_turns(
@@ -184,18 +195,34 @@ def _stale(
     marked: pl.DataFrame, receipts: Mapping[TurnId, Receipt], recipe: Callable[[str], str] | None
 ) -> tuple[Counter[StaleReason | None], Counter[tuple[str, str]]]:
     """Count the committed turns by reason, and those with another recipe by kind and recipe."""
-    compared = ("turn_id", "kind", "content_hash", "text_hash", "noise")
-    committed = marked.filter(_has_state(_NotPending.COMMITTED)).select(compared)
-    recipes = {kind: recipe(kind) for kind in committed["kind"].unique()} if recipe else {}
+    committed = marked.filter(_has_state(_NotPending.COMMITTED))
     reasons: Counter[StaleReason | None] = Counter()
-    stale_recipes: Counter[tuple[str, str]] = Counter()
-    for turn, kind, content_hash, text_hash, noise in committed.iter_rows():
-        receipt = receipts[TurnId(turn)]
-        reason = _stale_reason(receipt, recipes.get(kind), content_hash, text_hash, noise)
-        reasons[reason] += 1
-        if reason is StaleReason.RECIPE_CHANGED:
-            stale_recipes[kind, receipt.recipe] += 1
-    return reasons, stale_recipes
+    recipes: Counter[tuple[str, str]] = Counter()
+    for turn in committed_turns(committed, receipts, recipe):
+        reasons[turn.stale] += 1
+        if turn.stale is StaleReason.RECIPE_CHANGED:
+            recipes[turn.kind, turn.receipt.recipe] += 1
+    return reasons, recipes
+
+
+def committed_turns(
+    candidates: pl.DataFrame,
+    receipts: Mapping[TurnId, Receipt],
+    recipe: Callable[[str], str] | None,
+) -> Iterator[ComparedTurn]:
+    """Yield the candidates that are committed, in their order.
+
+    Args:
+        candidates: see `plan_turns`.
+        receipts: of the group, by turn.
+        recipe: see `plan_turns`.
+    """
+    rows = candidates.select("turn_id", "kind", "content_hash", "text_hash", "noise")
+    recipes = {kind: recipe(kind) for kind in rows["kind"].unique()} if recipe else {}
+    for turn, kind, content_hash, text_hash, noise in rows.iter_rows():
+        if (receipt := receipts.get(TurnId(turn))) is not None:
+            stale = _stale_reason(receipt, recipes.get(kind), content_hash, text_hash, noise)
+            yield ComparedTurn(receipt, kind, stale)
 
 
 def _stale_reason(

@@ -13,7 +13,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +25,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile, Lease, Receipt
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.bad_turns import as_bad_turn
-from turnetl.ingestion.commit import build_change, build_receipt, commit_turn, invalidated_facts
-from turnetl.ingestion.embedding import with_embeddings
+from turnetl.ingestion.commit import commit_turn, invalidated_facts
 from turnetl.ingestion.extractor_change import check_extractor
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
@@ -34,6 +33,7 @@ from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.recipe_recorder import RecipeRecorder
 from turnetl.ingestion.report import Invalidation
+from turnetl.ingestion.resolved_turn import resolve_turn
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode, GroupId, TurnId
@@ -84,6 +84,8 @@ class TurnPipeline:
         episodes: Iterable[Episode],
         context: Mapping[TurnId, Sequence[TurnId]],
         progress: Callable[[IngestProgress], None],
+        *,
+        lease: Lease | None = None,
     ) -> IngestProgress:
         """Commit the turns that `context` has as keys, in the order of `episodes`.
 
@@ -94,6 +96,7 @@ class TurnPipeline:
             episodes: the turns to commit and the turns of their context, in table order.
             context: for each turn to commit, the earlier turns to show the model.
             progress: called with the progress so far after each turn.
+            lease: of the group, if the caller holds it.
 
         Raises:
             GraphBusy: another run holds the group, or the graph stopped responding; committed turns
@@ -101,7 +104,7 @@ class TurnPipeline:
             GraphUnusable: another extractor filled the group, and the user named none.
             RunStopped: several turns in a row failed.
         """
-        async with self._leased(group_id) as lease:
+        async with self._leased(group_id) if lease is None else nullcontext(lease) as held:
             await self._run.on_lease()
             contents = await self._store.load(group_id)
             if not self._run.extractor_named:
@@ -121,7 +124,7 @@ class TurnPipeline:
                 admission=self._admission,
             )
             async with aclosing(turns) as prefetched:
-                await self._ingest_turns(lease, MirrorGroup(contents), prefetched, progress)
+                await self._ingest_turns(held, MirrorGroup(contents), prefetched, progress)
         return self.done
 
     async def _ingest_turns(
@@ -148,10 +151,7 @@ class TurnPipeline:
     @asynccontextmanager
     async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
         """Hold the lease of the group with the embedder and the recipe of this run."""
-        recipe = recipe_digest(self._extractor.recipe_parts(group))
-        # In a thread: an embedder behind HTTP may have to ask its server.
-        dimensions = await asyncio.to_thread(lambda: self._embedder.dimensions)
-        profile = GroupProfile(self._embedder.name, dimensions, recipe)
+        profile = await run_profile(self._extractor, self._embedder, group)
         run = self._run
         async with held_lease(
             self._store, group, profile, owner=run.owner, clock=run.clock, ttl=run.lease_ttl
@@ -181,11 +181,10 @@ class TurnPipeline:
         """Resolve, embed and commit one turn, then apply it to the group in memory."""
         episode, extracted = turn.episode, await turn.extraction
         now, run = self._run.clock(), self._run
-        with as_bad_turn(episode):
-            resolved = await self._extractor.resolve(episode, extracted, group, now=now)
-            resolved = await self._embed(resolved)
-            change = build_change(episode, resolved, group)
-            receipt = build_receipt(change, self._extractor, run_id=run.run_id, now=now)
+        resolved = await resolve_turn(
+            self._extractor, self._embedder, episode, extracted, group, run_id=run.run_id, now=now
+        )
+        change, receipt = resolved.change, resolved.receipt
         await self._recipes.record(episode)
         written = await commit_turn(
             self._store,
@@ -199,14 +198,7 @@ class TurnPipeline:
         turn.admitted.commit(change.usage)
         group.apply(change, receipt)
         self._quarantine.release(episode.turn_id)
-        self._count(change, resolved, written=written)
-
-    async def _embed(self, resolved: Resolved) -> Resolved:
-        """Return the resolved turn with a vector for every entity name and every fact."""
-        entities, facts = await with_embeddings(
-            resolved.entities, resolved.facts, self._embedder.embed
-        )
-        return replace(resolved, entities=entities, facts=facts)
+        self._count(change, resolved.resolved, written=written)
 
     def _count(self, change: Change, resolved: Resolved, *, written: bool) -> None:
         done = self.done
@@ -242,6 +234,16 @@ class TurnPipeline:
             )
         )
         self.done = replace(self.done, quarantined=self.done.quarantined + 1)
+
+
+async def run_profile(
+    extractor: Extractor[Any], embedder: Embedder, group: GroupId
+) -> GroupProfile:
+    """Return the embedder and the recipe with which a run takes the lease of a group."""
+    recipe = recipe_digest(extractor.recipe_parts(group))
+    # In a thread: an embedder behind HTTP may have to ask its server.
+    dimensions = await asyncio.to_thread(lambda: embedder.dimensions)
+    return GroupProfile(embedder.name, dimensions, recipe)
 
 
 def add_counts(

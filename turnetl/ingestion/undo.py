@@ -20,6 +20,7 @@ from turnetl.model import GroupId, TurnId, Vector
 
 Embed = Callable[[GroupProfile, Sequence[str]], Awaitable[Sequence[Vector]]]
 """Embeds texts with the embedder of a group."""
+EmbedTexts = Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
 
 _BATCH = 200
 """Turns whose entities and facts are in memory together."""
@@ -105,26 +106,38 @@ async def undo_turns(
                 f"group `{group}`: turns that were committed meanwhile build on those to undo; "
                 "nothing of it was undone, run the undo again"
             )
-        executor = _Executor(store, held, profile, embed, run)
+        executor = PlannedUndo(store, held, lambda texts: embed(profile, texts), run)
         executor.done = UndoProgress(already_undone=len(set(turns)) - len(plan.turns))
         await executor.run(plan, progress)
     return executor.done
 
 
-class _Executor:
+class PlannedUndo:
     """Carries out a plan under a lease."""
 
-    def __init__(
-        self, store: GraphStore, lease: Lease, profile: GroupProfile, embed: Embed, run: UndoRun
-    ) -> None:
+    def __init__(self, store: GraphStore, lease: Lease, embed: EmbedTexts, run: UndoRun) -> None:
+        """Undo nothing yet.
+
+        Args:
+            store: the graph.
+            lease: of the group of the plan.
+            embed: called for names and texts that are restored and differ from those of today.
+            run: clock and limits.
+        """
         self._store = store
         self._lease = lease
-        self._profile = profile
         self._embed = embed
         self._run = run
         self.done = UndoProgress()
+        """Progress so far, also after `run` raised."""
 
     async def run(self, plan: UndoPlan, progress: Callable[[UndoProgress], None]) -> None:
+        """Undo the turns of a plan that is not refused and was made under the lease.
+
+        Raises:
+            GraphBusy: the graph stopped responding; what was undone stays undone.
+            GraphUnusable: another run took the group over.
+        """
         for batch in _batches(plan.turns):
             entities, facts = touched(batch)
             state = UndoState(
@@ -157,7 +170,7 @@ class _Executor:
         entities, facts = await with_embeddings(
             reversal.entities_restored,
             reversal.facts_restored,
-            lambda texts: self._embed(self._profile, texts),
+            self._embed,
         )
         return replace(reversal, entities_restored=entities, facts_restored=facts)
 
