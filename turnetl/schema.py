@@ -105,6 +105,15 @@ EPISODES = Table(
 within the session over all of its archives. A turn that is open in its archive is closed by
 `next_prompt` if another archive continues its session."""
 
+_USAGE = (
+    Column("prompt_tokens", pl.Int64, "tokens of all prompts"),
+    Column("cached_tokens", pl.Int64, "prompt tokens that were cache hits at the provider"),
+    Column("completion_tokens", pl.Int64, "tokens of all responses"),
+    Column("seconds", pl.Float64, "time spent waiting for responses"),
+    Column("cost", pl.Float64, "US dollars; null if a price is unknown"),
+)
+"""The columns of a usage but its calls, which are those of a turn or those of a run."""
+
 RECEIPTS = Table(
     "receipts",
     7,
@@ -132,16 +141,8 @@ RECEIPTS = Table(
         Column("archive", pl.String, "absolute path of the archive"),
         Column("first_line", pl.Int64, "first line of the turn in the archive, from 1"),
         Column("last_line", pl.Int64, "last line of the turn in the archive"),
-        Column(
-            "calls",
-            pl.Int64,
-            "model calls for the turn, including failed ones",
-        ),
-        Column("prompt_tokens", pl.Int64, "tokens of all prompts"),
-        Column("cached_tokens", pl.Int64, "prompt tokens that were cache hits at the provider"),
-        Column("completion_tokens", pl.Int64, "tokens of all responses"),
-        Column("seconds", pl.Float64, "time spent waiting for responses"),
-        Column("cost", pl.Float64, "US dollars; null if a price is unknown"),
+        Column("calls", pl.Int64, "model calls for the turn, including failed ones"),
+        *_USAGE,
         Column("entities_new", pl.Int64, "entities that the turn created"),
         Column("facts_new", pl.Int64, "facts that the turn created"),
         Column("facts_invalidated", pl.Int64, "facts that the turn invalidated"),
@@ -175,11 +176,7 @@ RUNS = Table(
         Column("facts_new", pl.Int64, "facts that it created"),
         Column("facts_invalidated", pl.Int64, "facts that it invalidated"),
         Column("calls", pl.Int64, "model calls, including failed ones"),
-        Column("prompt_tokens", pl.Int64, "tokens of all prompts"),
-        Column("cached_tokens", pl.Int64, "prompt tokens that were cache hits at the provider"),
-        Column("completion_tokens", pl.Int64, "tokens of all responses"),
-        Column("seconds", pl.Float64, "time spent waiting for responses"),
-        Column("cost", pl.Float64, "US dollars; null if a price is unknown"),
+        *_USAGE,
         Column("undone_at", TIME, "when the last of its turns was undone; null if it was not"),
     ),
 )
