@@ -1,15 +1,13 @@
 """Read a group of a Neo4j graph as tables, in batches of rows."""
 
-from collections.abc import Mapping
-from datetime import UTC
 from typing import Any, LiteralString
 
 import polars as pl
-from neo4j.time import DateTime
 
 from turnetl.graph import group_tables
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.neo4j_client import Neo4jClient
+from turnetl.graph.neo4j_rows import with_python_times
 from turnetl.model import GroupId
 
 _BATCH = 20_000
@@ -80,7 +78,7 @@ async def read_tables(client: Neo4jClient, group: GroupId) -> GroupTables:
 
 async def _commits(client: Neo4jClient, group: GroupId) -> pl.DataFrame:
     stream = client.stream(_COMMITS, group=group)
-    rows = [group_tables.commit_row(_with_python_times(row["commit"])) async for row in stream]
+    rows = [group_tables.commit_row(with_python_times(row["commit"])) async for row in stream]
     return pl.DataFrame(rows, schema=group_tables.COMMITS, orient="row")
 
 
@@ -101,10 +99,3 @@ async def _read(
             rows.clear()
     frames.append(pl.DataFrame(rows, schema=read_as, orient="row"))
     return pl.concat(frames).cast(columns)
-
-
-def _with_python_times(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: value.to_native().astimezone(UTC) if isinstance(value, DateTime) else value
-        for name, value in row.items()
-    }

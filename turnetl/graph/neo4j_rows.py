@@ -85,7 +85,7 @@ def fact_properties(fact: Fact) -> dict[str, Any]:
 
 def lease_state(row: Mapping[str, Any]) -> LeaseState:
     """Return the lease in a row of `cypher.LEASE_STATE` or `cypher.LOCK_OR_CREATE`."""
-    group = _with_python_times(row["properties"])
+    group = with_python_times(row["properties"])
     profile = None
     if "embedder" in group:
         profile = GroupProfile(group["embedder"], group["dimensions"], group["recipe"])
@@ -100,12 +100,12 @@ def lease_state(row: Mapping[str, Any]) -> LeaseState:
 
 def receipt(row: Mapping[str, Any]) -> Receipt:
     """Return the receipt in a row of `cypher.RECEIPTS` or `cypher.COMMITS_AFTER`."""
-    return from_rows.receipt_from_row(_with_python_times(row["commit"]))
+    return from_rows.receipt_from_row(with_python_times(row["commit"]))
 
 
 def run(row: Mapping[str, Any]) -> TurnRun:
     """Return the run in a row of `cypher.RUNS`."""
-    return from_rows.run_from_row(_with_python_times(row["run"]))
+    return from_rows.run_from_row(with_python_times(row["run"]))
 
 
 def committed_turn(row: Mapping[str, Any], contents: Mapping[str, str]) -> CommittedTurn:
@@ -156,6 +156,14 @@ def subgraphs(
     )
 
 
+def with_python_times(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row with the driver's times as Python's, in UTC."""
+    return {
+        name: value.to_native().astimezone(UTC) if isinstance(value, DateTime) else value
+        for name, value in row.items()
+    }
+
+
 def _turn_parameters(
     change: Change, receipt: Receipt, now: datetime, sequence: int
 ) -> dict[str, Any]:
@@ -191,11 +199,3 @@ def _from_microseconds(row: Mapping[str, Any], names: Iterable[str]) -> dict[str
     given = ((name, row.get(name)) for name in names)
     times = {name: _EPOCH + timedelta(microseconds=at) for name, at in given if at is not None}
     return {**row, **times}
-
-
-def _with_python_times(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row with the driver's times as Python's, in UTC."""
-    return {
-        name: value.to_native().astimezone(UTC) if isinstance(value, DateTime) else value
-        for name, value in row.items()
-    }
