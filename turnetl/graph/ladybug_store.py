@@ -1,7 +1,7 @@
 """The store in Ladybug, the embedded graph: one file, one connection, one thread that uses it."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import (
     ladybug_group_repair,
     ladybug_group_tables,
+    ladybug_lease,
     ladybug_reversal,
     ladybug_rows,
     to_rows,
@@ -19,9 +20,7 @@ from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
-from turnetl.graph.ladybug_rows import LadybugStatement
 from turnetl.graph.ladybug_space import DiskSpace, change_size
-from turnetl.graph.lease import LeaseState, grant, lost_lease
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -149,11 +148,9 @@ class LadybugStore:
         def acquire(client: LadybugClient) -> Lease:
             self._check_space()
             with client.transaction():
-                state = reads.lease_state(client, group)
-                state = state or LeaseState(0, None, False, None, None)
-                lease = grant(group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead)
-                client.query(cypher.GRANT, ladybug_rows.group_parameters(lease, profile))
-            return lease
+                return ladybug_lease.acquire(
+                    client, group, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead
+                )
 
         return await self._client.run(acquire)
 
@@ -161,10 +158,10 @@ class LadybugStore:
         await self._write_row(cypher.SAVE_RECIPE, to_rows.recipe_row(parts))
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
-        await self._write_row(cypher.RENEW, _lease_parameters(lease, until=now + ttl))
+        await self._write_row(cypher.RENEW, ladybug_lease.parameters(lease, until=now + ttl))
 
     async def release(self, lease: Lease) -> None:
-        await self._write_row(cypher.RELEASE, _lease_parameters(lease))
+        await self._write_row(cypher.RELEASE, ladybug_lease.parameters(lease))
 
     async def commit(
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
@@ -172,13 +169,10 @@ class LadybugStore:
         def commit(client: LadybugClient) -> bool:
             self._check_space(change_size(change))
             with client.transaction():
-                _check_lease(client, lease)
+                ladybug_lease.check(client, lease)
                 if client.query(cypher.IS_COMMITTED, {"turn_id": change.episode.turn_id}):
                     return False
-                parameters = _lease_parameters(lease, until=now + ttl)
-                [[sequence]] = client.query(cypher.NEXT_SEQUENCE, parameters)
-                statements = ladybug_rows.statements(change, receipt, now, sequence=sequence)
-                _write_turn(client, statements, lease.group_id)
+                _write_turn(client, lease, change, receipt, now=now, until=now + ttl)
             return True
 
         return await self._client.run(commit)
@@ -189,10 +183,10 @@ class LadybugStore:
         def revert(client: LadybugClient) -> Reverted | None:
             self._check_space()
             with client.transaction():
-                _check_lease(client, lease)
+                ladybug_lease.check(client, lease)
                 if not client.query(cypher.IS_COMMITTED, {"turn_id": reversal.receipt.turn_id}):
                     return None
-                client.query(cypher.RENEW, _lease_parameters(lease, until=now + ttl))
+                ladybug_lease.extend(client, lease, now + ttl)
                 return ladybug_reversal.revert(client, reversal, now)
 
         return await self._client.run(revert)
@@ -210,15 +204,12 @@ class LadybugStore:
         def replace(client: LadybugClient) -> Reverted | None:
             self._check_space(change_size(change))
             with client.transaction():
-                _check_lease(client, lease)
+                ladybug_lease.check(client, lease)
                 committed = client.query(cypher.RUN_OF_TURN, {"turn_id": receipt.turn_id})
                 if committed != [[reversal.receipt.run_id]]:
                     return None
-                extended = _lease_parameters(lease, until=now + ttl)
-                [[sequence]] = client.query(cypher.NEXT_SEQUENCE, extended)
                 reverted = ladybug_reversal.take_out(client, reversal, now)
-                statements = ladybug_rows.statements(change, receipt, now, sequence=sequence)
-                _write_turn(client, statements, lease.group_id)
+                _write_turn(client, lease, change, receipt, now=now, until=now + ttl)
             return reverted
 
         return await self._client.run(replace)
@@ -242,8 +233,8 @@ class LadybugStore:
         def run(client: LadybugClient) -> None:
             self._check_space()
             with client.transaction():
-                _check_lease(client, lease)
-                client.query(cypher.RENEW, _lease_parameters(lease, until=now + ttl))
+                ladybug_lease.check(client, lease)
+                ladybug_lease.extend(client, lease, now + ttl)
                 ladybug_group_repair.repair(client, lease.group_id, repair, now)
 
         await self._client.run(run)
@@ -273,28 +264,22 @@ def _prepare(client: LadybugClient, check_space: Callable[[], None]) -> None:
         client.query(statement)
 
 
-def _check_lease(client: LadybugClient, lease: Lease) -> None:
-    """Raise GraphUnusable if another writer took the group."""
-    state = reads.lease_state(client, lease.group_id)
-    fence, owner = (state.fence, state.owner) if state else (None, None)
-    if error := lost_lease(lease, fence, owner):
-        raise error
-
-
 def _write_turn(
-    client: LadybugClient, statements: Iterable[LadybugStatement], group: GroupId
+    client: LadybugClient,
+    lease: Lease,
+    change: Change,
+    receipt: Receipt,
+    *,
+    now: datetime,
+    until: datetime,
 ) -> None:
-    """Run the statements of a turn.
+    """Write a turn with the next number of its group; extend the lease.
 
     Raises:
         GraphUnusable: the turn names an entity or a fact that the graph does not hold.
     """
+    sequence = ladybug_lease.next_sequence(client, lease, until)
+    statements = ladybug_rows.statements(change, receipt, now, sequence=sequence)
     for query, parameters, must_match in statements:
         if not client.query(query, parameters) and must_match:
-            raise to_rows.incomplete_graph(group)
-
-
-def _lease_parameters(lease: Lease, *, until: datetime | None = None) -> dict[str, Any]:
-    """Return the parameters of a statement about the lease, with its new end if there is one."""
-    parameters = {"group_id": lease.group_id, "owner": lease.owner, "fence": str(lease.fence)}
-    return parameters if until is None else parameters | {"until": ladybug_rows.without_zone(until)}
+            raise to_rows.incomplete_graph(lease.group_id)

@@ -72,12 +72,16 @@ def new_creation_id() -> str:
     return uuid4().hex
 
 
-def lost_lease(lease: Lease, fence: int | None, owner: str | None) -> GraphUnusable | None:
-    """Return the error if the fence and owner in the graph are not those of the lease."""
+def check_lease(lease: Lease, fence: int | None, owner: str | None) -> None:
+    """Check that the fence and owner in the graph are those of the lease.
+
+    Raises:
+        GraphUnusable: another writer took the group.
+    """
     if fence == lease.fence and owner == lease.owner:
-        return None
+        return
     cause = f"`{owner}` took it over" if owner else "the lease was released"
-    return GraphUnusable(
+    raise GraphUnusable(
         f"this run lost the lease of group `{lease.group_id}`: {cause}; nothing of the "
         "turn was written, run again"
     )

@@ -176,8 +176,13 @@ REMOVE g.locked_by
 WITH g WHERE g.fence = $lease.fence AND g.lease_owner = $lease.owner
 REMOVE g.lease_owner, g.lease_until
 """
+LOCK_GROUP: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group})
+SET g.lease_until = $until
+RETURN g.fence AS fence, g.lease_owner AS owner
+"""
 # The number is written back only if the turn is.
-CHECK_LEASE: LiteralString = """
+LOCK_FOR_COMMIT: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})
 SET g.lease_until = $until
 WITH g
@@ -185,19 +190,14 @@ SET g.sequence = g.sequence + 1
 WITH g
 OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
 RETURN g.fence AS fence, g.lease_owner AS owner, g.sequence AS sequence,
-       c.run_id AS run
+       c {.*, before_images: null} AS commit
 """
-CHECK_COMMITTED: LiteralString = """
+LOCK_FOR_REVERSAL: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})
 SET g.lease_until = $until
 WITH g
 OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
 RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS is_committed
-"""
-LOCK_FOR_REPAIR: LiteralString = """
-MATCH (g:TurnGroup {group_id: $group})
-SET g.lease_until = $until
-RETURN g.fence AS fence, g.lease_owner AS owner
 """
 
 CREATE_TURN: LiteralString = """

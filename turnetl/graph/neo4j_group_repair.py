@@ -16,8 +16,6 @@ from turnetl.graph.group_repair import (
     UnattachedFact,
     UnusedEntity,
 )
-from turnetl.graph.lease import lost_lease
-from turnetl.graph_model import Lease
 from turnetl.model import GroupId
 
 _KEEP_ONE_MENTION: LiteralString = """
@@ -62,26 +60,15 @@ MATCH (c:TurnCommit {turn_id: $turn}) SET c.before_images = $images
 
 
 async def repair(
-    transaction: AsyncTransaction,
-    lease: Lease,
-    repair: GroupRepair,
-    now: datetime,
-    *,
-    until: datetime,
+    transaction: AsyncTransaction, group: GroupId, repair: GroupRepair, now: datetime
 ) -> None:
-    """Make the repair; as `GraphStore.repair`. The lease then runs until `until`."""
-    # The first statement locks the TurnGroup, so that what it reads stays current.
-    result = await transaction.run(cypher.LOCK_FOR_REPAIR, group=lease.group_id, until=until)
-    state = await result.single()
-    fence, owner = (state["fence"], state["owner"]) if state else (None, None)
-    if error := lost_lease(lease, fence, owner):
-        raise error
+    """Make the repair; as `GraphStore.repair`."""
     match repair:
         case DoubleMention(episode, entity):
             own = ids.edge_id("MENTIONS", episode, entity)
             await transaction.run(_KEEP_ONE_MENTION, episode=episode, entity=entity, own=own)
         case SessionLinks():
-            await _repair_session(transaction, lease.group_id, repair, now)
+            await _repair_session(transaction, group, repair, now)
         case UnattachedFact(uuid):
             await transaction.run(_DELETE_FACT, uuid=uuid)
         case UnusedEntity():

@@ -22,9 +22,10 @@ from turnetl.graph import (
 from turnetl.graph import neo4j_reads as reads
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.lease import grant, locked_group, lost_lease, new_creation_id
+from turnetl.graph.lease import grant, locked_group, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient, write_all
 from turnetl.graph.neo4j_errors import LIMIT, AlreadyExists, TransactionTimedOut, translate_errors
+from turnetl.graph.neo4j_lease import lock_for_commit, lock_group
 from turnetl.graph.neo4j_rows import statements
 from turnetl.graph_model import (
     CommitRecord,
@@ -211,7 +212,9 @@ class Neo4jStore:
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
     ) -> bool:
         async with self._locking(lease.group_id) as transaction:
-            sequence, run = await _next_commit(transaction, lease, receipt.turn_id, now + ttl)
+            sequence, run = await lock_for_commit(
+                transaction, lease, receipt.turn_id, until=now + ttl
+            )
             if run is not None:
                 return False
             await write_all(transaction, statements(change, receipt, now, sequence=sequence))
@@ -222,15 +225,14 @@ class Neo4jStore:
         self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
     ) -> Reverted | None:
         async with self._locking(lease.group_id) as transaction:
-            turn_id = reversal.receipt.turn_id
-            result = await transaction.run(
-                cypher.CHECK_COMMITTED, group=lease.group_id, turn_id=turn_id, until=now + ttl
+            locked = await lock_group(
+                transaction,
+                lease,
+                until=now + ttl,
+                statement=cypher.LOCK_FOR_REVERSAL,
+                turn_id=reversal.receipt.turn_id,
             )
-            state = await result.single()
-            fence, owner = (state["fence"], state["owner"]) if state else (None, None)
-            if error := lost_lease(lease, fence, owner):
-                raise error
-            if not (state and state["is_committed"]):
+            if not locked["is_committed"]:
                 return None
             reverted = await neo4j_reversal.revert(transaction, reversal, now)
             await transaction.commit()
@@ -247,7 +249,9 @@ class Neo4jStore:
         ttl: timedelta,
     ) -> Reverted | None:
         async with self._locking(lease.group_id) as transaction:
-            sequence, run = await _next_commit(transaction, lease, receipt.turn_id, now + ttl)
+            sequence, run = await lock_for_commit(
+                transaction, lease, receipt.turn_id, until=now + ttl
+            )
             if run != reversal.receipt.run_id:
                 return None
             reverted = await neo4j_reversal.take_out(transaction, reversal, now)
@@ -271,7 +275,8 @@ class Neo4jStore:
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
         async with self._locking(lease.group_id) as transaction:
-            await neo4j_group_repair.repair(transaction, lease, repair, now, until=now + ttl)
+            await lock_group(transaction, lease, until=now + ttl)
+            await neo4j_group_repair.repair(transaction, lease.group_id, repair, now)
             await transaction.commit()
 
     async def pause(self) -> None:
@@ -279,22 +284,3 @@ class Neo4jStore:
 
     async def close(self) -> None:
         await self._client.close()
-
-
-async def _next_commit(
-    transaction: AsyncTransaction, lease: Lease, turn: TurnId, until: datetime
-) -> tuple[int, str | None]:
-    """Lock the group; return the number of the next commit, and the run that committed the turn.
-
-    Raises:
-        GraphUnusable: another writer took the group.
-    """
-    # The first statement locks the TurnGroup, so that what it reads stays current.
-    result = await transaction.run(
-        cypher.CHECK_LEASE, group=lease.group_id, turn_id=turn, until=until
-    )
-    state = await result.single()
-    fence, owner = (state["fence"], state["owner"]) if state else (None, None)
-    if error := lost_lease(lease, fence, owner):
-        raise error
-    return (state["sequence"], state["run"]) if state else (0, None)
