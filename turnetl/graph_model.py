@@ -115,7 +115,7 @@ class GroupVersion:
     sequence: int
     turns: int
     creation_id: str = ""
-    """Tells the group from an earlier one of that name; empty if it was created without one."""
+    """Tells the group from an earlier one of that name."""
 
 
 @dataclass(frozen=True, slots=True)

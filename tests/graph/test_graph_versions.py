@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -123,33 +122,6 @@ async def test_a_group_that_was_deleted_and_filled_again_has_another_creation_id
         await store.close()
         await run_statement(graph_url, DELETE_ALL)
     assert len(set(created)) == 2
-
-
-REMOVE_CREATION_ID = {
-    "ladybug": "ALTER TABLE TurnGroup DROP creation_id",
-    "bolt": "MATCH (g:TurnGroup) REMOVE g.creation_id",
-}
-
-
-async def test_a_group_that_was_created_without_a_creation_id_keeps_the_empty_one(
-    graph_url: str,
-) -> None:
-    first, second, _ = history()
-    store = await open_graph(graph_url, user="", password="")
-    await store.prepare()
-    await commit(store, await acquire(store), first)
-    await store.close()
-    await run_statement(graph_url, REMOVE_CREATION_ID[urlsplit(graph_url).scheme])
-    reader = await open_graph(graph_url, user="", password="", write=False)
-    assert await creation_id(reader) == ""
-    await reader.close()
-    writer = await open_graph(graph_url, user="", password="")
-    await writer.prepare()
-    await commit(writer, await acquire(writer), second)
-    await acquire(writer, group=OTHER)
-    assert await creation_id(writer) == ""
-    assert await creation_id(writer, OTHER) != ""
-    await writer.close()
 
 
 async def test_the_numbers_continue_under_another_lease(store: GraphStore) -> None:

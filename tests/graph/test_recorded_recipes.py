@@ -1,11 +1,5 @@
 """The parts of recipes in a graph: the same for both stores."""
 
-from pathlib import Path
-
-import pytest
-
-from tests.graph.statements import run_statement
-from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.recipe_parts import RecipePart, recipe_digest
 
@@ -25,18 +19,3 @@ async def test_a_recipe_may_be_recorded_again(store: GraphStore) -> None:
     await store.record_recipe(PARTS)
     await store.record_recipe(PARTS)
     assert await store.recipes([recipe_digest(PARTS)]) == {recipe_digest(PARTS): PARTS}
-
-
-@pytest.mark.parametrize("write", [True, False])
-async def test_a_file_made_before_recipes_were_recorded_has_none(
-    tmp_path: Path, write: bool
-) -> None:
-    url = f"ladybug://{tmp_path / 'graph.lbug'}"
-    store = await open_graph(url, user="", password="", write=True)
-    await store.prepare()
-    await store.close()
-    await run_statement(url, "DROP TABLE TurnRecipe")
-    store = await open_graph(url, user="", password="", write=write)
-    await store.prepare()
-    assert await store.recipes([recipe_digest(PARTS)]) == {}
-    await store.close()

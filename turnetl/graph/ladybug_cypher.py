@@ -108,18 +108,16 @@ SCHEMA = (
     """CREATE NODE TABLE IF NOT EXISTS TurnGroup (
     group_id STRING PRIMARY KEY, schema_version INT64, embedder STRING, dimensions INT64,
     recipe STRING, lease_owner STRING, lease_until TIMESTAMP, fence INT64,
-    sequence INT64)""",
-    # The table may have been created without it.
-    "ALTER TABLE TurnGroup ADD IF NOT EXISTS creation_id STRING",
-    turn_commit_table(schema.RECEIPTS.columns),
+    sequence INT64, creation_id STRING)""",
     _node_table("TurnRun", schema.RUNS.columns),
     "CREATE NODE TABLE IF NOT EXISTS TurnRecipe (recipe STRING PRIMARY KEY, parts STRING)",
+    # The last one: a file that has it has all tables.
+    turn_commit_table(schema.RECEIPTS.columns),
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
 RECEIPTS = read_receipts(schema.RECEIPTS.columns)
-# All properties: a file that is open for reading may lack a column.
-TURN_GROUPS = "MATCH (g:TurnGroup) RETURN g ORDER BY g.group_id"
+TURN_GROUPS = "MATCH (g:TurnGroup) RETURN g.group_id, g.sequence, g.creation_id ORDER BY g.group_id"
 TURN_COUNTS = "MATCH (c:TurnCommit) RETURN c.group_id, count(*)"
 TURN_IDS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.turn_id"
 COMMITS_AFTER = """

@@ -46,9 +46,6 @@ def counts(client: LadybugClient, group: GroupId) -> tuple[int, int, int]:
 
 
 def recipes(client: LadybugClient, digests: Collection[str]) -> dict[str, RecipeParts]:
-    # A file that is open for reading may lack the table.
-    if not digests or ["TurnRecipe"] not in client.query(cypher.TABLES):
-        return {}
     rows = ((digest, client.query(cypher.RECIPE, {"recipe": digest})) for digest in set(digests))
     return {digest: from_rows.recipe_parts(found[0][0]) for digest, found in rows if found}
 
@@ -92,12 +89,9 @@ def profile(client: LadybugClient, group: GroupId) -> GroupProfile | None:
 
 def versions(client: LadybugClient) -> dict[GroupId, GroupVersion]:
     turns = dict(client.query(cypher.TURN_COUNTS))
-    groups = [group for (group,) in client.query(cypher.TURN_GROUPS)]
     return {
-        GroupId(group["group_id"]): GroupVersion(
-            group["sequence"], turns.get(group["group_id"], 0), group.get("creation_id") or ""
-        )
-        for group in groups
+        GroupId(group): GroupVersion(sequence, turns.get(group, 0), creation_id)
+        for group, sequence, creation_id in client.query(cypher.TURN_GROUPS)
     }
 
 

@@ -43,7 +43,7 @@ RETURN c {.*, before_images: null} AS commit
 # Counts only what the number includes: another commit may end while the query runs.
 VERSIONS: LiteralString = """
 MATCH (g:TurnGroup)
-WITH g.group_id AS group_id, g.sequence AS sequence, coalesce(g.creation_id, '') AS creation_id
+WITH g.group_id AS group_id, g.sequence AS sequence, g.creation_id AS creation_id
 ORDER BY group_id
 RETURN group_id, sequence, creation_id,
        COUNT { MATCH (c:TurnCommit {group_id: group_id}) WHERE c.sequence <= sequence } AS turns
@@ -150,14 +150,14 @@ LIMIT 1
 # Writing a property locks the node until the transaction ends; a read after that is current.
 LOCK_OR_CREATE: LiteralString = """
 MERGE (g:TurnGroup {group_id: $group})
-ON CREATE SET g.creation_id = $creation_id
+ON CREATE SET g.sequence = 0, g.creation_id = $creation_id
 SET g.locked_by = $owner
 WITH g
 RETURN properties(g) AS properties, EXISTS { (:TurnCommit {group_id: $group}) } AS used
 """
 GRANT: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group.group_id})
-SET g += $group, g.sequence = coalesce(g.sequence, 0)
+SET g += $group
 REMOVE g.locked_by
 """
 RENEW: LiteralString = """
