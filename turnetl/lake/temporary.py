@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from turnetl import private_files
+from turnetl.lake.paths import entry_names
 
 if sys.platform != "win32":
     import fcntl
@@ -68,10 +69,7 @@ def remove_abandoned(folder: Path) -> int:
 
     A spilled table counts as one file.
     """
-    try:
-        names = os.listdir(folder)  # noqa: PTH208  ten thousand names, no paths
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
+    names = entry_names(folder)
     temporary = [name for name in names if name.startswith(".") and name.endswith(_SUFFIX)]
     return sum(_remove_abandoned(folder / name) for name in temporary)
 
