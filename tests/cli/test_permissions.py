@@ -12,6 +12,7 @@ from tests.cli.archives import two_turns
 from tests.cli.command import run_in_process
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.lake.forgotten import NOTHING, write_forgotten
 from turnetl.llm.journal.file import JournalFile
 from turnetl.model import GroupId
 
@@ -33,6 +34,7 @@ def fill(lake: Path) -> dict[str, int]:
         arguments = ("backfill", two_turns(home, MARCH), "--lake", lake)
         assert run_in_process(*arguments, folder=home).exit_code == 0
     Quarantine(lake, GroupId("shop")).add(ENTRY)
+    write_forgotten(lake, NOTHING)
     journal = JournalFile.open(lake / "journal.sqlite", 1)
     graph = LadybugFile.open(lake / "graph.lbug", write=True)
     graph.connection.execute("CREATE NODE TABLE Note (id INT64, PRIMARY KEY (id))")

@@ -13,6 +13,7 @@ import msgspec
 
 from turnetl import ids
 from turnetl.errors import Fatal
+from turnetl.lake.temporary import replace_file, sync_folder
 from turnetl.model import GroupId, SessionId, TurnId
 
 FILE = "forgotten.json"
@@ -106,20 +107,14 @@ def read_forgotten(lake: Path) -> ForgottenTurns:
 
 
 def write_forgotten(lake: Path, forgotten: ForgottenTurns) -> None:
-    """Write the list atomically and durably; only the user may read it.
+    """Write the list atomically and durably, with the rights of the lake.
 
     Raises:
         OSError: it cannot be written.
     """
-    lake.mkdir(parents=True, exist_ok=True)
-    temporary = lake / f".{FILE}.tmp"
-    temporary.unlink(missing_ok=True)
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(forgotten, order="sorted")))
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(lake / FILE)
+    data = msgspec.json.format(msgspec.json.encode(forgotten, order="sorted"))
+    replace_file(lake / FILE, lambda file: file.write(data), lake)
+    sync_folder(lake)
 
 
 def _digest(key: str, text: str) -> str:

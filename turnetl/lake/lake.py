@@ -25,13 +25,12 @@ from turnetl.lake.parquet import (
     reading,
     scan,
     scan_snapshot,
-    sync_folder,
     verify,
     write_slices,
     write_table,
 )
 from turnetl.lake.paths import QUARANTINE, TURNS, archive_digest, entry_names, files_named, is_table
-from turnetl.lake.temporary import remove_abandoned
+from turnetl.lake.temporary import remove_abandoned, sync_folder
 from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
 
@@ -147,7 +146,7 @@ class Lake:
         """Remove the temporary files of killed processes, and return their number."""
         by_group = (self._turns_folder, self.root / QUARANTINE)
         folders = [folder / group for folder in by_group for group in entry_names(folder)]
-        return sum(map(remove_abandoned, [self.episodes_folder, *folders]))
+        return sum(map(remove_abandoned, [self.root, self.episodes_folder, *folders]))
 
     def delete_turns_file(self, path: Path) -> None:
         """Delete a turns file, if it exists."""

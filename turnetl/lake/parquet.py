@@ -1,8 +1,7 @@
 """One Parquet file: written atomically and checked against its table on every access."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -83,19 +82,6 @@ def _drain(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Yield the elements of the list and release each from memory."""
     while rows:
         yield rows.pop()
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable.
-
-    Some systems cannot open a folder; there renames are durable anyway.
-    """
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def read_metadata(path: Path) -> str:

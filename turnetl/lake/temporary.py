@@ -26,6 +26,8 @@ _FOLDER_SUFFIX = ".rows"
 def replace_file(path: Path, write: Callable[[IO[bytes]], object], root: Path | None) -> None:
     """Write a file to a temporary name, sync it and rename it.
 
+    A power failure may undo the rename until `sync_folder` is called for the folder.
+
     Args:
         path: the file.
         write: writes its content.
@@ -42,6 +44,19 @@ def replace_file(path: Path, write: Callable[[IO[bytes]], object], root: Path | 
             file.close()
         # Still locked: nobody takes it for the file of a killed process.
         temporary.replace(path)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder durable.
+
+    Some systems cannot open a folder; there renames are durable anyway.
+    """
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager
