@@ -44,10 +44,6 @@ class ForgottenTurns:
             bool(self.turns) and _digest(self.key, turn) in self.turns
         )
 
-    def included(self, turns: Iterable[tuple[TurnId, SessionId | None]]) -> list[bool]:
-        """Return for each turn whether it is forgotten."""
-        return [self.includes(turn, session) for turn, session in turns]
-
     def includes_native(self, format_name: str, native: str, session: SessionId | None) -> bool:
         """Return whether a turn of an archive is forgotten, whatever its group is now.
 

@@ -1,6 +1,6 @@
 """Remove forgotten turns from the tables of a lake. Every step may be repeated after a kill."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import polars as pl
@@ -9,8 +9,8 @@ from turnetl import ids
 from turnetl.formats.base import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.lake.forgotten import ForgottenTurns
-from turnetl.model import GroupId, SessionId, TurnId
-from turnetl.parsing.forgotten_turns import counted_forgotten
+from turnetl.model import GroupId
+from turnetl.parsing.forgotten_turns import counted_forgotten, is_forgotten
 
 _KEYS = ("turn_id", "session_id")
 
@@ -30,8 +30,8 @@ def remove_forgotten_turns(lake: Lake, forgotten: ForgottenTurns) -> list[GroupI
     changed = set[GroupId]()
     for file in lake.turn_files():
         rows = lake.read_turns_file(file.path)
-        included = _included(rows, forgotten)
-        if any(included):
+        included = is_forgotten(rows, forgotten)
+        if included.any():
             kept, metadata = _without(rows, included, file.metadata)
             lake.write_turns(kept, metadata, digest=file.path.stem, previous_files=())
             changed.add(file.metadata.group)
@@ -53,7 +53,7 @@ def delete_stale_episodes(
     for group in lake.groups():
         with lake.reading_episodes(group):
             rows = lake.scan_episodes(group).select(_KEYS).collect()
-        if any(_included(rows, forgotten)):
+        if is_forgotten(rows, forgotten).any():
             groups.add(group)
     for group in groups:
         lake.delete_episodes(group)
@@ -80,35 +80,23 @@ def listed_turns(lake: Lake, forgotten: ForgottenTurns) -> pl.DataFrame:
     found = []
     for path in lake.turn_paths() if forgotten else ():
         rows = lake.read_turns_file(path)
-        found.append(rows.filter(pl.Series(_included(rows, forgotten), dtype=pl.Boolean)))
+        found.append(rows.filter(is_forgotten(rows, forgotten)))
     return pl.concat(found) if found else pl.DataFrame()
 
 
-def _included(rows: pl.DataFrame, forgotten: ForgottenTurns) -> list[bool]:
-    keys = zip(rows["turn_id"], rows["session_id"], strict=True)
-    return forgotten.included((TurnId(turn), SessionId(session)) for turn, session in keys)
-
-
 def _without(
-    rows: pl.DataFrame, included: Sequence[bool], metadata: ArchiveMetadata
+    rows: pl.DataFrame, included: pl.Series, metadata: ArchiveMetadata
 ) -> tuple[pl.DataFrame, ArchiveMetadata]:
     """Return the other rows, and the metadata that a parse of the archive would write now."""
     # The retained turns are the last rows of the file.
     first_retained = rows.height - metadata.retained_turns
-    kept = rows.filter(~pl.Series(included, dtype=pl.Boolean))
-    retained = [
-        turn
-        for turn, is_included in zip(
-            rows["turn_id"][first_retained:], included[first_retained:], strict=True
-        )
-        if not is_included
-    ]
+    retained = rows["turn_id"][first_retained:].filter(~included[first_retained:])
     counts = counted_forgotten(
-        ParseCounts.from_mapping(metadata.counts), sum(included[:first_retained])
+        ParseCounts.from_mapping(metadata.counts), int(included[:first_retained].sum())
     )
-    return kept, replace(
+    return rows.filter(~included), replace(
         metadata,
         counts=counts.as_mapping(),
         retained_turns=len(retained),
-        retained_digest=ids.digest(*retained) if retained else "",
+        retained_digest="" if retained.is_empty() else ids.digest(*retained),
     )

@@ -50,7 +50,12 @@ def rows_not_forgotten(rows: pl.DataFrame | None, forgotten: ForgottenTurns) -> 
     """Return the rows of `schema.TURNS` that are not forgotten; None if none remain."""
     if rows is None or not forgotten:
         return rows
-    keys = zip(rows["turn_id"], rows["session_id"], strict=True)
-    included = forgotten.included((TurnId(turn), SessionId(session)) for turn, session in keys)
-    remaining = rows.filter(~pl.Series(included, dtype=pl.Boolean))
+    remaining = rows.filter(~is_forgotten(rows, forgotten))
     return None if remaining.is_empty() else remaining
+
+
+def is_forgotten(rows: pl.DataFrame, forgotten: ForgottenTurns) -> pl.Series:
+    """Return for each row, by its `turn_id` and `session_id`, whether its turn is forgotten."""
+    keys = zip(rows["turn_id"], rows["session_id"], strict=True)
+    included = [forgotten.includes(TurnId(turn), SessionId(session)) for turn, session in keys]
+    return pl.Series(included, dtype=pl.Boolean)
