@@ -46,7 +46,7 @@ def write_table(
         # The lake calls for the metadata after it has written the last row: only then is the report
         # complete.
         rows = _episodes(turns, filters, counted)
-        lake.write_episodes(group, rows, lambda: dict(metadata(report())))
+        lake.write_episodes(group, rows, lambda: metadata(report()))
     return report()
 
 
