@@ -11,11 +11,12 @@ from typing import Any
 
 import polars as pl
 
+from turnetl.lake.checksum import PARQUET_MAGIC
+from turnetl.lake.parquet import READ_ERRORS
+
 _SQLITE = b"SQLite format 3\0"
-_PARQUET = b"PAR1"
 _PARQUET_NAME = ".parquet"
 """Also in the names of temporary and of damaged tables."""
-_UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,10 @@ def _places(path: Path, pattern: re.Pattern[bytes], texts: Sequence[str]) -> Ite
         if match := pattern.search(data):
             yield f"byte {match.start():,}"
         start = data[: len(_SQLITE)]
-    if start.startswith(_PARQUET) or _PARQUET_NAME in path.name:
+    if start.startswith(PARQUET_MAGIC) or _PARQUET_NAME in path.name:
         try:
             yield from _parquet_places(path, texts)
-        except _UNREADABLE:
+        except READ_ERRORS:
             yield "table that cannot be read"
     elif start == _SQLITE:
         yield from _sqlite_places(path, pattern)

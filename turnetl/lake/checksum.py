@@ -17,7 +17,7 @@ _SEAL = struct.Struct("<8sII")
 _MAGIC = b"turnetl\x01"
 _TAIL = struct.Struct("<I4s")
 """The end of a Parquet file: the length of the footer's Thrift structure, and a magic number."""
-_PARQUET = b"PAR1"
+PARQUET_MAGIC = b"PAR1"
 _BLOCK = 1 << 20
 _FOOTER = 64 << 10
 """Bytes that are read from the end of a file: more than most footers have."""
@@ -40,7 +40,7 @@ def seal_file(file: IO[bytes]) -> None:
     start = size - _footer_bytes(_read_at(file, size - _TAIL.size, _TAIL.size))
     footer = _read_at(file, start, size - start)
     file.seek(0)
-    checksum = crc32(footer, _checksum(file, start, 0))
+    checksum = crc32(footer, _checksum(file, start))
     file.seek(start)
     file.write(_SEAL.pack(_MAGIC, crc32(footer), checksum) + footer)
 
@@ -66,7 +66,7 @@ def verify(file: IO[bytes]) -> None:
         raise ChecksumError
     footer, expected, rows = seal
     file.seek(0)
-    if crc32(footer, _checksum(file, rows, 0)) != expected:
+    if crc32(footer, _checksum(file, rows)) != expected:
         raise ChecksumError
 
 
@@ -94,13 +94,14 @@ def _footer_bytes(tail: bytes | memoryview) -> int:
     if len(tail) < _TAIL.size:
         raise ChecksumError
     length, magic = _TAIL.unpack(tail)
-    if magic != _PARQUET:
+    if magic != PARQUET_MAGIC:
         raise ChecksumError
     return int(length) + _TAIL.size
 
 
-def _checksum(file: IO[bytes], size: int, checksum: int) -> int:
-    """Continue a checksum with the next bytes of a file."""
+def _checksum(file: IO[bytes], size: int) -> int:
+    """Return the checksum of the next bytes of a file."""
+    checksum = 0
     while size > 0 and (block := file.read(min(size, _BLOCK))):
         checksum = crc32(block, checksum)
         size -= len(block)

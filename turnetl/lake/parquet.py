@@ -18,7 +18,7 @@ from turnetl.lake.encoding import KEY, encode, write_row_groups
 from turnetl.lake.temporary import replace_file
 from turnetl.lake.versions import check_version
 
-_READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """What reading a damaged file raises. A panic of polars is no `Exception`."""
 
 
@@ -91,7 +91,7 @@ def read_metadata(path: Path) -> str:
         TableUnusable: the file cannot be read, or its footer is damaged.
     """
     with reading(path):
-        return pl.read_parquet_metadata(_footer(path)).get(KEY, "")
+        return _metadata(_footer(path))
 
 
 @contextmanager
@@ -105,7 +105,7 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except ChecksumError as error:
         raise read_error(path, "is damaged") from error
-    except _READ_ERRORS as error:
+    except READ_ERRORS as error:
         raise read_error(path, "cannot be read") from error
 
 
@@ -157,8 +157,11 @@ def scan_snapshot(path: Path, table: schema.Table) -> pl.LazyFrame:
 
 def check_columns(path: Path, table: schema.Table) -> None:
     """Raise `Fatal` unless the file has the table's schema version and columns. Reads no row."""
-    columns = _columns(path)
-    check_version(path, read_metadata(path), table)
+    with reading(path):
+        footer = _footer(path)
+        columns = pl.read_parquet_schema(footer)
+        metadata = _metadata(footer)
+    check_version(path, metadata, table)
     _check(path, columns, table)
 
 
@@ -205,9 +208,8 @@ def _replace(path: Path, write: Callable[[IO[bytes]], object], root: Path | None
         raise write_error(path, error) from error
 
 
-def _columns(path: Path) -> Mapping[str, pl.DataType]:
-    with reading(path):
-        return pl.read_parquet_schema(_footer(path))
+def _metadata(footer: bytes) -> str:
+    return pl.read_parquet_metadata(footer).get(KEY, "")
 
 
 def _footer(path: Path) -> bytes:
