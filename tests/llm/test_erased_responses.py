@@ -8,6 +8,7 @@ import pytest
 from turnetl.errors import JournalUnusable
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal
+from turnetl.llm.journal.file import JournalFile
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 REQUEST = ChatRequest("extract", (), None, 100)
@@ -54,14 +55,13 @@ def test_a_missing_journal_is_not_created(tmp_path: Path) -> None:
 def test_a_journal_that_another_process_reads_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     fill(path)
-    other = journal(path)
-    assert other.get("key1") is not None
-    reader = other._open().reader  # noqa: SLF001 - a reader within a transaction
-    reader.execute("BEGIN")
-    reader.execute("SELECT count(*) FROM responses").fetchone()
+    other = JournalFile.open(path, 1)
+    assert other.find("key1", wait=True) is not None
+    other.reader.execute("BEGIN")
+    other.reader.execute("SELECT count(*) FROM responses").fetchone()
     opened = journal(path, wait=0.1)
     with pytest.raises(JournalUnusable, match="end the program that has it open"):
         opened.erase(lambda response: b"windmill" in response)
     opened.close()
-    reader.execute("ROLLBACK")
+    other.reader.execute("ROLLBACK")
     other.close()

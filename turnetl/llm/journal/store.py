@@ -2,11 +2,9 @@
 
 import asyncio
 import logging
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,8 +14,9 @@ from turnetl.errors import BadUsage, JournalUnusable
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import errors, stats
 from turnetl.llm.journal.claims import Claims
+from turnetl.llm.journal.connection import JournalConnection
 from turnetl.llm.journal.erase import erase
-from turnetl.llm.journal.file import JournalFile, free_bytes
+from turnetl.llm.journal.file import free_bytes
 from turnetl.llm.journal.rows import JournalRow, to_response, to_row
 from turnetl.llm.journal.stats import JournalStats, PruneResult, PruneSelection
 
@@ -60,13 +59,9 @@ class Journal:
         self.hits = 0
         """Cache hits of this process."""
         self._clock = clock
-        self._wait = wait
         self._min_free_bytes = min_free_bytes
-        self._file: JournalFile | None = None
-        self._opening = threading.Lock()
+        self._connection = JournalConnection(path, wait)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
-        self._is_writable = False
-        self._failure: JournalUnusable | None = None
         self._unwritten: dict[str, JournalRow] = {}
         self._unreadable: set[str] = set()
         self._uncounted_hits: Counter[str] = Counter()
@@ -78,7 +73,7 @@ class Journal:
         Raises:
             JournalUnusable: the file cannot be read.
         """
-        with self._translated():
+        with self._connection.translated():
             return self._get(key, wait=True)
 
     def put(self, key: str, request: ChatRequest, model_name: str, response: ChatResponse) -> None:
@@ -91,8 +86,8 @@ class Journal:
 
     async def get_async(self, key: str) -> ChatResponse | None:
         """Do as `get` without blocking the event loop."""
-        if self._file is None:
-            await self._in_thread(self._open)
+        if self._connection.file is None:
+            await self._in_thread(self._connection.open)
         try:
             return self._get(key, wait=False)
         except errors.FAILURES as error:
@@ -139,9 +134,9 @@ class Journal:
         Raises:
             JournalUnusable: it cannot.
         """
-        self._raise_failure()
-        if not self._is_writable:
-            await self._in_thread(self._check_file)
+        self._connection.raise_failure()
+        if not self._connection.is_writable:
+            await self._in_thread(self._connection.check_writable)
         if (free := free_bytes(self.path.parent)) < self._min_free_bytes:
             raise errors.disk_full(self.path, free)
 
@@ -158,8 +153,8 @@ class Journal:
         """
         if not self.path.exists():
             return JournalStats(self.path)
-        with self._translated():
-            return stats.stats(self._open().writer, self.path)
+        with self._connection.translated():
+            return stats.stats(self._connection.open().writer, self.path)
 
     def prune(
         self,
@@ -187,8 +182,10 @@ class Journal:
         if not self.path.exists():
             return PruneResult(self.path, 0, 0, 0, dry_run)
         selection = PruneSelection(older_than, model)
-        with self._translated():
-            return stats.prune(self._open().writer, self.path, selection, dry_run=dry_run)
+        with self._connection.translated():
+            return stats.prune(
+                self._connection.open().writer, self.path, selection, dry_run=dry_run
+            )
 
     def erase(self, is_erased: Callable[[bytes], bool]) -> int:
         """Remove responses so that the file holds no byte of them; return their number.
@@ -201,8 +198,8 @@ class Journal:
         """
         if not self.path.exists():
             return 0
-        with self._translated():
-            return erase(self._open().writer, is_erased)
+        with self._connection.translated():
+            return erase(self._connection.open().writer, is_erased)
 
     def close(self) -> None:
         """Write responses kept in memory, if possible now, and close the file.
@@ -210,66 +207,36 @@ class Journal:
         May be called more than once.
         """
         self._thread.shutdown()
-        if self._file is not None:
-            self._file.shorten_timeout()
+        if (file := self._connection.file) is not None:
+            file.shorten_timeout()
         if self._unwritten:
             self._write_unwritten()
-        if self._file is not None:
+        if self._connection.file is not None:
             self._write_hits()
             self._change_claims(self._claims.release_all)
-            self._file.close()
-            self._file = None
-
-    def _open(self) -> JournalFile:
-        with self._opening:
-            if self._file is None:
-                self._raise_failure()
-                with self._recorded(), self._translated():
-                    self._file = JournalFile.open(self.path, self._wait)
-            return self._file
-
-    def _check_file(self) -> None:
-        if not self._is_writable:
-            self._raise_failure()
-            with self._recorded(), self._translated():
-                self._open().check_writable()
-            self._is_writable = True
-
-    @contextmanager
-    def _recorded(self) -> Iterator[None]:
-        """Remember a failure: no request is sent after it."""
-        try:
-            yield
-        except JournalUnusable as error:
-            self._failure = error
-            raise
-
-    def _raise_failure(self) -> None:
-        """Raise an earlier failure again: each new try could wait a long time for a lock."""
-        if self._failure is not None:
-            raise self._failure
+            self._connection.close()
 
     def _claim(self, key: str) -> bool:
-        self._raise_failure()
-        with self._recorded(), self._translated():
-            return self._claims.take(self._open().writer, key)
+        self._connection.raise_failure()
+        with self._connection.recorded(), self._connection.translated():
+            return self._claims.take(self._connection.open().writer, key)
 
     def _change_claims(self, change: Callable[..., None], *arguments: str) -> None:
         try:
-            self._raise_failure()
-            change(self._open().writer, *arguments)
+            self._connection.raise_failure()
+            change(self._connection.open().writer, *arguments)
         except (JournalUnusable, *errors.FAILURES) as error:
             log.info("claims of the journal not changed", exc_info=error)
 
     def _get_waiting(self, key: str) -> ChatResponse | None:
-        self._raise_failure()
-        with self._recorded():
+        self._connection.raise_failure()
+        with self._connection.recorded():
             return self.get(key)
 
     def _get(self, key: str, *, wait: bool) -> ChatResponse | None:
         if key in self._unwritten:
             return self._unwritten[key].response
-        row = self._open().find(key, wait=wait)
+        row = self._connection.open().find(key, wait=wait)
         if row is None or key in self._unreadable:
             return None
         if (response := to_response(key, row)) is None:
@@ -281,19 +248,19 @@ class Journal:
         hits, self._uncounted_hits = self._uncounted_hits, Counter()
         try:
             if hits:
-                self._open().add_hits(hits)
+                self._connection.open().add_hits(hits)
         except (JournalUnusable, *errors.FAILURES) as error:
             log.info("cache hits of the journal not counted", exc_info=error)
 
     def _write(self, row: JournalRow) -> None:
-        with self._translated():
-            self._open().insert(row, replace=row.key in self._unreadable)
+        with self._connection.translated():
+            self._connection.open().insert(row, replace=row.key in self._unreadable)
         self._unreadable.discard(row.key)
 
     def _write_or_keep(self, row: JournalRow) -> None:
         try:
-            self._raise_failure()
-            with self._recorded():
+            self._connection.raise_failure()
+            with self._connection.recorded():
                 self._write(row)
         except JournalUnusable:
             self._unwritten[row.key] = row
@@ -309,6 +276,3 @@ class Journal:
 
     def _in_thread(self, function: Callable[..., T], *arguments: Any) -> "asyncio.Future[T]":
         return asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
-
-    def _translated(self) -> AbstractContextManager[None]:
-        return errors.translated(self.path, self._wait)
