@@ -10,8 +10,8 @@ from tests.real_archives import SAMPLES
 ROOT = Path(__file__).parents[2]
 HEAVY = (
     "polars", "pyarrow", "httpx", "openai", "graphiti_core", "neo4j", "ladybug", "prefect",
-    "dateparser", "cyclopts.help", "rich.progress", "turnetl.llm.chat", "turnetl.llm.meter",
-    "turnetl.llm.retry", "turnetl.extraction.structural", "turnetl.formats",
+    "dateparser", "pydantic_settings", "cyclopts.help", "rich.progress", "turnetl.llm.chat",
+    "turnetl.llm.meter", "turnetl.llm.retry", "turnetl.extraction.structural", "turnetl.formats",
 )  # fmt: skip
 UNUSED_WITHOUT_CHANGES = (
     "httpx", "openai", "graphiti_core", "neo4j", "prefect", "kingfisher_sdk", "tantivy",

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_settings import InitSettingsSource
 
 from turnetl.errors import BadUsage
 from turnetl.settings.errors import error_sentence
@@ -16,9 +15,10 @@ from turnetl.settings.locations import default_lake
 from turnetl.settings.model import Settings
 from turnetl.settings.sources import (
     CONFIG_NAME,
-    ConfigFileSource,
-    EnvironmentSource,
-    Neo4jEnvironmentSource,
+    from_config_file,
+    from_environment,
+    from_neo4j_environment,
+    merged,
 )
 
 _log = logging.getLogger(__name__)
@@ -67,19 +67,16 @@ def read_settings(
     path = _config_path(config, folders)
     _log.debug("settings", extra={"config": path or "none"})
     given = {name: value for name, value in arguments.items() if value is not None}
-    file = ConfigFileSource(Settings, path)
-    above = (
-        InitSettingsSource(Settings, given),
-        EnvironmentSource(Settings, environment),
-        Neo4jEnvironmentSource(Settings, environment),
+    above = merged(
+        merged(from_neo4j_environment(environment), from_environment(environment)), given
     )
+    file = from_config_file(path) if path else {}
     defaults = {"lake": default_lake(environment, Path.home())}
-    sources = (*above, file, InitSettingsSource(Settings, defaults))
     try:
-        return Settings(_build_sources=(sources, given))  # type: ignore[call-arg]  # hidden from type checkers
+        return Settings.model_validate(merged(merged(defaults, file), above))
     except ValidationError as error:
         place = error.errors(include_input=False, include_url=False)[0]["loc"]
-        is_in_file = not any(_has(source(), place) for source in above) and _has(file(), place)
+        is_in_file = not _has(above, place) and _has(file, place)
         where = f"config file `{path}`: " if is_in_file else ""
         sentence = error_sentence(error, is_argument=_has(given, place))
         raise BadUsage(where + sentence) from None

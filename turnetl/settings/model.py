@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.settings.locations import default_lake
@@ -24,7 +23,7 @@ _MAX_GRAPH_TIMEOUT = 60 * 60
 """Seconds."""
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All settings of a run.
 
     The constructor takes arguments and defaults only, so that the same call gives the same
@@ -32,14 +31,7 @@ class Settings(BaseSettings):
     environment and the config file.
     """
 
-    model_config = SettingsConfigDict(
-        frozen=True,
-        extra="forbid",
-        env_prefix="turnetl_",
-        env_nested_delimiter="__",
-        case_sensitive=True,  # names are lower-cased once, where the environment is read
-        enable_decoding=False,  # lists are separated by commas, not written as JSON
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     lake: Path = Field(default_factory=lambda: default_lake(os.environ, Path.home()))  # noqa: TID251 - as documented
     """Folder of the tables, the journal and the embedded graph. By default
@@ -90,18 +82,6 @@ class Settings(BaseSettings):
     @classmethod
     def _expand_home(cls, path: Path | None) -> Path | None:
         return path.expanduser() if path else path
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - as above
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take arguments only: `turnetl.settings.loading` hands in the other sources."""
-        return (init_settings,)
 
     @property
     def graph_url(self) -> str:
