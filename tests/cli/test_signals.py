@@ -293,7 +293,10 @@ def test_a_stopped_command_that_only_reads_does_not_speak_of_finished_work(
 
 def test_a_command_that_is_not_named_as_reading_continues_where_it_stopped() -> None:
     names = {name for name in cli.app if not name.startswith("-")}
-    continued = {"backfill", "filter", "index", "ingest", "journal", "parse", "retry"}
+    continued = {
+        *("backfill", "filter", "forget", "index", "ingest", "journal", "parse", "retry"),
+        *("undo", "verify"),
+    }
     assert names - cli.READING_COMMANDS == continued
     assert names >= cli.READING_COMMANDS
 
