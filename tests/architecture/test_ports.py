@@ -27,6 +27,8 @@ WITHOUT_CONTRACT = {
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
+    "_Report": "an attribute that the reports of undo and forget have in common",
+    "_View": "two modules of `turnetl.report`, called by one function; the tests of both commands run it",
 }
 """Protocols that are no seam, each with the reason."""
 

@@ -6,10 +6,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from turnetl import console
+from turnetl.cli.confirmation import Yes, check_options, execute_previewed
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 from turnetl.clock import now
 from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 _STANDARD_INPUT = "-"
 
@@ -21,7 +21,7 @@ def forget(
     match: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     cascade: Flag = False,
     dry_run: Flag = False,
-    yes: Annotated[Flag, Parameter(name=("--yes", "-y"))] = False,
+    yes: Yes = False,
     common: CommonOptions = NO_COMMON,
 ) -> int:
     """Remove turns for good: from lake, journal, quarantine, index and graph.
@@ -36,8 +36,7 @@ def forget(
         dry_run: Write nothing; print what would be removed.
         yes: Do not ask.
     """
-    if dry_run and yes:
-        raise BadUsage("`--dry-run` writes nothing, so that --yes has nothing to confirm")
+    check_options(dry_run=dry_run, yes=yes)
     if match == _STANDARD_INPUT:
         if not (yes or dry_run):
             raise BadUsage("`--match -` reads standard input: add --yes or --dry-run")
@@ -50,17 +49,12 @@ def forget(
     settings = common.settings()
     selection = ForgetSelection(session, groups, match)
     preview = console.run_async(pipeline.preview_forget(settings, selection, cascade=cascade))
-    if not yes or preview.is_refused:
-        console.print_result(view.preview(preview), forget_output(preview), as_json=common.json)
-    if dry_run or preview.is_refused:
-        console.print_messages(view.messages(preview))
-        return view.exit_code(preview)
-    # Nobody reads a question between two lines of JSON.
-    if not yes and (common.json or not console.confirm(view.question(preview))):
-        console.print_messages([view.NOT_CONFIRMED])
-        return ExitCode.FAILED
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(pipeline.forget(settings, preview, now, progress=progress))
-    console.print_messages(view.messages(report))
-    console.print_result(view.result(report), forget_output(report), as_json=common.json)
-    return view.exit_code(report)
+    return execute_previewed(
+        preview,
+        lambda progress: pipeline.forget(settings, preview, now, progress=progress),
+        view=view,
+        output=forget_output,
+        dry_run=dry_run,
+        yes=yes,
+        common=common,
+    )

@@ -6,6 +6,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.cli.confirmation import Yes, is_confirmed
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 from turnetl.clock import now
 from turnetl.errors import BadUsage
@@ -18,7 +19,7 @@ def verify(
     *,
     groups: GroupNames = (),
     fix: Flag = False,
-    yes: Annotated[Flag, Parameter(name=("--yes", "-y"))] = False,
+    yes: Yes = False,
     examples: Annotated[int, Parameter(validator=Number(gte=0), show_default=False)] = _EXAMPLES,
     common: CommonOptions = NO_COMMON,
 ) -> int:
@@ -47,9 +48,8 @@ def verify(
     if not is_repairing:
         console.print_messages(view.messages(report))
         return view.exit_code(report)
-    # Nobody reads a question between two lines of JSON.
-    if not yes and (common.json or not console.confirm(view.question(report))):
-        console.print_messages([view.NOT_CONFIRMED])
+    question = view.question(report)
+    if not is_confirmed(question, view.NOT_CONFIRMED, yes=yes, as_json=common.json):
         return ExitCode.FAILED
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
