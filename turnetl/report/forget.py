@@ -1,15 +1,15 @@
 """What `forget` removes, before and after it was carried out. Texts of turns are not printed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.exit_code import ExitCode
-from turnetl.ingestion.forget_report import ForgetReport
+from turnetl.ingestion.forget_report import ForgetReport, TurnToForget
 from turnetl.lake import path_text
 from turnetl.report import undo as undo_view
-from turnetl.report.layout import caption, plural
+from turnetl.report.layout import caption, limited, plural
 from turnetl.report.turns import section
 
 NOT_CONFIRMED = "nothing was removed: confirm it on a terminal, or add --yes"
@@ -104,28 +104,19 @@ def _proof(report: ForgetReport) -> str:
 
 
 def _archives(report: ForgetReport) -> Iterator[Text]:
-    archives = report.lines_by_archive
-    for path in list(archives)[:_LINES]:
-        lines = ", ".join(
-            f"{turn.first_line} to {turn.last_line}" for turn in archives[path][:_LINES]
-        )
-        rest = ", …" if len(archives[path]) > _LINES else ""
-        yield Text(f"{path}: lines {lines}{rest}")
-    yield from _more(len(archives))
+    return limited(list(report.lines_by_archive.items()), _archive, _LINES)
+
+
+def _archive(held: tuple[str, Sequence[TurnToForget]]) -> Text:
+    path, turns = held
+    lines = ", ".join(f"{turn.first_line} to {turn.last_line}" for turn in turns[:_LINES])
+    rest = ", …" if len(turns) > _LINES else ""
+    return Text(f"{path}: lines {lines}{rest}")
 
 
 def _damaged_tables(report: ForgetReport) -> Iterator[Text]:
-    for path in report.damaged_tables[:_LINES]:
-        yield Text(path_text(path))
-    yield from _more(len(report.damaged_tables))
+    return limited(report.damaged_tables, lambda path: Text(path_text(path)), _LINES)
 
 
 def _found(report: ForgetReport) -> Iterator[Text]:
-    for found in report.found[:_LINES]:
-        yield Text(f"{found.path}: {found.place}")
-    yield from _more(len(report.found))
-
-
-def _more(count: int) -> Iterator[Text]:
-    if count > _LINES:
-        yield Text(f"and {count - _LINES:,} more; --json has all", "dim")
+    return limited(report.found, lambda found: Text(f"{found.path}: {found.place}"), _LINES)

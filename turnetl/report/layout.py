@@ -1,12 +1,16 @@
 """Columns, captions and lines that several tables use."""
 
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+V = TypeVar("V")
 
 _MB = 1_000_000
 _TAB_CELLS = 8
@@ -53,6 +57,13 @@ def hanging(mark: Text, text: Text) -> Table:
     grid.add_column(overflow="fold")
     grid.add_row(mark, _without_tabs(text))
     return grid
+
+
+def limited(values: Sequence[V], line: Callable[[V], Text], limit: int) -> Iterator[Text]:
+    """Yield the lines of the first values, and how many more there are: `--json` has all."""
+    yield from map(line, values[:limit])
+    if len(values) > limit:
+        yield Text(f"and {len(values) - limit:,} more; --json has all", "dim")
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:

@@ -1,8 +1,5 @@
 """An undo: what it takes and what it changes, before and after it was carried out."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
-
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -17,11 +14,9 @@ from turnetl.ingestion.undo_report import (
 )
 from turnetl.ingestion.undo_state import Restored
 from turnetl.model import Entity, Fact
-from turnetl.report.layout import add_group_column, caption, format_minute, plural
+from turnetl.report.layout import add_group_column, caption, format_minute, limited, plural
 from turnetl.report.turns import section
 from turnetl.retrieval.turn_summary import ID_CHARS
-
-V = TypeVar("V")
 
 NOT_CONFIRMED = "nothing was undone: confirm it on a terminal, or add --yes"
 _LINES = 10
@@ -86,19 +81,13 @@ def _sections(group: GroupUndo) -> list[RenderableType]:
     diff, name = group.diff, group.group
     dependents = f"{name}: later turns that built on them"
     return [
-        *section(f"{name}: turns", _limited(group.turns, _turn)),
-        *section(dependents, _limited(group.dependents, _turn)),
-        *section(f"{name}: entities removed", _limited(diff.entities_removed, _entity)),
-        *section(f"{name}: entities restored", _limited(diff.entities_restored, _restored)),
-        *section(f"{name}: facts removed", _limited(diff.facts_removed, _fact)),
-        *section(f"{name}: facts restored", _limited(diff.facts_restored, _restored)),
+        *section(f"{name}: turns", limited(group.turns, _turn, _LINES)),
+        *section(dependents, limited(group.dependents, _turn, _LINES)),
+        *section(f"{name}: entities removed", limited(diff.entities_removed, _entity, _LINES)),
+        *section(f"{name}: entities restored", limited(diff.entities_restored, _restored, _LINES)),
+        *section(f"{name}: facts removed", limited(diff.facts_removed, _fact, _LINES)),
+        *section(f"{name}: facts restored", limited(diff.facts_restored, _restored, _LINES)),
     ]
-
-
-def _limited(values: Sequence[V], line: Callable[[V], Text]) -> Iterator[Text]:
-    yield from map(line, values[:_LINES])
-    if len(values) > _LINES:
-        yield Text(f"and {len(values) - _LINES:,} more; --json has all", "dim")
 
 
 def _next(report: UndoReport) -> str:

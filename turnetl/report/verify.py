@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.exit_code import ExitCode
-from turnetl.report.layout import caption, indented, plural
+from turnetl.report.layout import caption, indented, limited, plural
 from turnetl.report.turns import section
 from turnetl.verification.repairs import repair_sentence
 from turnetl.verification.report import Finding, GroupVerification, VerifyReport
@@ -83,9 +83,7 @@ def _repairs(report: VerifyReport) -> Iterator[RenderableType]:
         for group, repairs in report.repairs.items()
         for repair in repairs
     ]
-    yield from map(Text, sentences[:_REPAIRS])
-    if len(sentences) > _REPAIRS:
-        yield Text(f"and {len(sentences) - _REPAIRS:,} more; --json has all", "dim")
+    return limited(sentences, Text, _REPAIRS)
 
 
 def _summary(report: VerifyReport) -> str:
