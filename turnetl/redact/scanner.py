@@ -1,6 +1,7 @@
 """The native secret scanner with its maintained rules."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 import kingfisher_sdk
@@ -44,8 +45,14 @@ class SecretScanner:
 
     def _scan_window(self, data: bytes) -> list[kingfisher_sdk.Finding]:
         if self._native is None:
-            self._native = kingfisher_sdk.Scanner(kingfisher_sdk.Rules())
+            self._native = kingfisher_sdk.Scanner(_rules())
         return self._native.scan(data)
+
+
+@cache
+def _rules() -> kingfisher_sdk.Rules:
+    """Load the rules once for all scanners of this process: it takes half a second."""
+    return kingfisher_sdk.Rules()
 
 
 def windows(data: bytes) -> Iterator[tuple[int, int]]:
