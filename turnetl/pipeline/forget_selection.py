@@ -1,7 +1,7 @@
 """Which turns of lake and graph a `forget` takes, and by which texts their removal is proven."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -9,7 +9,6 @@ from operator import or_
 import polars as pl
 
 from turnetl import schema
-from turnetl.errors import BadUsage
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import CommitRecord, Receipt
 from turnetl.ingestion.forget_report import ForgetSelection, TurnToForget
@@ -141,18 +140,6 @@ async def select_in_graph(
     plan = plan_undo(group, records, chosen | left, cascade=cascade)
     holders = [record.receipt for record in reversed(records) if record.receipt.turn_id in left]
     return GroupSelection(receipts, replace(plan, dependents=(*plan.dependents, *holders)))
-
-
-def check_session(session: str | None, turns: Iterable[TurnToForget]) -> None:
-    """Raise BadUsage if the beginning of a session's id begins several."""
-    if session is None:
-        return
-    found = sorted({turn.session_id for turn in turns if turn.session_id.startswith(session)})
-    if len(found) > 1:
-        raise BadUsage(
-            f"`{session}` begins the ids of {len(found)} sessions, such as `{found[0]}` and "
-            f"`{found[1]}`: give more of the id"
-        )
 
 
 def samples(lake: Lake, rows: pl.DataFrame) -> tuple[str, ...]:

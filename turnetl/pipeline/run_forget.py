@@ -28,6 +28,7 @@ from turnetl.parsing.forgetting import (
 )
 from turnetl.pipeline import forget_selection
 from turnetl.pipeline.forget_proof import prove
+from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.run_undo import preview_group, undo
 from turnetl.pipeline.tables import filter_turns
@@ -155,7 +156,8 @@ async def _preview(
                 turns.setdefault(receipt.turn_id, forget_selection.turn_of_receipt(receipt))
             if chosen.plan.turns or chosen.plan.dependents:
                 undone.append(await preview_group(store, chosen.plan, records))
-    forget_selection.check_session(selection.session, turns.values())
+    if selection.session is not None:
+        id_with_prefix("session", selection.session, {turn.session_id for turn in turns.values()})
     if not turns and not undone and forgotten.is_complete and selection.text is None:
         raise BadUsage("no turn in lake or graph meets all of these conditions")
     return ForgetReport(

@@ -19,6 +19,7 @@ from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, sele
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport
 from turnetl.lake import Lake
 from turnetl.model import GroupId, TurnId, Vector
+from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import check_graph
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.retrieval.excerpts import prompt_title
@@ -198,16 +199,10 @@ def _check_ids(
         ("turn", selection.turn, {receipt.turn_id for receipt in receipts}),
     )
     for noun, given, ids in known:
-        matching = sorted(one for one in ids if given is not None and one.startswith(given))
-        if given is not None and not matching:
+        if given is not None and id_with_prefix(noun, given, ids) is None:
             raise BadUsage(
                 f"no turn in the graph belongs to a {noun} `{given}`: check the id; what was "
                 "undone already is not in the graph"
-            )
-        if len(matching) > 1:
-            raise BadUsage(
-                f"`{given}` begins the ids of {len(matching)} {noun}s, such as `{matching[0]}` "
-                f"and `{matching[1]}`: give more of the id"
             )
 
 
