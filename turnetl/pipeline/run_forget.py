@@ -115,7 +115,7 @@ async def forget(
         rewrite_graph(settings.graph_url)
     before_step("journal")
     with wiring.journal(settings, clock) as journal:
-        erased = journal.erase(lambda response: _is_erased(response, preview.selection.text))
+        erased = journal.erase(_erased_responses(preview.selection.text))
     if wiring.missing_graph(settings) is None and wiring.has_index(settings):
         before_step("index")
         # First without a rebuild, which would keep the questions of turns that are gone.
@@ -202,8 +202,7 @@ def _forget_in_lake(
     # What killed runs left may hold the turns too.
     lake.remove_abandoned()
     before_step("filter")
-    remaining = [group for group in groups if group in lake.groups()]
-    if remaining:
+    if remaining := sorted({*groups} & {*lake.groups()}):
         filter_turns(settings, remaining, progress=progress)
 
 
@@ -226,12 +225,20 @@ def _quarantined_groups(lake: Lake, turns: Sequence[TurnToForget]) -> Sequence[G
     return sorted({*lake.groups(), *(turn.group for turn in turns)})
 
 
-def _is_erased(response: bytes, text: str | None) -> bool:
-    """Return whether a response goes: it does not say to which turn it belongs."""
+def _erased_responses(text: str | None) -> Callable[[bytes], bool]:
+    """Return a test of whether a response goes: those that hold the text.
+
+    Without a text all go: no response says to which turn it belongs.
+    """
     if text is None:
-        return True
-    decoded = response.decode("utf-8", "replace")
-    return holds([decoded, *_json_strings(decoded)], spellings(text))
+        return lambda _: True
+    texts = spellings(text)
+
+    def is_erased(response: bytes) -> bool:
+        decoded = response.decode("utf-8", "replace")
+        return holds([decoded, *_json_strings(decoded)], texts)
+
+    return is_erased
 
 
 def _json_strings(text: str) -> Sequence[object]:
