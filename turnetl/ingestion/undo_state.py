@@ -48,7 +48,7 @@ class UndoState:
         kept = [uuid for uuid in record.facts_new if self._is_stated_elsewhere(uuid, key)]
         restated = {*turn.restated, *kept}
         facts = [
-            self._without_turn(self.facts[uuid], key)
+            replace(self.facts[uuid], turns=_others(self.facts[uuid], key))
             for uuid in sorted(restated & self.facts.keys())
         ]
         facts += [
@@ -78,9 +78,6 @@ class UndoState:
         fact = self.facts.get(uuid)
         return fact is not None and any(other != turn for other in fact.turns)
 
-    def _without_turn(self, fact: Fact, turn: TurnId) -> Fact:
-        return replace(fact, turns=_others(fact, turn))
-
     def _apply(self, reversal: Reversal) -> None:
         for uuid in reversal.entities_removed:
             del self.entities[uuid]
@@ -107,9 +104,9 @@ def compare(
     """Return what an undo changes.
 
     Args:
-        entities: before, by uuid.
-        facts: before, by uuid.
-        state: after it.
+        entities: before, by uuid, without embeddings.
+        facts: before, by uuid, without embeddings.
+        state: after it, of these.
     """
     removed_entities, restored_entities = _differences(entities, state.entities)
     removed_facts, restored_facts = _differences(facts, state.facts)
@@ -120,13 +117,8 @@ def _differences(
     before: Mapping[str, V], after: Mapping[str, V]
 ) -> tuple[tuple[V, ...], tuple[Restored[V], ...]]:
     ordered = sorted(before.values(), key=lambda value: (value.created_at, value.uuid))
-    plain = [replace(value, embedding=None) for value in ordered]
-    pairs = [
-        Restored(value, replace(after[value.uuid], embedding=None))
-        for value in plain
-        if value.uuid in after
-    ]
-    removed = tuple(value for value in plain if value.uuid not in after)
+    pairs = [Restored(value, after[value.uuid]) for value in ordered if value.uuid in after]
+    removed = tuple(value for value in ordered if value.uuid not in after)
     return removed, tuple(pair for pair in pairs if pair.now != pair.restored)
 
 
