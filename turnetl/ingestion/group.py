@@ -55,6 +55,8 @@ class GroupPlan:
     """What made the turns of the group in the graph, the latest last."""
     stale_parts: tuple[StalePart, ...]
     """What made turns of the group stale by their recipe."""
+    chars: int
+    """Characters of the episodes that a run would commit."""
 
     @property
     def group(self) -> GroupId:
@@ -88,7 +90,7 @@ async def plan_group(
     """
     with lake.reading_episodes(group):
         rows = candidates.candidate_rows(lake, group, scope)
-        compared = rows.select(COLUMNS).collect()
+        compared = rows.select(*COLUMNS, "chars_after").collect()
     receipts = await store.receipts(group)
     today = cache(partial(recipe, group)) if recipe is not None else None
     turns = plan_turns(
@@ -103,7 +105,8 @@ async def plan_group(
     usage = sum((receipt.usage for receipt in receipts), Usage())
     batch_rows = candidates.BATCH_ROWS if scope.assume is None else None
     changed = await _stale_parts(turns, store, today)
-    return GroupPlan(turns, rows, batch_rows, usage, extractor_uses(receipts), changed)
+    chars = int(compared.filter(pl.col("turn_id").is_in(turns.to_commit))["chars_after"].sum())
+    return GroupPlan(turns, rows, batch_rows, usage, extractor_uses(receipts), changed, chars)
 
 
 async def _stale_parts(
@@ -131,15 +134,6 @@ def refused_change(report: GroupReport, extractor: str) -> GroupReport:
     """Return the report with an error if another extractor than this one filled the group."""
     error = unintended_change(report.group, report.extractor_uses, extractor)
     return report if error is None else _failed(report, error)
-
-
-def planned_chars(plan: GroupPlan) -> int:
-    """Return the characters of the episodes that a run would commit."""
-    if not plan.turns.to_commit:
-        return 0
-    selected = pl.col("turn_id").is_in(sorted(plan.turns.to_commit))
-    chars = plan.rows.filter(selected).select(pl.col("chars_after").sum())
-    return int(chars.collect().item())
 
 
 async def ingest_group(

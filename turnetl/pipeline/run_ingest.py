@@ -172,8 +172,7 @@ async def ingest_groups(
     turns were committed; `used` returns the usage of the run so far.
     """
     for plan in planned.plans.values():
-        chars = ingesting.planned_chars(plan)
-        resources.admission.costs.plan(len(plan.turns.to_commit), chars)
+        resources.admission.costs.plan(len(plan.turns.to_commit), plan.chars)
     scope, context_turns = ingest_scope(settings, options, run.clock()), settings.context_turns
     slots = asyncio.Semaphore(settings.group_concurrency)
     plans = planned.plans
