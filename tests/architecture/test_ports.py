@@ -28,7 +28,7 @@ WITHOUT_CONTRACT = {
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
     "_Report": "an attribute that the reports of undo and forget have in common",
-    "_View": "two modules of `turnetl.report`, called by one function; the tests of both commands run it",
+    "_View": "two modules of `turnetl.report` that one function calls: mypy compares them with it",
 }
 """Protocols that are no seam, each with the reason."""
 

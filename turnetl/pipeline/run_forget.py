@@ -118,7 +118,8 @@ async def forget(
         erased = journal.erase(_erased_responses(preview.selection.text))
     if wiring.missing_graph(settings) is None and wiring.has_index(settings):
         before_step("index")
-        # First without a rebuild, which would keep the questions of turns that are gone.
+        # First without a rebuild, which copies questions also of turns that are gone: they would
+        # be removed after that, but SQLite leaves the bytes of removed rows in its file.
         await update_index(settings, clock, progress=progress)
         await update_index(settings, clock, rebuild=True, progress=progress)
     before_step("proof")
