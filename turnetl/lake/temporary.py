@@ -68,15 +68,12 @@ def temporary_folder(folder: Path, root: Path | None) -> Iterator[Path]:
         root: of the lake; see `private_files.create_folder`.
 
     Raises:
-        OSError: it cannot be created or deleted.
+        OSError: it cannot be created.
     """
     with _temporary_file(folder / "spill", root) as (temporary, _):
         created = temporary.with_suffix(_FOLDER_SUFFIX)
         private_files.create_folder(created)
-        try:
-            yield created
-        finally:
-            shutil.rmtree(created)
+        yield created
 
 
 def remove_abandoned(folder: Path) -> int:
@@ -92,26 +89,25 @@ def remove_abandoned(folder: Path) -> int:
 @contextmanager
 def _temporary_file(path: Path, root: Path | None) -> Iterator[tuple[Path, IO[bytes]]]:
     """Create a locked file beside another one, and delete it unless it was renamed."""
-    temporary, file = _create(path, root)
-    try:
-        with file:
-            yield temporary, file
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def _create(path: Path, root: Path | None) -> tuple[Path, IO[bytes]]:
     while True:
         temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}{_SUFFIX}")
+        # Created within the `try`: an interrupt may arrive just after it.
         try:
-            file = private_files.create_file(temporary)
-        except FileNotFoundError:
-            private_files.create_folder(temporary.parent, root)
-            file = private_files.create_file(temporary)
-        if _lock(file):
-            return temporary, file
-        file.close()
+            with _create(temporary, root) as file:
+                if _lock(file):
+                    yield temporary, file
+                    return
+        finally:
+            with suppress(OSError):
+                _remove(temporary)
+
+
+def _create(temporary: Path, root: Path | None) -> IO[bytes]:
+    try:
+        return private_files.create_file(temporary)
+    except FileNotFoundError:
+        private_files.create_folder(temporary.parent, root)
+        return private_files.create_file(temporary)
 
 
 def _lock(file: IO[bytes]) -> bool:
@@ -133,8 +129,13 @@ def _remove_abandoned(path: Path) -> bool:
     # Another run may use, rename or remove it meanwhile, or it is another user's.
     with suppress(OSError), path.open("rb+") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if (spilled := path.with_suffix(_FOLDER_SUFFIX)).is_dir():
-            shutil.rmtree(spilled)
-        path.unlink()
+        _remove(path)
         return True
     return False
+
+
+def _remove(temporary: Path) -> None:
+    # The folder first: the next run finds what an interrupt leaves of it by the file.
+    if (folder := temporary.with_suffix(_FOLDER_SUFFIX)).is_dir():
+        shutil.rmtree(folder)
+    temporary.unlink(missing_ok=True)
