@@ -4,7 +4,9 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from turnetl.lake import replace_file
 from turnetl.redact import RedactedTexts
 
 
@@ -99,3 +101,25 @@ class DyingRedactor:
         if any(self.word in text for texts in archives for text in texts):
             os.kill(os.getpid(), signal.SIGKILL)
         return NoRedactor().redact_many(archives)
+
+
+@dataclass(frozen=True)
+class SignallingWriter:
+    """Redacts nothing; sends signals while it writes a file, if an archive has a certain word."""
+
+    word: str
+    path: Path
+    """The file, in a lake."""
+    to_itself: signal.Signals
+    to_parent: signal.Signals | None = None
+    version: str = "1"
+
+    def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
+        if any(self.word in text for texts in archives for text in texts):
+            replace_file(self.path, lambda _: self._send(), None)
+        return NoRedactor().redact_many(archives)
+
+    def _send(self) -> None:
+        if self.to_parent is not None:
+            os.kill(os.getppid(), self.to_parent)
+        os.kill(os.getpid(), self.to_itself)

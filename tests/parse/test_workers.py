@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.redactors import DyingRedactor, FailingRedactor, NoRedactor
+from tests.fakes.redactors import DyingRedactor, FailingRedactor, NoRedactor, SignallingWriter
 from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import errors, formats, parsing
 from turnetl.lake import Lake
@@ -89,6 +89,17 @@ def test_a_killed_process_loses_one_archive_which_is_named(
     assert len(lake.turn_paths()) == 39
 
 
+def test_a_process_that_is_killed_while_it_writes_leaves_no_temporary_file(
+    archives: list[Path], tmp_path: Path
+) -> None:
+    lake = Lake(tmp_path / "lake")
+    archives[1].write_text(one_turn("deadly"))
+    redactor = SignallingWriter("deadly", lake.root / "turns" / "shop" / "x", signal.SIGKILL)
+    report = run(lake, *archives[:3], redactor=redactor, jobs=2, limits=PARALLEL)
+    assert outcomes(report) == ["new", "unreadable", "new"]
+    assert all(name.endswith(".parquet") for name in written(lake))
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_log_has_the_traceback_of_an_unexpected_error_in_any_process(
     jobs: int, archives: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -129,7 +140,9 @@ def test_an_archive_named_twice_is_parsed_once(archives: list[Path], tmp_path: P
 PARSE_SCRIPT = """
 import signal, sys
 from pathlib import Path
-from tests.fakes.redactors import NoRedactor, SignallingRedactor, SignalOnReceipt
+from tests.fakes.redactors import (
+    NoRedactor, SignallingRedactor, SignallingWriter, SignalOnReceipt
+)
 from tests.parse.parse_runs import run
 from turnetl import console, parsing
 from turnetl.lake import Lake
@@ -214,6 +227,20 @@ def test_a_stopped_run_ends_soon_with_one_sentence_and_leaves_complete_files_onl
     assert 0 < len(left) < 3_000
     assert not [name for name in left if not name.endswith(".parquet")]
     assert len(list(lake.turns(GroupId("shop")))) == len(left)
+    assert not living_processes(process.pid)
+
+
+@pytest.mark.usefixtures("archives")
+def test_a_stopped_run_removes_the_temporary_file_of_a_worker_that_does_not_respond(
+    tmp_path: Path,
+) -> None:
+    """The worker is suspended while it writes, so that the run must kill it."""
+    path = tmp_path / "lake" / "turns" / "shop" / "x"
+    redactor = f"SignallingWriter('prompt 7', Path('{path}'), signal.SIGSTOP, signal.SIGTERM)"
+    with parse_process(tmp_path, redactor) as process:
+        _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (130, STOPPED)
+    assert all(name.endswith(".parquet") for name in written(Lake(tmp_path / "lake")))
     assert not living_processes(process.pid)
 
 

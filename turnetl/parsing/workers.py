@@ -27,7 +27,7 @@ from turnetl.stop_signals import StopSignals
 log = logging.getLogger(__name__)
 
 _STOP_TIMEOUT = 2.0
-"""Seconds in which a stopped process can delete its temporary file."""
+"""Seconds in which a process can end by itself, and delete its temporary file."""
 
 _BatchQueue = deque[tuple[NumberedJob, ...]]
 
@@ -95,10 +95,12 @@ class _Worker:
         self.process.join(_STOP_TIMEOUT)
 
     def stop(self) -> None:
-        """End the process immediately; it deletes its temporary file."""
+        """End the process immediately."""
         self.process.terminate()
         self.process.join(_STOP_TIMEOUT)
         self.process.kill()
+        # Its locks end with it.
+        self.process.join(_STOP_TIMEOUT)
         self.pipe.close()
 
     def _send_next(self, queue: _BatchQueue) -> None:
@@ -131,7 +133,7 @@ class _Worker:
 
 @contextmanager
 def _workers(options: ParseOptions, number: int) -> Iterator[list[_Worker]]:
-    """Start processes, and end all of them in any case."""
+    """Start processes, end all of them in any case, and remove the temporary files they left."""
     workers: list[_Worker] = []
     try:
         for _ in range(number):
@@ -142,6 +144,9 @@ def _workers(options: ParseOptions, number: int) -> Iterator[list[_Worker]]:
             worker.process.terminate()
         for worker in workers:
             worker.stop()
+        # A process that was killed deleted nothing.
+        if not options.dry_run:
+            options.lake.remove_abandoned()
 
 
 def _start_worker(workers: list[_Worker], options: ParseOptions) -> None:
