@@ -47,6 +47,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.float_lists import floats
 from turnetl.llm.graphiti import NoReranker
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
@@ -54,7 +55,6 @@ from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.llm.vectors import floats
 from turnetl.model import Episode, GroupId, TurnId, Vector
 
 UPSTREAM, TURNETL = GroupId("upstream"), GroupId("turnetl")

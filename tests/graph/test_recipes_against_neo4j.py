@@ -28,8 +28,8 @@ from turnetl.graph.open import open_graph
 from turnetl.graph.search.adapters import SearchIndexes
 from turnetl.graph.search.recipes import ScoredResults, run_recipe, search_config
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
+from turnetl.llm.float_lists import floats
 from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
-from turnetl.llm.vectors import floats
 from turnetl.model import GroupId
 from turnetl.retrieval.recipes import Recipe
 

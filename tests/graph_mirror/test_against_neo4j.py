@@ -40,7 +40,7 @@ from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
 from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.vectors import floats
+from turnetl.llm.float_lists import floats
 from turnetl.model import Fact
 
 pytestmark = pytest.mark.neo4j

@@ -24,7 +24,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.vectors import floats
+from turnetl.llm.float_lists import floats
 from turnetl.model import Entity, Episode, Fact
 
 TURNS = 32

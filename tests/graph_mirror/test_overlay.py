@@ -12,7 +12,7 @@ from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
 from turnetl.graph_model import GroupContents
-from turnetl.llm.vectors import floats
+from turnetl.llm.float_lists import floats
 from turnetl.model import Entity, Fact
 
 TURN = turn_id("p0")

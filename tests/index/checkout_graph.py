@@ -5,7 +5,8 @@ from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl import ids
 from turnetl.graph_model import GroupContents
-from turnetl.index.port import CatchUpReport, Field, SearchIndex
+from turnetl.index.port import Field, SearchIndex
+from turnetl.index.report import CatchUpReport
 from turnetl.model import Entity, Fact, TurnId
 
 FILE = Entity("e1", GROUP, "src/tax_rates.py", ("File",), "", START)

@@ -21,7 +21,8 @@ from tests.index.checkout_graph import (
 )
 from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import CatchUpReport, Condition, Field, SearchIndex
+from turnetl.index.port import Condition, Field, SearchIndex
+from turnetl.index.report import CatchUpReport
 from turnetl.index.selection import Selection
 from turnetl.index.terms import Tokenizer
 from turnetl.llm.vectors import unpack

@@ -18,7 +18,7 @@ from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.index.estimate import estimate_embedding
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import CatchUpReport
+from turnetl.index.report import CatchUpReport
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import turns_behind
 from turnetl.model import Change, SessionId, TurnId

@@ -13,11 +13,12 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder, open_embedder
 from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder
+from turnetl.llm.float_lists import floats
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.transport.http import Timeouts
-from turnetl.llm.vectors import floats, stack
+from turnetl.llm.vectors import stack
 from turnetl.model import Usage, Vector
 
 

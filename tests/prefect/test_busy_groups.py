@@ -20,7 +20,7 @@ from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import GroupId
 from turnetl.pipeline import Executor, InProcess, RunOptions, filter_turns, parse_archives
-from turnetl.pipeline.group_status import PlannedGroups, plan_groups_in, turn_files
+from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import preview_requests
 from turnetl.pipeline.run_ingest import ingest_groups
 from turnetl.progress import ignore_progress

@@ -18,7 +18,7 @@ from tests.servers.canned_responses import RESPONDERS, Json
 from tests.servers.faults import FAULTS, Fault, FaultInjector, RequestCap
 from tests.servers.toy_embedder import ToyEmbedder
 from tests.servers.wire_formats import CannedResponse
-from turnetl.llm.vectors import floats
+from turnetl.llm.float_lists import floats
 
 __all__ = [
     "KEY",

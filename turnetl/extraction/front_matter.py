@@ -15,8 +15,7 @@ def load(front_matter: str) -> Mapping[str, Any]:
         BadUsage: it is invalid; names the line.
     """
     try:
-        _reject_duplicate_keys(yaml.compose(front_matter, yaml.SafeLoader))
-        values = yaml.safe_load(front_matter)
+        values = _parse(front_matter)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = f"line {mark.line + 1}: " if mark is not None else ""
@@ -29,6 +28,18 @@ def load(front_matter: str) -> Mapping[str, Any]:
             "write a horizontal rule at the start of a template as `***`"
         )
     return values or {}
+
+
+def _parse(front_matter: str) -> Any:
+    loader = yaml.SafeLoader(front_matter)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _reject_duplicate_keys(node)
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
 
 
 def _reject_duplicate_keys(node: Any) -> None:

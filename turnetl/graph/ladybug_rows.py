@@ -7,16 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from turnetl import schema
 from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.lease import LeaseState, new_creation_id
 from turnetl.graph_model import GroupProfile, Lease, Mention, Receipt, Subgraphs, TurnRun
-from turnetl.llm.vectors import pack
 from turnetl.model import Change, Entity, Fact, Vector
 
+_FLOAT_BYTES = 4
 LadybugStatement = tuple[str, dict[str, Any], bool]
 """Cypher, its parameters, and whether it must return a row: it must match what it refers to."""
 
@@ -204,7 +203,8 @@ def _vectors(column: Any) -> list[Vector | None]:
 
 
 def _chunk_vectors(chunk: Any) -> Iterable[Vector | None]:
-    numbers = chunk.values.to_numpy(zero_copy_only=False).astype("<f4", copy=False)
-    slices = pairwise(chunk.offsets.to_numpy().tolist())
-    for (start, end), is_valid in zip(slices, np.asarray(chunk.is_valid()), strict=True):
-        yield pack(numbers[start:end]) if is_valid else None
+    numbers = chunk.values.cast("float32")
+    data = memoryview(numbers.buffers()[1] or b"")[numbers.offset * _FLOAT_BYTES :]
+    slices = pairwise(offset * _FLOAT_BYTES for offset in chunk.offsets.to_pylist())
+    for (start, end), is_valid in zip(slices, chunk.is_valid().to_pylist(), strict=True):
+        yield Vector(bytes(data[start:end])) if is_valid else None

@@ -17,7 +17,7 @@ from turnetl import ids, schema
 from turnetl.errors import GraphUnusable
 from turnetl.graph import graphiti_names
 from turnetl.graph_model import Receipt, TurnRun
-from turnetl.llm.vectors import floats
+from turnetl.llm.float_lists import floats
 from turnetl.model import Attribute, Change, Entity, Fact, Usage, Vector
 from turnetl.recipe_parts import RecipeParts, recipe_digest
 

@@ -19,8 +19,9 @@ from turnetl.index.catalog_state import CatalogState
 from turnetl.index.folding import fold
 from turnetl.index.lookup import Lookup
 from turnetl.index.packing import pack, unpack
-from turnetl.index.port import IndexedFact, IndexedGroup, IndexedTurn
+from turnetl.index.port import IndexedFact, IndexedTurn
 from turnetl.index.question_table import QuestionTable
+from turnetl.index.report import IndexedGroup
 from turnetl.index.selecting import Selector, microseconds
 from turnetl.model import Entity, Fact, GroupId, TurnId
 

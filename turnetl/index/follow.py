@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from turnetl.graph_model import CommittedTurn, GroupVersion
 from turnetl.index.batch_writer import REMOVED_BATCH, BatchWriter, TurnBatch, forget_turns
 from turnetl.index.parts import IndexParts
-from turnetl.index.port import CatchUpReport, FollowedGraph, ProgressCallback
+from turnetl.index.port import FollowedGraph, ProgressCallback
+from turnetl.index.report import CatchUpReport
 from turnetl.index.unread_commits import unread_commits
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import GroupId, TurnId

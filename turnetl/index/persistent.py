@@ -27,19 +27,17 @@ from turnetl.index.lock import write_lock
 from turnetl.index.lookup import Lookup
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import (
-    CatchUpReport,
     Condition,
     Field,
     FollowedGraph,
     IndexedFact,
-    IndexedGroup,
     IndexedTurn,
-    IndexStatus,
     Keys,
     PassageTokens,
     ProgressCallback,
 )
 from turnetl.index.question_table import StoredQuestions
+from turnetl.index.report import CatchUpReport, IndexedGroup, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
 from turnetl.llm.embedders.port import Embedder

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.graph_model import CommittedTurn, GroupVersion, Receipt
+from turnetl.index.report import CatchUpReport, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Entity, Fact, GroupId, TurnId
@@ -84,58 +84,6 @@ class PassageTokens:
     """The tokens of all passages, one passage after another."""
     starts: NDArray[np.int64]
     """Where the tokens of each passage start. No passage is without tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class CatchUpReport:
-    """What a catch-up changed."""
-
-    added: int = 0
-    """Turns, including those that were indexed again."""
-    removed: int = 0
-    """Turns that are no longer in the graph."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedGroup:
-    """The state of a group in the index."""
-
-    group_id: GroupId
-    turns: int
-    sequence: int
-    """The group's sequence number in the graph up to which the index holds its turns."""
-    creation_id: str = ""
-    """Of the group in the graph; see `GroupVersion`."""
-
-    def is_of(self, version: GroupVersion) -> bool:
-        """Return whether this was read of the group that is in the graph.
-
-        It was not if the group was deleted and filled again, or the graph replaced by an older one.
-        """
-        return self.creation_id == version.creation_id and self.sequence <= version.sequence
-
-
-@dataclass(frozen=True, slots=True)
-class IndexStatus:
-    path: Path
-    """The folder of the index."""
-    groups: tuple[IndexedGroup, ...]
-    """Sorted by group."""
-    passages: int
-    bytes: int
-    """On disk."""
-    turns_with_questions: int
-    """Turns for which a model was asked for questions."""
-    embedder: str
-    caught_up_at: datetime | None
-    """When the index last held everything in the graph; None if it never did."""
-    turns_behind: int | None = None
-    """Commits in the graph that the index has not read, or turns undone since; None if the graph
-    was not read."""
-
-    @property
-    def turns(self) -> int:
-        return sum(group.turns for group in self.groups)
 
 
 ProgressCallback = Callable[[int, int], None]

@@ -14,8 +14,8 @@ from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import CATALOG, folder_size, translated_errors
 from turnetl.index.location import IndexEmbedder
-from turnetl.index.port import IndexStatus
 from turnetl.index.question_table import StoredQuestions
+from turnetl.index.report import IndexStatus
 from turnetl.index.unread_commits import unread_commits
 from turnetl.model import GroupId, TurnId
 from turnetl.recipe_parts import RecipeParts

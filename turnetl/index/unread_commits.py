@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from turnetl.graph_model import GroupVersion
-from turnetl.index.port import IndexedGroup
+from turnetl.index.report import IndexedGroup
 from turnetl.model import GroupId
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.index.port import IndexStatus
+from turnetl.index.report import IndexStatus
 from turnetl.ingestion.extractor_change import ExtractorUse
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry

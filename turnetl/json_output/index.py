@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from turnetl.index.port import IndexStatus
-from turnetl.index.report import IndexReport, QuestionEstimate, QuestionReport
+from turnetl.index.report import IndexReport, IndexStatus, QuestionEstimate, QuestionReport
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described, timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output

@@ -15,8 +15,8 @@ from turnetl.errors import BadTurn, TurnetlError
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role, response_schema
 from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.float_lists import floats
 from turnetl.llm.sanitize import sanitized, strip_invisible
-from turnetl.llm.vectors import floats
 from turnetl.model import Usage, Vector
 
 

@@ -20,12 +20,6 @@ def unpack(vector: Vector) -> Matrix:
     return np.frombuffer(vector, dtype="<f4")
 
 
-def floats(vector: Vector) -> list[float]:
-    """Return a vector as a list of Python floats."""
-    values: list[float] = unpack(vector).tolist()
-    return values
-
-
 def stack(vectors: Sequence[Vector]) -> Matrix:
     """Return vectors as the rows of a matrix."""
     rows: Matrix = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1)

@@ -1,47 +1,21 @@
 """The state of every group: what the graph holds, what is pending, and why."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from turnetl import episodes, wiring
+from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import (
-    Fatal,
-    IndexBusy,
-    IndexUnusable,
-    Retryable,
-    TableUnusable,
-    TurnetlError,
-)
-from turnetl.graph.port import ReceiptStore
-from turnetl.group_names import select_groups
+from turnetl.errors import Fatal, IndexBusy, IndexUnusable, Retryable
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
-from turnetl.ingestion import group as ingesting
-from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.missing_archives import missing_archives
-from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
-from turnetl.model import GroupId
-from turnetl.run_options import RunOptions, ingest_scope, settings_for_run
+from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
+from turnetl.run_options import RunOptions
 from turnetl.settings import Settings
-
-TurnFiles = Mapping[GroupId, Sequence[TurnFile]]
-"""The turns files of each group of the lake, with their metadata."""
-
-_NOT_FILTERED = "not filtered yet, or turns, rules or templates changed since; run `turnetl filter`"
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedGroups:
-    """The groups of a run, planned once: the report before the run, and the plans to carry out."""
-
-    report: IngestReport
-    plans: Mapping[GroupId, GroupPlan]
-    """Without groups for which the graph was busy: an ingest plans these when it runs them."""
 
 
 async def status(
@@ -125,133 +99,3 @@ async def _index_problem(settings: Settings, busy_timeout: float) -> str | None:
     except (Fatal, IndexBusy) as error:
         return str(error)
     return None
-
-
-def turn_files(lake: Lake) -> TurnFiles:
-    """Read the metadata of all turns files; there may be thousands, so a run does this once."""
-    return {group: lake.turn_files(group) for group in lake.groups()}
-
-
-async def plan_groups(
-    files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
-) -> PlannedGroups:
-    """Plan each selected group, after its episodes table is verified.
-
-    The graph is opened for reading only. A table that is damaged is created again, except in a dry
-    run.
-    """
-    async with wiring.store(settings, write=False) as store:
-        return await plan_groups_in(store, files, settings, options, clock, verify=True)
-
-
-async def plan_groups_in(
-    store: ReceiptStore,
-    files: TurnFiles,
-    settings: Settings,
-    options: RunOptions,
-    clock: Clock,
-    *,
-    verify: bool = False,
-) -> PlannedGroups:
-    """Plan each selected group with this graph.
-
-    A group for which it is busy, or whose episodes table is damaged, stays without a plan.
-
-    Args:
-        store: the graph, or its index.
-        files: the turns files of the lake.
-        settings: the lake and the filters.
-        options: the groups, and what is planned.
-        clock: returns the current time.
-        verify: as for `plan_groups`; otherwise only what is read is verified, and not completely.
-    """
-    lake, scope = Lake(settings.lake), ingest_scope(settings, options, clock())
-    recipe = wiring.recipe(settings_for_run(settings, options))
-    existing = sorted({*files, *await store.groups()})
-    plans: dict[GroupId, GroupPlan] = {}
-    reports: list[GroupReport] = []
-    for group in select_groups(existing, options.groups):
-        try:
-            if verify:
-                _verify(lake, group, files.get(group, ()), settings, options)
-            plan = await ingesting.plan_group(
-                group, lake, store, scope, recipe=recipe, context_turns=settings.context_turns
-            )
-            reports.append(await ingesting.group_status(plan, lake, store))
-            plans[group] = plan
-        except (Retryable, TableUnusable) as error:
-            reports.append(ingesting.unplanned_report(group, lake, error))
-    outdated = _outdated(lake, files, settings)
-    groups = (
-        _not_ready(report, lake, files[report.group]) if report.group in outdated else report
-        for report in reports
-    )
-    return PlannedGroups(IngestReport(None, tuple(groups)), plans)
-
-
-def _verify(
-    lake: Lake,
-    group: GroupId,
-    files: Sequence[TurnFile],
-    settings: Settings,
-    options: RunOptions,
-) -> None:
-    """Verify a group's episodes table; create it again if it is damaged, except in a dry run.
-
-    Raises:
-        TableUnusable: it is damaged and stays so.
-    """
-    if options.dry_run:
-        lake.verify_episodes(group)
-    else:
-        episodes.repair(lake, group, files, wiring.filters(settings))
-
-
-def refused_report(settings: Settings, options: RunOptions, error: TurnetlError) -> IngestReport:
-    """Return the report of a run whose graph cannot be opened: all turns of the lake are pending.
-
-    It has no groups if the lake cannot be read either, or if only the graph knows the names.
-    """
-    lake, groups = Lake(settings.lake), tuple[GroupReport, ...]()
-    with suppress(TurnetlError):
-        selected = select_groups(sorted(lake.groups()), options.groups)
-        groups = tuple(ingesting.unread_report(group, lake) for group in selected)
-    return IngestReport(None, groups, error=str(error), exit_code=error.exit_code)
-
-
-def _outdated(lake: Lake, files: TurnFiles, settings: Settings) -> set[GroupId]:
-    """Return the groups whose episodes table is missing or outdated."""
-    filters = wiring.filters(settings)
-    return {
-        group
-        for group, of_group in files.items()
-        if not episodes.is_current(lake, group, of_group, filters)
-    }
-
-
-def _not_ready(report: GroupReport, lake: Lake, files: Sequence[TurnFile]) -> GroupReport:
-    """Return the report on an outdated group, which no run may ingest."""
-    new = _turns_without_episode(report, lake, files)
-    unfiltered = {PendingReason.UNFILTERED: report.pending + new} if report.pending + new else {}
-    known = not report.retryable
-    return replace(
-        report,
-        turns=report.turns + new,
-        pending_reasons=unfiltered if known else report.pending_reasons,
-        error=_NOT_FILTERED,
-        exit_code=1,
-        retryable=False,
-    )
-
-
-def _turns_without_episode(report: GroupReport, lake: Lake, files: Sequence[TurnFile]) -> int:
-    """Return the number of turns that neither the episodes table nor the graph has."""
-    known = report.turns + report.missing_from_lake
-    rows: int = sum(file.metadata.turns for file in files)
-    if rows <= known:
-        return 0
-    try:
-        # Fewer than the rows if archives share turns.
-        return max(0, lake.count_turns(report.group) - known)
-    except TableUnusable:
-        return rows - known

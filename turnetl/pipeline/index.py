@@ -11,8 +11,7 @@ from turnetl.clock import Clock
 from turnetl.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
 from turnetl.graph.port import GraphStore
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import CatchUpReport
-from turnetl.index.report import IndexReport
+from turnetl.index.report import CatchUpReport, IndexReport
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Usage

@@ -6,7 +6,7 @@ from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion import group as ingesting
-from turnetl.pipeline.group_status import PlannedGroups
+from turnetl.pipeline.group_plans import PlannedGroups
 from turnetl.pipeline.tokens import tokens
 from turnetl.run_options import RunOptions, has_work, settings_for_run
 from turnetl.settings import Settings

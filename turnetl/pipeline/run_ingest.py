@@ -15,7 +15,7 @@ from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake
 from turnetl.model import Usage
 from turnetl.pipeline.executor import Executor, InProcess
-from turnetl.pipeline.group_status import (
+from turnetl.pipeline.group_plans import (
     PlannedGroups,
     plan_groups,
     refused_report,

@@ -11,7 +11,7 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.run_recorder import RunRecorder
 from turnetl.llm.stack import ModelStack
 from turnetl.model import Usage
-from turnetl.pipeline.group_status import PlannedGroups
+from turnetl.pipeline.group_plans import PlannedGroups
 from turnetl.recipe_parts import recipe_digest
 from turnetl.report.next_command import without_credentials
 from turnetl.run_options import RunOptions, has_work

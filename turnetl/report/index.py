@@ -6,8 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.index.port import IndexStatus
-from turnetl.index.report import IndexReport, QuestionEstimate, QuestionReport
+from turnetl.index.report import IndexReport, IndexStatus, QuestionEstimate, QuestionReport
 from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import add_group_column, format_minute, plural, size
 

@@ -8,7 +8,7 @@ from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex
 from turnetl.graph.search.searched_graph import Embedded
 from turnetl.graph_model import Community, EpisodeNode
-from turnetl.llm.vectors import floats
+from turnetl.llm.float_lists import floats
 from turnetl.model import Entity, Fact
 
 Indexed = TypeVar("Indexed", Entity, Fact, EpisodeNode, Community)
