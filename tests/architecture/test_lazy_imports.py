@@ -14,14 +14,15 @@ HEAVY = (
     "turnetl.llm.meter", "turnetl.llm.retry", "turnetl.extraction.structural", "turnetl.formats",
 )  # fmt: skip
 UNUSED_WITHOUT_CHANGES = (
-    "httpx", "openai", "graphiti_core", "neo4j", "prefect", "kingfisher_sdk", "tantivy",
-    "turnetl.formats.base", "turnetl.formats.claude", "turnetl.formats.codex",
+    "httpx", "openai", "graphiti_core", "neo4j", "prefect", "kingfisher_sdk", "tantivy", "numpy",
+    "pyarrow", "pydantic_settings", "turnetl.formats.base", "turnetl.formats.claude",
+    "turnetl.formats.codex",
     "turnetl.parsing.archive_job", "turnetl.parsing.batches", "turnetl.parsing.workers",
     "turnetl.redact.engine", "turnetl.redact.pii", "turnetl.episodes.content",
     "turnetl.episodes.text", "turnetl.episodes.chunking", "turnetl.episodes.partitions",
     "turnetl.extraction.structural.extractor", "turnetl.extraction.structural.decision_rules",
-    "turnetl.llm.journal", "turnetl.llm.meter", "turnetl.index.persistent", "turnetl.index.terms",
-    "turnetl.retrieval",
+    "turnetl.llm.journal", "turnetl.llm.meter", "turnetl.index.catalog", "turnetl.index.port",
+    "turnetl.index.snapshot", "turnetl.index.terms", "turnetl.retrieval",
 )  # fmt: skip
 COMMAND = """
 import sys

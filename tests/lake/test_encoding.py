@@ -11,7 +11,8 @@ import pytest
 from tests import builders, frames
 from turnetl import schema
 from turnetl.lake import arrow_schema
-from turnetl.lake.encoding import HAS_ARRO3, KEY, encode, encode_with_arro3, encode_with_pyarrow
+from turnetl.lake.encoding import HAS_ARRO3, encode, encode_with_arro3, encode_with_pyarrow
+from turnetl.lake.parquet import METADATA_KEY
 
 Writer = Callable[[pa.Table, str], memoryview]
 TURN = builders.turn(
@@ -50,7 +51,7 @@ def test_pyarrow_reads_what_was_written(write: Writer, times: int) -> None:
 
 @writers
 def test_a_file_holds_the_given_metadata_and_nothing_else(write: Writer) -> None:
-    assert pl.read_parquet_metadata(BytesIO(write(table(1), METADATA))) == {KEY: METADATA}
+    assert pl.read_parquet_metadata(BytesIO(write(table(1), METADATA))) == {METADATA_KEY: METADATA}
 
 
 @sizes

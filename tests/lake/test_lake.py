@@ -11,7 +11,7 @@ from turnetl import lake as lakes
 from turnetl import schema
 from turnetl.errors import Fatal
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.lake.parquet import write_table
+from turnetl.lake.parquet_writer import write_table
 from turnetl.model import Episode, GroupId, Turn
 
 SHOP = builders.GROUP

@@ -13,7 +13,7 @@ from tests.lake.test_lake import metadata
 from turnetl import parsing, schema
 from turnetl.errors import Fatal
 from turnetl.lake import Lake
-from turnetl.lake.encoding import KEY
+from turnetl.lake.parquet import METADATA_KEY
 
 SHOP = builders.GROUP
 OTHER_VERSIONS = [schema.TURNS.version - 1, schema.TURNS.version + 1]
@@ -45,7 +45,7 @@ def test_a_turns_file_with_the_columns_and_metadata_of_an_older_version_is_rejec
 ) -> None:
     path = tmp_path / "lake" / "turns" / "shop" / "0.parquet"
     path.parent.mkdir(parents=True)
-    pl.DataFrame({"tools": [[]]}).write_parquet(path, metadata={KEY: '{"schema": 1}'})
+    pl.DataFrame({"tools": [[]]}).write_parquet(path, metadata={METADATA_KEY: '{"schema": 1}'})
     with pytest.raises(Fatal, match="has version 1 of the `turns` table"):
         Lake(tmp_path / "lake").turn_files()
     with pytest.raises(Fatal, match="has version 1 of the `turns` table"):
@@ -72,7 +72,7 @@ def test_an_episodes_table_of_another_version_is_rejected(
     rows = pl.DataFrame([row.pop("turn") | row], schema=schema.EPISODES.polars)
     lake.episodes_folder.mkdir()
     path = lake.episodes_folder / "shop.parquet"
-    rows.write_parquet(path, metadata={KEY: json.dumps(stored | {"rules": "1"})})
+    rows.write_parquet(path, metadata={METADATA_KEY: json.dumps(stored | {"rules": "1"})})
     sentence = SENTENCE.format(stored.get("schema", "0"), "episodes", schema.EPISODES.version)
     for read in (lake.episodes_metadata, lake.scan_episodes, lake.episodes):
         with pytest.raises(Fatal) as raised:

@@ -1,9 +1,14 @@
-"""The lake: Parquet tables, written atomically, self-describing and checked on every access."""
+"""The lake: Parquet tables, written atomically, self-describing and checked on every access.
+
+What only a writer needs is imported on first use, because it imports pyarrow.
+"""
+
+from typing import TYPE_CHECKING
 
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch
 from turnetl.lake.lake import Lake
-from turnetl.lake.parquet import arrow_schema, write_error
+from turnetl.lake.parquet import write_error
 from turnetl.lake.paths import (
     QUARANTINE,
     absolute_path_text,
@@ -14,6 +19,10 @@ from turnetl.lake.paths import (
 from turnetl.lake.set_aside import set_aside, set_aside_files
 from turnetl.lake.temporary import replace_file, temporary_folder
 from turnetl.lake.values import episode_from_row, turn_from_row
+from turnetl.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from turnetl.lake.parquet_writer import arrow_schema
 
 __all__ = [
     "QUARANTINE",
@@ -34,3 +43,5 @@ __all__ = [
     "turn_from_row",
     "write_error",
 ]
+
+__getattr__ = lazy_exports(__name__, {"turnetl.lake.parquet_writer": ("arrow_schema",)})

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from turnetl.lake.checksum import seal_file
+from turnetl.lake.parquet import METADATA_KEY
 
 try:
     from arro3.io import write_parquet
@@ -20,8 +21,6 @@ except ImportError:
     write_parquet = None  # type: ignore[assignment]  # Linux on ARM: see pyproject.toml
 
 HAS_ARRO3 = write_parquet is not None
-KEY = "turnetl"
-"""The only metadata key of a file: the order of several keys would not be deterministic."""
 _SMALL = 1000
 """Rows. Dictionaries and zstd for every column do not pay for fewer rows."""
 _LARGE = 32 << 20
@@ -46,7 +45,7 @@ def encode_with_arro3(rows: pa.Table, metadata: str) -> memoryview:
         compression="lz4_raw" if small else "zstd(3)",
         dictionary_enabled=not small,
         skip_arrow_metadata=True,
-        key_value_metadata={KEY: metadata},
+        key_value_metadata={METADATA_KEY: metadata},
     )
     return file.getbuffer()
 
@@ -63,7 +62,7 @@ def encode_with_pyarrow(rows: pa.Table, metadata: str) -> memoryview:
         store_schema=False,
     ) as writer:
         writer.write_table(rows, row_group_size=_rows_per_group(rows))
-        writer.add_key_value_metadata({KEY: metadata})
+        writer.add_key_value_metadata({METADATA_KEY: metadata})
     return memoryview(file.getvalue())
 
 
@@ -85,7 +84,7 @@ def write_row_groups(
     ) as writer:
         for table in tables:
             writer.write_table(table, row_group_size=max(1, table.num_rows))
-        writer.add_key_value_metadata({KEY: metadata()})
+        writer.add_key_value_metadata({METADATA_KEY: metadata()})
     seal_file(file)
 
 

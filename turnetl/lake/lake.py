@@ -10,10 +10,10 @@ watermark.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
-import pyarrow as pa
 
 from turnetl import schema
 from turnetl.errors import BadUsage, Fatal
@@ -26,13 +26,14 @@ from turnetl.lake.parquet import (
     scan,
     scan_snapshot,
     verify,
-    write_slices,
-    write_table,
 )
 from turnetl.lake.paths import QUARANTINE, TURNS, archive_digest, entry_names, files_named, is_table
 from turnetl.lake.temporary import remove_abandoned, sync_folder
 from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
+
+if TYPE_CHECKING:  # a run that writes no table does without it
+    import pyarrow as pa
 
 
 class Lake:
@@ -109,7 +110,7 @@ class Lake:
 
     def write_turns(
         self,
-        turns: pl.DataFrame | pa.Table,
+        turns: "pl.DataFrame | pa.Table",
         metadata: ArchiveMetadata,
         *,
         digest: str | None = None,
@@ -126,6 +127,8 @@ class Lake:
             digest: its `archive_digest`, if it is known.
             previous_files: the archive's turns files; None: they are looked up.
         """
+        from turnetl.lake.parquet_writer import write_table  # noqa: PLC0415 - pyarrow
+
         name = f"{digest or archive_digest(Path(metadata.archive))}.parquet"
         path = self._turns_folder / metadata.group / name
         text = msgspec.json.encode(metadata, order="sorted").decode()
@@ -201,6 +204,7 @@ class Lake:
             slices: rows of `schema.EPISODES`, in table order.
             metadata: the metadata to store; called after the last slice.
         """
+        from turnetl.lake.parquet_writer import write_slices  # noqa: PLC0415 - pyarrow
 
         def encoded_metadata() -> str:
             versioned = {versions.KEY: str(schema.EPISODES.version), **metadata()}

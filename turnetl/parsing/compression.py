@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-import pyarrow as pa
-
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _STEP = 1 << 17
@@ -117,6 +115,8 @@ def _last_step(data: bytes, done: int) -> Iterator[bytes]:
 
 
 def _steps(data: bytes, size: int, *, skipped: int = 0) -> Iterator[bytes]:
+    import pyarrow as pa  # noqa: PLC0415 - few archives are compressed with zstd
+
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
         while skipped > 0:
             skipped -= len(stream.read(min(skipped, _STEP)))
