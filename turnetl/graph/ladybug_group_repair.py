@@ -1,6 +1,5 @@
 """Repair a group in Ladybug. Everything runs in a transaction of the caller, under its lease."""
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from typing import assert_never
@@ -16,6 +15,7 @@ from turnetl.graph.group_repair import (
     UnusedEntity,
 )
 from turnetl.graph.ladybug_client import LadybugClient
+from turnetl.graph.ladybug_reversal import delete_fact, delete_unused_entity
 from turnetl.model import GroupId
 
 _MENTIONS = """
@@ -28,22 +28,12 @@ WHERE r.uuid = $uuid DELETE r
 _UNLINK_SAGA = """
 MATCH (s:Saga {uuid: $source})-[r:HAS_EPISODE]->(e:Episodic {uuid: $target}) DELETE r
 """
-_DELETE_FACT = "MATCH (e:RelatesToNode_ {uuid: $uuid}) DETACH DELETE e"
-_DELETE_ENTITY = "MATCH (n:Entity {uuid: $uuid}) DETACH DELETE n"
 _FACT_ENDS = (
     "MATCH (e:RelatesToNode_ {uuid: $uuid}) WITH e MATCH (:Entity)-[:RELATES_TO]->(e) RETURN 1",
     "MATCH (e:RelatesToNode_ {uuid: $uuid}) WITH e MATCH (e)-[:RELATES_TO]->(:Entity) RETURN 1",
 )
 _IMAGES = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN c.before_images"
 _SET_IMAGES = "MATCH (c:TurnCommit {turn_id: $turn_id}) SET c.before_images = $images"
-_ENTITY_USES = tuple(
-    f"MATCH (n:Entity {{uuid: $uuid}}) WITH n MATCH {use} RETURN 1 LIMIT 1"
-    for use in (
-        "(:Episodic)-[:MENTIONS]->(n)",
-        "(n)-[:RELATES_TO]->(:RelatesToNode_)",
-        "(:RelatesToNode_)-[:RELATES_TO]->(n)",
-    )
-)
 
 
 def repair(client: LadybugClient, group: GroupId, repair: GroupRepair, now: datetime) -> None:
@@ -54,8 +44,8 @@ def repair(client: LadybugClient, group: GroupId, repair: GroupRepair, now: date
         case SessionLinks():
             _repair_session(client, group, repair, now)
         case UnattachedFact(uuid):
-            if not _is_found(client, _FACT_ENDS, uuid):
-                client.query(_DELETE_FACT, {"uuid": uuid})
+            if not any(client.query(query, {"uuid": uuid}) for query in _FACT_ENDS):
+                delete_fact(client, uuid)
         case UnusedEntity():
             _delete_entity(client, repair)
         case _:
@@ -91,14 +81,9 @@ def _repair_session(
 
 
 def _delete_entity(client: LadybugClient, unused: UnusedEntity) -> None:
-    if _is_found(client, _ENTITY_USES, unused.uuid):
+    if not delete_unused_entity(client, unused.uuid):
         return
-    client.query(_DELETE_ENTITY, {"uuid": unused.uuid})
     turn = {"turn_id": unused.turn_id}
     for (images,) in client.query(_IMAGES, turn):
         rewritten = to_rows.without_new_entity(images, unused.uuid)
         client.query(_SET_IMAGES, turn | {"images": rewritten})
-
-
-def _is_found(client: LadybugClient, patterns: Iterable[str], uuid: str) -> bool:
-    return any(client.query(pattern, {"uuid": uuid}) for pattern in patterns)

@@ -3,7 +3,6 @@
 A pattern goes one hop at a time from a node with a key: in one pattern the second hop scans.
 """
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 
@@ -64,15 +63,28 @@ def take_out(client: LadybugClient, reversal: Reversal, now: datetime) -> Revert
     """As `revert`, but keep the saga, also without episodes."""
     _remove_episodes(client, reversal.receipt, now)
     for fact in reversal.facts_removed:
-        client.query(_DELETE_FACT, {"uuid": fact})
-    kept = _remove_entities(client, reversal.entities_removed)
+        delete_fact(client, fact)
+    kept = [uuid for uuid in reversal.entities_removed if not delete_unused_entity(client, uuid)]
     for entity in reversal.entities_restored:
         client.query(cypher.SAVE_ENTITY, ladybug_rows.entity_parameters(entity))
     for restored in reversal.facts_restored:
         if not client.query(cypher.UPDATE_FACT, ladybug_rows.changed_fact_parameters(restored)):
             raise to_rows.incomplete_graph(reversal.receipt.group_id)
     client.query(_DELETE_TURN_COMMIT, {"turn_id": reversal.receipt.turn_id})
-    return Reverted(kept)
+    return Reverted(tuple(kept))
+
+
+def delete_fact(client: LadybugClient, uuid: str) -> None:
+    client.query(_DELETE_FACT, {"uuid": uuid})
+
+
+def delete_unused_entity(client: LadybugClient, uuid: str) -> bool:
+    """Delete an entity, unless something uses it; return whether nothing does."""
+    parameters = {"uuid": uuid}
+    if any(client.query(query, parameters) for query in _USES):
+        return False
+    client.query(_DELETE_ENTITY, parameters)
+    return True
 
 
 def _remove_episodes(client: LadybugClient, receipt: Receipt, now: datetime) -> None:
@@ -103,14 +115,3 @@ def _remove_empty_saga(client: LadybugClient, receipt: Receipt) -> None:
 def _neighbour(client: LadybugClient, query: str, episode: str) -> str | None:
     rows = client.query(query, {"uuid": episode})
     return str(rows[0][0]) if rows else None
-
-
-def _remove_entities(client: LadybugClient, uuids: Iterable[str]) -> tuple[str, ...]:
-    """Delete the entities that nothing uses any more; return the others."""
-    kept = []
-    for uuid in uuids:
-        if any(client.query(query, {"uuid": uuid}) for query in _USES):
-            kept.append(uuid)
-        else:
-            client.query(_DELETE_ENTITY, {"uuid": uuid})
-    return tuple(kept)
