@@ -1,12 +1,26 @@
-"""Lease the sample group and commit sample changes to a store."""
+"""Open a graph, lease the sample group and commit sample changes."""
 
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from datetime import datetime
 
 from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
+from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import Lease
 from turnetl.model import Change, GroupId
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[GraphStore]:
+    """Open and prepare a graph for writing."""
+    store = await open_graph(url, user="", password="", write=True)
+    await store.prepare()
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 def no_owner_is_dead(_: str) -> bool:
@@ -26,7 +40,18 @@ async def commit(store: GraphStore, lease: Lease, change: Change) -> bool:
 
 
 async def commit_history(store: GraphStore) -> Lease:
+    return await commit_all(store, history())
+
+
+async def commit_all(store: GraphStore, changes: Iterable[Change]) -> Lease:
+    """Commit the changes under a new lease, and return it."""
     lease = await acquire(store)
-    for sample in history():
-        assert await commit(store, lease, sample)
+    for each in changes:
+        assert await commit(store, lease, each)
     return lease
+
+
+async def fill(url: str, changes: Iterable[Change]) -> None:
+    """Commit the changes to a graph that no other process has open."""
+    async with opened(url) as store:
+        await store.release(await commit_all(store, changes))

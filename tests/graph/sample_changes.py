@@ -150,3 +150,14 @@ def history(group: GroupId = GROUP) -> list[Change]:
             **shared,
         ),
     ]
+
+
+def late_turn() -> Change:
+    """Return a turn between the first and the second of the history, committed after them."""
+    return change(
+        "late",
+        [entity("late.py")],
+        previous_turn=turn_id("p0"),
+        next_turn=turn_id("p1"),
+        started_at=START + timedelta(minutes=30),
+    )

@@ -16,6 +16,7 @@ from tests.graph.sample_changes import (
     entity,
     fact,
     history,
+    late_turn,
     long_history,
     receipt,
     turn_id,
@@ -40,18 +41,6 @@ async def acquire(store: GraphStore, owner: str = "host:1", group: GroupId = GRO
 async def commit(store: GraphStore, lease: Lease, *changes: Change) -> None:
     for one in changes:
         assert await store.commit(lease, one, receipt(one), now=NOW, ttl=TTL)
-
-
-def late() -> Change:
-    """Return a turn between the first and the second of the history."""
-    return change(
-        "late",
-        [entity("late.py")],
-        previous_turn=turn_id("p0"),
-        next_turn=turn_id("p1"),
-        started_at=START + timedelta(minutes=30),
-        session_id=SessionId("s1"),
-    )
 
 
 def numbered(changes: Sequence[Change]) -> list[tuple[str, int]]:
@@ -88,10 +77,10 @@ async def test_a_group_without_turns_has_a_version_and_a_profile(store: GraphSto
 
 
 async def test_every_commit_has_the_next_number_of_its_group(store: GraphStore) -> None:
-    await commit(store, await acquire(store), *history(), late())
+    await commit(store, await acquire(store), *history(), late_turn())
     other = [change("q0", group_id=OTHER), change("q1", group_id=OTHER, ordinal=1)]
     await commit(store, await acquire(store, group=OTHER), *other)
-    assert await numbers(store) == numbered([*history(), late()])
+    assert await numbers(store) == numbered([*history(), late_turn()])
     assert [turn.sequence for turn in await store.commits(OTHER, 0, ALL)] == [1, 2]
     assert await versions(store) == {GROUP: (4, 4), OTHER: (2, 2)}
 
@@ -164,7 +153,7 @@ async def test_a_commit_that_writes_nothing_uses_no_number(store: GraphStore) ->
 async def test_commits_after_a_number_are_returned_in_order_and_no_more_than_asked_for(
     store: GraphStore,
 ) -> None:
-    await commit(store, await acquire(store), *history(), late())
+    await commit(store, await acquire(store), *history(), late_turn())
     complete = await store.commits(GROUP, 0, ALL)
     assert [turn.sequence for turn in complete] == [1, 2, 3, 4]
     assert list(await store.commits(GROUP, 1, 2)) == list(complete)[1:3]
@@ -176,7 +165,7 @@ async def test_commits_after_a_number_are_returned_in_order_and_no_more_than_ask
 async def test_a_commit_has_its_receipt_its_text_and_what_it_created_or_changed(
     store: GraphStore,
 ) -> None:
-    changes = [*long_history(), late()]
+    changes = [*long_history(), late_turn()]
     await commit(store, await acquire(store), *changes)
     contents = await store.load(GROUP)
     assert list(await store.commits(GROUP, 0, ALL)) == [
@@ -214,7 +203,7 @@ async def test_a_receipt_has_the_origin_and_the_tools_of_its_turn(store: GraphSt
 
 
 async def test_the_ids_of_all_turns_are_those_of_the_receipts(store: GraphStore) -> None:
-    await commit(store, await acquire(store), *history(), late())
+    await commit(store, await acquire(store), *history(), late_turn())
     await commit(store, await acquire(store, group=OTHER), change("q0", group_id=OTHER))
     receipts = (await store.load(GROUP)).receipts
     assert await store.turn_ids(GROUP) == {receipt.turn_id for receipt in receipts}

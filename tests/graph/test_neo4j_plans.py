@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 import pytest
 from neo4j import AsyncDriver, AsyncGraphDatabase
 
-from tests.builders import GROUP, START
+from tests.builders import GROUP
 from tests.graph.sample_changes import (
     NOW,
     PROFILE,
@@ -16,6 +16,7 @@ from tests.graph.sample_changes import (
     entity,
     fact,
     history,
+    late_turn,
     long_history,
     receipt,
     turn_id,
@@ -51,7 +52,7 @@ async def test_no_statement_of_a_commit_scans_or_traverses_a_node_with_many_link
         new = change(f"q{number}", [hub, leaf], [imported])
         await store.commit(lease, new, receipt(new), now=NOW, ttl=TTL)
     await store.close()
-    for sample in [*history(), *long_history(), _late()]:
+    for sample in [*history(), *long_history(), late_turn()]:
         for query, parameters in statements(sample, receipt(sample), NOW, sequence=1):
             with neo4j.driver() as driver:
                 plan = driver.execute_query(f"EXPLAIN {query}", parameters).summary.plan
@@ -65,15 +66,6 @@ async def test_no_statement_of_a_commit_scans_or_traverses_a_node_with_many_link
             assert not forbidden & {_operator(step) for step in _steps(plan)} - _allowed(query), (
                 query
             )
-
-
-def _late() -> Any:
-    return change(
-        "late",
-        previous_turn=turn_id("p0"),
-        next_turn=turn_id("p1"),
-        started_at=START + timedelta(minutes=30),
-    )
 
 
 def _allowed(query: str) -> set[str]:

@@ -1,7 +1,6 @@
 """The contract of undoing turns: the same for the embedded graph and for a server."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -10,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from tests.builders import GROUP, START
-from tests.graph.committing import acquire, commit, commit_history
+from tests.graph.committing import acquire, commit, commit_history, fill, opened
 from tests.graph.graph_dump import dump_graph
 from tests.graph.reversals import reversal_of, revert
 from tests.graph.sample_changes import (
@@ -26,7 +25,6 @@ from tests.graph.sample_changes import (
 )
 from tests.graph.statements import run_statement
 from turnetl.errors import GraphBusy, GraphUnusable
-from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import Reverted
 from turnetl.model import Change, Entity, Fact, GroupId, SessionId
@@ -34,23 +32,9 @@ from turnetl.model import Change, Entity, Fact, GroupId, SessionId
 V = TypeVar("V", Entity, Fact)
 
 
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[GraphStore]:
-    store = await open_graph(url, user="", password="", write=True)
-    await store.prepare()
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
 async def dump_after(url: str, changes: Sequence[Change]) -> list[str]:
     """Commit the changes, and return the content of the graph."""
-    async with opened(url) as store:
-        lease = await acquire(store)
-        for each in changes:
-            assert await commit(store, lease, each)
-        await store.release(lease)
+    await fill(url, changes)
     return await dump_graph(url)
 
 

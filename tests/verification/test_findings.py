@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import GROUP
-from tests.graph.committing import acquire
+from tests.graph.committing import acquire, opened
 from tests.graph.graph_dump import dump_graph
 from tests.graph.sample_changes import NOW, TTL, change, entity, history
 from tests.verification.planted_errors import ERRORS
@@ -13,7 +13,6 @@ from tests.verification.verifying import (
     PlantedError,
     fill,
     found,
-    opened,
     plant,
     repair_url,
     verify_url,

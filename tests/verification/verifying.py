@@ -1,16 +1,15 @@
 """Verify the sample group of a graph, and plant errors in it, as another program could."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from tests.builders import GROUP
-from tests.graph.committing import acquire, commit
+from tests.graph import committing
+from tests.graph.committing import acquire, opened
 from tests.graph.sample_changes import NOW, TTL, change, entity, fact, history, long_history
 from tests.graph.statements import run_statement
-from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupVersion
 from turnetl.model import Change, SessionId
@@ -21,16 +20,6 @@ from turnetl.verification.report import GroupVerification
 from turnetl.verification.verify import verify_group
 
 LAKE = pl.Schema({"turn_id": pl.String, "content_hash": pl.String, "noise": pl.String})
-
-
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[GraphStore]:
-    store = await open_graph(url, user="", password="", write=True)
-    await store.prepare()
-    try:
-        yield store
-    finally:
-        await store.close()
 
 
 def sample_turns() -> list[Change]:
@@ -48,11 +37,7 @@ def sample_turns() -> list[Change]:
 
 async def fill(url: str, turns: Sequence[Change] | None = None) -> None:
     """Commit the turns, by default the sample turns."""
-    async with opened(url) as store:
-        lease = await acquire(store)
-        for each in sample_turns() if turns is None else turns:
-            assert await commit(store, lease, each)
-        await store.release(lease)
+    await committing.fill(url, sample_turns() if turns is None else turns)
 
 
 async def plant(url: str, *statements: str) -> None:
