@@ -20,13 +20,7 @@ from turnetl.errors import BadUsage, Fatal
 from turnetl.lake import versions
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch, batches
-from turnetl.lake.parquet import (
-    read_metadata,
-    reading,
-    scan,
-    scan_snapshot,
-    verify,
-)
+from turnetl.lake.parquet import read_metadata, reading, scan, scan_snapshot, verify
 from turnetl.lake.paths import QUARANTINE, TURNS, archive_digest, entry_names, files_named, is_table
 from turnetl.lake.temporary import remove_abandoned, sync_folder
 from turnetl.lake.values import episode_from_row, turn_from_row
