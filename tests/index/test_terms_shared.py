@@ -14,7 +14,7 @@ TEXTS = st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=12).map(
 
 
 @given(text=TEXTS, query=TEXTS)
-def test_shared_terms_are_those_that_a_count_of_both_has(text: str, query: str) -> None:
+def test_the_terms_that_occur_are_those_that_a_count_of_both_has(text: str, query: str) -> None:
     tokenizer = Tokenizer()
     terms = tokenizer.count(query).keys()
-    assert tokenizer.shared(text, terms) == len(terms & tokenizer.count(text).keys())
+    assert tokenizer.occurring(text, terms) == terms & tokenizer.count(text).keys()

@@ -207,10 +207,11 @@ def _best(
     hits = searcher.search(query, min(count, searcher.num_docs), count=False).hits
     found = searcher.fast_field_values(_KEY, [address for _, address in hits])
     keys = np.array(found, dtype=np.int64)
-    best: dict[int, float] = {}
-    for (score, _), key, wanted in zip(hits, keys.tolist(), is_wanted(keys).tolist(), strict=True):
-        if wanted:
-            best.setdefault(key, float(score))
+    wanted = is_wanted(keys)
+    scores = np.array([score for score, _ in hits], dtype=np.float64)[wanted]
+    turns, firsts = np.unique(keys[wanted], return_index=True)
+    order = np.argsort(firsts)
+    best = dict(zip(turns[order].tolist(), scores[firsts[order]].tolist(), strict=True))
     return best, len(hits) < count
 
 

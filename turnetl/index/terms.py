@@ -54,8 +54,8 @@ class Tokenizer:
                 counts[term] += times
         return counts
 
-    def shared(self, text: str, terms: Collection[str]) -> int:
-        """Return how many of these terms occur in the text."""
+    def occurring(self, text: str, terms: Collection[str]) -> set[str]:
+        """Return which of these terms occur in the text. Reads it faster than `count`."""
         # A term of an ASCII word is the beginning of the word, but for its last character.
         beginnings = tuple(term[:-1] for term in terms)
         found: set[str] = set()
@@ -63,7 +63,7 @@ class Tokenizer:
             lower = word.lower()
             if not word.isascii() or any(beginning in lower for beginning in beginnings):
                 found.update(self._terms_of(word))
-        return sum(term in found for term in terms)
+        return found.intersection(terms)
 
     def joined(self, text: str) -> str:
         """Return the terms of the text in their order, separated by spaces."""
@@ -111,9 +111,10 @@ def _stem(word: str) -> str:
     if not word.isascii():
         return word
     for ending, replacement in _ENDINGS:
-        stem = word.removesuffix(ending) + replacement
-        if word.endswith(ending) and _is_stem(word, ending, stem):
-            return _normalize_stem(stem)
+        if word.endswith(ending):
+            stem = word.removesuffix(ending) + replacement
+            if _is_stem(word, ending, stem):
+                return _normalize_stem(stem)
     return _normalize_stem(word)
 
 

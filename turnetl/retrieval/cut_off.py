@@ -44,12 +44,13 @@ class CutOff:
         """
         if self.query.phrases:
             return True
-        found = Tokenizer().count("\n".join((ranked.turn.text, *map(fact_text, facts))))
-        if self.information and self.information.keys() <= found.keys():
+        text = "\n".join((ranked.turn.text, *map(fact_text, facts)))
+        found = Tokenizer().occurring(text, self.information)
+        if self.information and self.information.keys() <= found:
             return True
         if self.is_score_alone:
             return ranked.score >= MIN_SCORE
-        familiarity = 1 - self._share(self.rare - found.keys())
+        familiarity = 1 - self._share(self.rare - found)
         return ranked.score + FAMILIARITY_WEIGHT * familiarity >= MIN_CLOSENESS
 
     def _share(self, terms: frozenset[str]) -> float:

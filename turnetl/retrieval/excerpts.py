@@ -1,6 +1,7 @@
 """What a hit shows of its turn: its prompt, and the facts and the passage that match best."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +34,19 @@ class ExcerptRanking:
         self._keys = passages.keys
         self._scores = self._matches(passages.tokens, passages.starts)
 
-    def best_facts(self, facts: Sequence[IndexedFact]) -> list[IndexedFact]:
-        """Return the facts, best first; equal ones in their order."""
+    def best_facts(self, facts: Sequence[Sequence[IndexedFact]]) -> list[list[IndexedFact]]:
+        """Return the facts of each turn, best first; equal ones in their order."""
         if not facts:
             return []
-        tokens = self._static_model.tokenize([fact_text(fact) for fact in facts])
-        starts = np.cumsum([0, *(len(of_text) for of_text in tokens[:-1])])
-        scores = self._matches(np.concatenate([np.array(of, np.uint16) for of in tokens]), starts)
-        return [facts[position] for position in np.argsort(-scores, kind="stable").tolist()]
+        texts = [fact_text(fact) for of_turn in facts for fact in of_turn]
+        tokens = self._static_model.tokenize(texts) if texts else []
+        starts = np.cumsum([0, *(len(of_text) for of_text in tokens)])[:-1]
+        scores = self._matches(np.array([*chain(*tokens)], np.uint16), starts)
+        ends = np.cumsum([len(of_turn) for of_turn in facts])
+        return [
+            [of_turn[position] for position in np.argsort(-of_facts, kind="stable").tolist()]
+            for of_turn, of_facts in zip(facts, np.split(scores, ends[:-1]), strict=True)
+        ]
 
     def best_passage(self, turn: IndexedTurn) -> str:
         """Return the best passage of a turn; empty if it has none."""

@@ -95,33 +95,32 @@ def build_hits(
         selected: uuids of the facts that come first, whatever they repeat.
         excerpts: orders facts and passages; None: facts are in the order of the turn.
     """
+    titles = [one_line(prompt_title(hit.turn.text)) for hit in ranked]
+    shown = [
+        _shown_facts(facts[hit.turn.key], title, selected)
+        for hit, title in zip(ranked, titles, strict=True)
+    ]
+    ordered = excerpts.best_facts(shown) if excerpts else shown
     hits = []
-    for hit in ranked:
-        title = one_line(prompt_title(hit.turn.text))
-        of_turn = facts[hit.turn.key]
-        ordered = _ordered_facts(of_turn, title, selected, excerpts)
+    for hit, title, of_turn in zip(ranked, titles, ordered, strict=True):
+        of_turn.sort(key=lambda indexed: indexed.fact.uuid not in selected)
+        best = distinct_facts((indexed.fact for indexed in of_turn), 1 + _MORE_FACTS, selected)
         passage = excerpts.best_passage(hit.turn) if excerpts else first_passage(hit.turn.text)
-        best = distinct_facts(ordered, 1 + _MORE_FACTS, selected)
-        hits.append(_hit(hit, title, best, one_line(passage), changed_files(of_turn)))
+        changed = changed_files(facts[hit.turn.key])
+        hits.append(_hit(hit, title, best, one_line(passage), changed))
     return tuple(hits)
 
 
-def _ordered_facts(
-    facts: Sequence[IndexedFact],
-    title: str,
-    selected: Collection[str],
-    excerpts: ExcerptRanking | None,
-) -> list[Fact]:
-    """Return the selected facts, then those that say more than the title; best first."""
+def _shown_facts(
+    facts: Sequence[IndexedFact], title: str, selected: Collection[str]
+) -> list[IndexedFact]:
+    """Return the selected facts, and those that say more than the title."""
     written = shown_text(title)
-    shown = [
+    return [
         indexed
         for indexed in facts
         if indexed.fact.uuid in selected or not repeats_title(indexed.fact, written)
     ]
-    ordered = excerpts.best_facts(shown) if excerpts else shown
-    ordered.sort(key=lambda indexed: indexed.fact.uuid not in selected)
-    return [indexed.fact for indexed in ordered]
 
 
 def _hit(

@@ -6,9 +6,10 @@ relative to the best one, would make a poor best match look like a good one.
 """
 
 import heapq
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import repeat
 
 import numpy as np
 
@@ -104,9 +105,10 @@ def rank(
         }
         evidence = {**evidence, Evidence.PREVIOUS_TURN: before}
     scores = _scores(candidates.tolist(), evidence, weights)
+    of_turns = zip(*(_column(of_kind, turns) for of_kind in evidence.values()), strict=True)
     ranked = [
-        RankedTurn(turn, scores[key], {kind: of.get(key, 0.0) for kind, of in evidence.items()})
-        for key, turn in turns.items()
+        RankedTurn(turn, scores[key], dict(zip(evidence, of_turn, strict=True)))
+        for (key, turn), of_turn in zip(turns.items(), of_turns, strict=True)
     ]
     return sorted(ranked if query.phrases else filter(_matches, ranked), key=sort_key)
 
@@ -194,10 +196,15 @@ def _scores(
     weights: Mapping[Evidence, float],
 ) -> dict[int, float]:
     total = sum(weights.values())
-    return {
-        key: sum(weights[kind] * values.get(key, 0.0) for kind, values in evidence.items()) / total
-        for key in candidates
-    }
+    scores = np.zeros(len(candidates))
+    for kind, values in evidence.items():
+        scores += weights[kind] * np.array(_column(values, candidates))
+    return dict(zip(candidates, (scores / total).tolist(), strict=True))
+
+
+def _column(values: Mapping[int, float], candidates: Iterable[int]) -> list[float]:
+    """Return one kind of evidence for each candidate: 0 where there is none."""
+    return list(map(values.get, candidates, repeat(0.0)))
 
 
 def _matches(ranked: RankedTurn) -> bool:

@@ -60,7 +60,7 @@ def _excerpt(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: Excerpt
         (
             f"{ranked.turn.receipt.started_at:%Y-%m-%d} {title}",
             *excerpts.best_passages(ranked.turn, _PASSAGES),
-            *(_fact(indexed.fact) for indexed in excerpts.best_facts(others)[:_FACTS]),
+            *(_fact(indexed.fact) for indexed in excerpts.best_facts([others])[0][:_FACTS]),
         )
     )
 
