@@ -1,12 +1,11 @@
 """The commands of which every point is tried, each with the state before it and its result."""
 
-import asyncio
 import hashlib
 import re
 import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,21 +13,24 @@ from pathlib import Path
 from tests.cli.archives import conversation, write_archive
 from tests.graph.graph_dump import dump_graph
 from turnetl import pipeline
-from turnetl.errors import BadUsage
+from turnetl.clock import now
+from turnetl.errors import BadUsage, TurnetlError
 from turnetl.exit_code import ExitCode
+from turnetl.graph.open import open_graph
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.settings import Settings
 from turnetl.settings.sections import ModelSettings
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-NOW = START + timedelta(days=30)
 REFUSED = "an impossible turn"
 """In the prompt of a turn for which the provider has no valid response."""
 QUERY = "which tests use sqlite"
 
 _LOG = re.compile(r"(-wal|-shm|-journal)$|\.wal")
-_SECONDS = re.compile(r'"seconds":[^,}]*')
-"""How long a turn took."""
+_OF_A_RUN = re.compile(
+    r'\\*"(seconds|created_at|expired_at|failed_at|run_id)\\*": ?(\\*"[^"\\]*\\*"|[\d.]+)'
+)
+"""What differs between two runs: when it was, and how long it took."""
 
 Result = dict[str, list[str]]
 """What a command leaves, by kind: lines that are equal after equal commands."""
@@ -43,7 +45,8 @@ class Place:
     """URL of a graph on a server; None: an embedded graph in the lake."""
     provider: str | None
     """URL of a model's provider."""
-    now: datetime = NOW
+    ahead: timedelta = timedelta(0)
+    """How far the clock is ahead."""
 
     @property
     def archives(self) -> Path:
@@ -58,7 +61,7 @@ class Place:
         return self.graph or f"ladybug://{self.lake / 'graph.lbug'}"
 
     def clock(self) -> datetime:
-        return self.now
+        return now() + self.ahead
 
     def settings(self, *, model: bool = False) -> Settings:
         llm = ModelSettings()
@@ -90,7 +93,8 @@ async def _write(place: Place, session: str, *prompts: str, hours: int = 0) -> N
 
 async def parse(place: Place) -> None:
     report = pipeline.parse_archives([str(place.archives)], place.settings())
-    assert not report.path_problems
+    if report.problems:
+        raise TurnetlError(str(report.problems))
 
 
 async def change_archives(place: Place) -> None:
@@ -138,7 +142,7 @@ async def ingest(place: Place, *, model: bool = True) -> None:
     report = await pipeline.ingest(settings, pipeline.RunOptions(), place.clock)
     codes = {report.exit_code, *(group.exit_code for group in report.groups)}
     if codes - {ExitCode.DONE, ExitCode.FOUND}:
-        raise AssertionError([report.error, *(group.error for group in report.groups)])
+        raise TurnetlError(str(report.error or [group.error for group in report.groups]))
 
 
 async def two_runs(place: Place) -> None:
@@ -175,7 +179,7 @@ async def undo(place: Place) -> None:
         return  # Nothing of the session is left.
     report = await pipeline.undo(settings, preview, place.clock)
     if errors := [group.error for group in report.groups if group.error]:
-        raise AssertionError(errors)
+        raise TurnetlError(str(errors))
 
 
 @dataclass(frozen=True)
@@ -202,30 +206,34 @@ COMMANDS: Mapping[str, Command] = {
 
 async def result(place: Place, *, graph: bool) -> Result:
     """Return what there is in a place: tables, files, graph, responses and hits."""
-    found = {
+    found: Result = {}
+    if graph and _has_graph(place):
+        found["hits"] = await _hits(place)
+        await _repair(place)
+        found["graph"] = [_OF_A_RUN.sub("", line) for line in await dump_graph(place.url)]
+    return found | {
         "files": _files(place.lake),
         "tables": [_digest(path) for path in sorted(place.lake.rglob("*.parquet"))],
         "quarantine": _quarantine(place.lake),
         "responses": _responses(place.lake / "journal.sqlite"),
     }
-    if graph and await _has_graph(place):
-        found["hits"] = await _hits(place)
-        found["graph"] = [_SECONDS.sub("", line) for line in await dump_graph(place.url)]
-    return found
 
 
-async def _has_graph(place: Place) -> bool:
+def _has_graph(place: Place) -> bool:
     return place.graph is not None or (place.lake / "graph.lbug").exists()
+
+
+async def _repair(place: Place) -> None:
+    """Open the graph for writing: a torn log, which readers ignore, is repaired by a writer."""
+    if place.graph is None:
+        store = await open_graph(place.url, user="", password="", write=True)
+        await store.close()
 
 
 def _files(lake: Path) -> list[str]:
     """Return the names of the files, without logs of databases and copies of damaged logs."""
     names = (str(path.relative_to(lake)) for path in lake.rglob("*") if path.is_file())
-    return sorted(
-        name
-        for name in names
-        if not name.startswith("index/") and not _LOG.search(name)
-    )
+    return sorted(name for name in names if not name.startswith("index/") and not _LOG.search(name))
 
 
 def _digest(path: Path) -> str:
@@ -234,7 +242,7 @@ def _digest(path: Path) -> str:
 
 def _quarantine(lake: Path) -> list[str]:
     text = "\n".join(path.read_text() for path in sorted(lake.glob("quarantine/*/*.json")))
-    return re.sub(r'"run_id": "[^"]*"', "", text).splitlines()
+    return _OF_A_RUN.sub("", text).splitlines()
 
 
 def _responses(journal: Path) -> list[str]:

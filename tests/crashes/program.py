@@ -16,7 +16,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -27,8 +26,15 @@ import msgspec
 from tests.crashes.commands import COMMANDS, Command, Place, Result, result
 from tests.crashes.faults import Action, FaultPoints
 from tests.crashes.served_graph import Snapshot, clear, restore, snapshot
+from turnetl import pipeline, wiring
 from turnetl.errors import TurnetlError
 
+_LAZY = (
+    *("turnetl.pipeline.index_updates", "turnetl.pipeline.run_records", "turnetl.llm.stack"),
+    *("turnetl.extraction.llm.extractor", "turnetl.extraction.structural.extractor"),
+    *("turnetl.graph.ladybug_store", "turnetl.graph.neo4j_store", "turnetl.index.persistent"),
+    *("turnetl.parsing.batches", "turnetl.episodes.tables"),
+)
 LATER = timedelta(hours=1)
 """How much later another run starts: every lease has expired."""
 
@@ -107,7 +113,6 @@ class Trials:
         self._must(lambda: self._count(command))
         self._must(lambda: self._finish(command, self._saved("found"), repeat=False))
         self._expected = self._load("found")
-        self._import_what_was_used()
         points = self._saved("points").read_text(errors="replace").splitlines()
         return Outcome("done", points=tuple(points))
 
@@ -132,7 +137,6 @@ class Trials:
             self._faults.arm(Action.COUNT, lake, excluded=excluded, log=log.fileno())
             self._faults.run(lambda: command.run(self._place))
             self._faults.disarm()
-        self._saved("modules").write_bytes(msgspec.json.encode(sorted(sys.modules)))
 
     def _disturbed(self, command: Command, trial: Trial) -> tuple[str, str]:
         """Run the command until its fault; return how it ended, and how another run did."""
@@ -146,8 +150,7 @@ class Trials:
         _, status = os.waitpid(child, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
             return self._ended(status), ""
-        now = self._place.now + LATER if trial.is_later else self._place.now
-        place = replace(self._place, now=now)
+        place = replace(self._place, ahead=LATER) if trial.is_later else self._place
         other = self._fork(lambda: asyncio.run(_awaited(command.run(place))))
         os.kill(child, signal.SIGCONT)
         return self._ended(os.waitpid(child, 0)[1]), other
@@ -159,12 +162,6 @@ class Trials:
             return await result(self._place, graph=command.graph)
 
         path.write_bytes(msgspec.json.encode(asyncio.run(work())))
-
-    def _import_what_was_used(self) -> None:
-        for module in msgspec.json.decode(self._saved("modules").read_bytes()):
-            if module != "__main__" and module not in sys.modules:
-                with suppress(Exception):
-                    importlib.import_module(module)
 
     def _must(self, work: Callable[[], None]) -> None:
         ended = self._fork(work)
@@ -239,7 +236,17 @@ async def _awaited(work: Any) -> None:
     await work
 
 
+def _import_everything() -> None:
+    """Import what commands import on first use: once here instead of in each child."""
+    for package in (pipeline, wiring):
+        for name in package.__all__:
+            getattr(package, name)
+    for module in _LAZY:
+        importlib.import_module(module)
+
+
 def main() -> None:
+    _import_everything()
     logging.disable(logging.CRITICAL)
     lines = iter(sys.stdin)
     place = msgspec.json.decode(next(lines), type=Setup).place()

@@ -13,7 +13,7 @@ from tests.cli.command import ROOT, clean_environment
 from tests.crashes.faults import environment
 from tests.crashes.program import Outcome, Setup, Trial
 
-_SMALL = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")}
+_SMALL = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
 """A library that starts threads when it is imported could not be forked."""
 
 

@@ -7,8 +7,14 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from tests.builders import GROUP, START, change, empty_group, episode, receipt
-from tests.graph.sample_changes import entity
+from tests.graph.committing import acquire
+from tests.graph.committing import commit as store_commit
+from tests.graph.sample_changes import change as sample_change
+from tests.graph.sample_changes import entity, turn_id
+from tests.graph.sample_changes import fact as sample_fact
+from tests.graph.sample_changes import receipt as sample_receipt
 from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
 from turnetl.model import Entity, Episode, Fact, SessionId, TurnId
 
@@ -53,13 +59,29 @@ def test_valid_facts_are_those_without_an_end_oldest_first() -> None:
     commit(group, episode_at(0), fact("b"), fact("a"), fact("other", relation="READ"))
     commit(group, episode_at(1), fact("b", ended=True), fact("c"))
     assert valid_uuids(group) == ["a", "c"]
-    assert [fact.uuid for fact in group.facts] == ["b", "a", "other", "c"]
+    assert [fact.uuid for fact in group.facts] == ["a", "b", "other", "c"]
+
+
+async def test_what_a_run_committed_has_the_order_in_which_the_next_run_loads_it(
+    store: GraphStore,
+) -> None:
+    hub, *files = entities = [entity(f"file_{number}.py") for number in range(5)]
+    turn = turn_id("p0")
+    facts = [sample_fact(turn, hub, file, f"file_0.py imports {file.name}") for file in files]
+    written = sample_change("p0", entities, facts)
+    assert [fact.uuid for fact in facts] != sorted(fact.uuid for fact in facts)
+    assert [one.uuid for one in entities] != sorted(one.uuid for one in entities)
+    assert await store_commit(store, await acquire(store), written)
+    group, loaded = empty_group(), MirrorGroup(await store.load(GROUP))
+    group.apply(written, sample_receipt(written))
+    assert [*group.entities] == [*loaded.entities]
+    assert [*group.facts] == [*loaded.facts]
 
 
 def test_valid_facts_are_also_listed_by_target() -> None:
     group = empty_group()
     commit(group, episode_at(0), fact("b"), fact("a", source="db.py"), fact("c", relation="READ"))
-    assert [f.uuid for f in group.valid_facts_to("session", "MODIFIED")] == ["b", "a"]
+    assert [f.uuid for f in group.valid_facts_to("session", "MODIFIED")] == ["a", "b"]
     commit(group, episode_at(1), fact("b", ended=True))
     assert [f.uuid for f in group.valid_facts_to("session", "MODIFIED")] == ["a"]
     assert group.valid_facts_to("app.py", "MODIFIED") == []

@@ -3,12 +3,14 @@
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
+from operator import attrgetter
+from typing import Protocol, TypeVar
 
 from turnetl.graph_model import GroupContents, Receipt
 from turnetl.model import Change, Entity, Episode, Fact, GroupId, SessionId, TurnId
 
 _SessionPosition = tuple[datetime, TurnId]
+_Created = TypeVar("_Created", Entity, Fact)
 
 
 class GroupView(Protocol):
@@ -111,8 +113,12 @@ class MirrorGroup:
         return self._chunks[turn]
 
     def apply(self, change: Change, receipt: Receipt) -> None:
-        """Apply a committed change. Idempotent."""
-        self.put(change.entities, change.facts)
+        """Apply a committed change. Idempotent.
+
+        What is new gets the order in which a later run loads it: of candidates that fit equally
+        well, both show the model the same ones, in the same order.
+        """
+        self.put(_in_order(change.entities), _in_order(change.facts))
         self._put_turn(receipt)
 
     def put(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
@@ -150,6 +156,10 @@ class MirrorGroup:
             position = _position(receipt.started_at, receipt.turn_id)
             insort(self._sessions.setdefault(receipt.session_id, []), position)
         self._chunks[receipt.turn_id] = receipt.chunks
+
+
+def _in_order(values: Iterable[_Created]) -> list[_Created]:
+    return sorted(values, key=attrgetter("created_at", "uuid"))
 
 
 def _position(started_at: datetime | None, turn: TurnId) -> _SessionPosition:

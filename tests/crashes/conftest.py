@@ -1,0 +1,71 @@
+"""A program that carries out trials, for each kind of graph."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.crashes import faults
+from tests.crashes.program import Outcome, Trial
+from tests.crashes.trials import TrialProgram, started
+from tests.servers.neo4j_server import Neo4jServer
+from tests.servers.provider import FakeProvider, serving
+
+
+class Place:
+    """A program, the server of its graph and the provider of its model."""
+
+    def __init__(self, program: TrialProgram, graph: str | None, provider: FakeProvider) -> None:
+        self._program = program
+        self.port = urlsplit(graph).port if graph else None
+        """Of the graph's server; None: the embedded graph."""
+        self.provider = provider
+        self._command = ""
+        self._points: tuple[str, ...] = ()
+
+    def points(self, command: str) -> tuple[str, ...]:
+        """Return the points of the command, which is run without a fault unless it was the last."""
+        if self._command != command:
+            self._command = command
+            self._points = self._program.run(Trial(command, "COUNT")).points
+        return self._points
+
+    def run(self, trial: Trial) -> Outcome:
+        self.points(trial.command)
+        return self._program.run(trial)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not faults.AVAILABLE:
+        pytest.skip(faults.MISSING)
+    return faults.build(tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture(scope="module")
+def embedded(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A place with an embedded graph."""
+    folder = tmp_path_factory.mktemp("embedded")
+    with serving() as provider, started(library, folder, None, provider.url) as program:
+        yield Place(program, None, provider)
+
+
+@pytest.fixture(scope="module")
+def served(
+    library: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    neo4j_server_of_this_run: Neo4jServer,
+) -> Iterator[Place]:
+    """A place with a graph on a server, which is emptied afterwards."""
+    folder, url = tmp_path_factory.mktemp("served"), neo4j_server_of_this_run.url
+    with serving() as provider, started(library, folder, url, provider.url) as program:
+        yield Place(program, url, provider)
+    neo4j_server_of_this_run.clear()
+
+
+@pytest.fixture(params=["embedded", pytest.param("served", marks=pytest.mark.neo4j)])
+def place(request: pytest.FixtureRequest) -> Place:
+    """A place of either kind."""
+    found: Place = request.getfixturevalue(request.param)
+    return found

@@ -1,0 +1,81 @@
+"""A command may die at any point: its repetition leaves what an undisturbed run leaves.
+
+A point is a suspension or a resumption of a task, a change of a file, or a use of a connection. The
+normal run tries a sample; with --full, and in `python -m benchmarks.crashes`, it is every point.
+"""
+
+import pytest
+
+from tests.crashes.commands import COMMANDS
+from tests.crashes.conftest import Place
+from tests.crashes.points import is_file, is_socket, is_write, sample
+from tests.crashes.program import Trial
+
+GRAPHS = [name for name, command in COMMANDS.items() if command.graph]
+SAMPLES = {"parse": 1, "filter": 1, "first ingest": 1, "ingest": 4, "index": 2, "undo": 3}
+"""Points at which each command is killed."""
+MANY = 60
+"""Points of a sample with --full."""
+
+
+def check(place: Place, command: str, action: str, numbers: list[int]) -> None:
+    """Try the points of a command, and print how many they are."""
+    points = place.points(command)
+    failed = []
+    for number in numbers:
+        outcome = place.run(Trial(command, action, number))
+        is_known = outcome.ended == "done" or outcome.ended.startswith(("killed", "failed"))
+        if not (outcome.is_as_undisturbed and is_known):
+            failed.append((number, points[number - 1], outcome))
+    print(f"{command}: {len(numbers)} of {len(points)} points, {action}")  # noqa: T201 - with -s
+    assert numbers
+    assert not failed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_dies_is_completed_by_its_repetition(embedded: Place, command: str) -> None:
+    points, number = embedded.points(command), SAMPLES[command]
+    check(embedded, command, "KILL", sample(points, number, None))
+    check(embedded, command, "TEAR", sample(points, 1, None, of=is_write))
+
+
+@pytest.mark.neo4j
+@pytest.mark.parametrize("command", ["ingest", "undo"])
+def test_a_command_on_a_server_that_dies_is_completed_by_its_repetition(
+    served: Place, command: str
+) -> None:
+    check(served, command, "KILL", sample(served.points(command), SAMPLES[command], served.port))
+    check(served, command, "CUT", sample(served.points(command), 1, None, of=is_socket))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_may_be_killed_at_many_points(place: Place, command: str) -> None:
+    points = place.points(command)
+    check(place, command, "KILL", sample(points, MANY, place.port))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", COMMANDS)
+def test_any_write_of_a_command_may_be_torn(embedded: Place, command: str) -> None:
+    points = embedded.points(command)
+    check(embedded, command, "TEAR", sample(points, MANY, None, of=is_write))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_disk_that_fills_up_at_any_point_is_an_error_and_the_repetition_completes_the_command(
+    embedded: Place, command: str
+) -> None:
+    points = embedded.points(command)
+    check(embedded, command, "FULL", sample(points, MANY, None, of=is_file))
+
+
+@pytest.mark.full
+@pytest.mark.neo4j
+@pytest.mark.parametrize("command", GRAPHS)
+def test_a_connection_that_is_cut_at_any_point_loses_and_repeats_nothing(
+    served: Place, command: str
+) -> None:
+    points = served.points(command)
+    check(served, command, "CUT", sample(points, MANY, served.port, of=is_socket))
