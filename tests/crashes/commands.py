@@ -37,7 +37,7 @@ Result = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
-class Place:
+class TrialContext:
     """Where a command works."""
 
     folder: Path
@@ -74,30 +74,30 @@ class Place:
         )
 
 
-Work = Callable[[Place], Awaitable[None]]
+Work = Callable[[TrialContext], Awaitable[None]]
 
 
-async def write_archives(place: Place) -> None:
+async def write_archives(place: TrialContext) -> None:
     """Write two sessions of one project: four turns, one of which cannot be extracted."""
     await _write(place, "one", "Look again: `cart.py` uses `sqlite`.", f"Do {REFUSED}, please.")
     later = "Changed: `cart.py` no longer uses `sqlite`. And `orders.py` uses `cart.py`."
     await _write(place, "two", later, hours=1)
 
 
-async def _write(place: Place, session: str, *prompts: str, hours: int = 0) -> None:
+async def _write(place: TrialContext, session: str, *prompts: str, hours: int = 0) -> None:
     at = START + timedelta(hours=hours)
     write_archive(
         place.archives / f"{session}.jsonl", conversation(*prompts, session=session, at=at)
     )
 
 
-async def parse(place: Place) -> None:
+async def parse(place: TrialContext) -> None:
     report = pipeline.parse_archives([str(place.archives)], place.settings())
     if report.problems:
         raise TurnetlError(str(report.problems))
 
 
-async def change_archives(place: Place) -> None:
+async def change_archives(place: TrialContext) -> None:
     """Let an archive grow and another one appear, after both kinds of table were written."""
     await write_archives(place)
     await parse(place)
@@ -106,16 +106,16 @@ async def change_archives(place: Place) -> None:
     await _write(place, "three", "Describe the orders in the README.", hours=2)
 
 
-async def filter_turns(place: Place) -> None:
+async def filter_turns(place: TrialContext) -> None:
     pipeline.filter_turns(place.settings())
 
 
-async def parse_changes(place: Place) -> None:
+async def parse_changes(place: TrialContext) -> None:
     await change_archives(place)
     await parse(place)
 
 
-async def pending_turns(place: Place) -> None:
+async def pending_turns(place: TrialContext) -> None:
     """Ingest a session, and leave two more: three turns, one of which cannot be extracted."""
     await _write(place, "zero", "Look again: `shop.py` uses `cart.py`.", hours=-1)
     await parse(place)
@@ -126,18 +126,18 @@ async def pending_turns(place: Place) -> None:
     await filter_turns(place)
 
 
-async def one_turn(place: Place) -> None:
+async def one_turn(place: TrialContext) -> None:
     """Leave a turn for a graph that does not exist."""
     await _write(place, "one", "Look again: `cart.py` uses `sqlite`.")
     await parse(place)
     await filter_turns(place)
 
 
-async def ingest_first(place: Place) -> None:
+async def ingest_first(place: TrialContext) -> None:
     await ingest(place, model=False)
 
 
-async def ingest(place: Place, *, model: bool = True) -> None:
+async def ingest(place: TrialContext, *, model: bool = True) -> None:
     settings = place.settings(model=model)
     report = await pipeline.ingest(settings, pipeline.RunOptions(), place.clock)
     codes = {report.exit_code, *(group.exit_code for group in report.groups)}
@@ -145,7 +145,7 @@ async def ingest(place: Place, *, model: bool = True) -> None:
         raise TurnetlError(str(report.error or [group.error for group in report.groups]))
 
 
-async def two_runs(place: Place) -> None:
+async def two_runs(place: TrialContext) -> None:
     """Ingest a session, then another one in a run of its own, without a model."""
     await write_archives(place)
     await backfill(place)
@@ -155,23 +155,23 @@ async def two_runs(place: Place) -> None:
     await backfill(place)
 
 
-async def backfill(place: Place) -> None:
+async def backfill(place: TrialContext) -> None:
     await parse(place)
     await filter_turns(place)
     await ingest(place, model=False)
 
 
-async def graph_ahead_of_index(place: Place) -> None:
+async def graph_ahead_of_index(place: TrialContext) -> None:
     await two_runs(place)
     shutil.rmtree(place.lake / "index")
     shutil.copytree(place.folder / "index before", place.lake / "index")
 
 
-async def index(place: Place) -> None:
+async def index(place: TrialContext) -> None:
     await pipeline.update_index(place.settings(), place.clock)
 
 
-async def undo(place: Place) -> None:
+async def undo(place: TrialContext) -> None:
     settings, selection = place.settings(), UndoSelection(session="three")
     try:
         preview = await pipeline.preview_undo(settings, selection, cascade=True)
@@ -204,7 +204,7 @@ COMMANDS: Mapping[str, Command] = {
 }
 
 
-async def result(place: Place, *, graph: bool) -> Result:
+async def result(place: TrialContext, *, graph: bool) -> Result:
     """Return what there is in a place: tables, files, graph, responses and hits."""
     found: Result = {}
     if graph and _has_graph(place):
@@ -219,11 +219,11 @@ async def result(place: Place, *, graph: bool) -> Result:
     }
 
 
-def _has_graph(place: Place) -> bool:
+def _has_graph(place: TrialContext) -> bool:
     return place.graph is not None or (place.lake / "graph.lbug").exists()
 
 
-async def _repair(place: Place) -> None:
+async def _repair(place: TrialContext) -> None:
     """Open the graph for writing: a torn log, which readers ignore, is repaired by a writer."""
     if place.graph is None:
         store = await open_graph(place.url, user="", password="", write=True)
@@ -253,6 +253,6 @@ def _responses(journal: Path) -> list[str]:
         return [" ".join(row) for row in rows]
 
 
-async def _hits(place: Place) -> list[str]:
+async def _hits(place: TrialContext) -> list[str]:
     found = await pipeline.search_turns(QUERY, place.settings(), place.clock)
     return [str(hit) for hit in found.hits]

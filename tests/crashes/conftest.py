@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.crashes import faults
-from tests.crashes.program import Outcome, Trial
+from tests.crashes.program import Trial, TrialOutcome
 from tests.crashes.trials import TrialProgram, started
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider, serving
 
 
-class Place:
+class TrialRunner:
     """A program, the server of its graph and the provider of its model."""
 
     def __init__(self, program: TrialProgram, graph: str | None, provider: FakeProvider) -> None:
@@ -31,7 +31,7 @@ class Place:
             self._points = self._program.run(Trial(command, "COUNT")).points
         return self._points
 
-    def run(self, trial: Trial) -> Outcome:
+    def run(self, trial: Trial) -> TrialOutcome:
         self.points(trial.command)
         return self._program.run(trial)
 
@@ -44,11 +44,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def embedded(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def embedded(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialRunner]:
     """A place with an embedded graph."""
     folder = tmp_path_factory.mktemp("embedded")
     with serving() as provider, started(library, folder, None, provider.url) as program:
-        yield Place(program, None, provider)
+        yield TrialRunner(program, None, provider)
 
 
 @pytest.fixture(scope="module")
@@ -56,16 +56,16 @@ def served(
     library: Path,
     tmp_path_factory: pytest.TempPathFactory,
     neo4j_server_of_this_run: Neo4jServer,
-) -> Iterator[Place]:
+) -> Iterator[TrialRunner]:
     """A place with a graph on a server, which is emptied afterwards."""
     folder, url = tmp_path_factory.mktemp("served"), neo4j_server_of_this_run.url
     with serving() as provider, started(library, folder, url, provider.url) as program:
-        yield Place(program, url, provider)
+        yield TrialRunner(program, url, provider)
     neo4j_server_of_this_run.clear()
 
 
 @pytest.fixture(params=["embedded", pytest.param("served", marks=pytest.mark.neo4j)])
-def place(request: pytest.FixtureRequest) -> Place:
+def place(request: pytest.FixtureRequest) -> TrialRunner:
     """A place of either kind."""
-    found: Place = request.getfixturevalue(request.param)
+    found: TrialRunner = request.getfixturevalue(request.param)
     return found

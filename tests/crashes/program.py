@@ -2,7 +2,7 @@
 
 python -m tests.crashes.program
 
-Reads a `Trial` per line, as JSON, and writes an `Outcome`. The parent imports everything and runs
+Reads a `Trial` per line, as JSON, and writes an `TrialOutcome`. The parent imports everything and runs
 nothing, so that no thread works when it forks: a fork costs milliseconds where a start costs a
 second.
 """
@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from tests.crashes.commands import COMMANDS, Command, Place, Result, result
+from tests.crashes.commands import COMMANDS, Command, Result, TrialContext, result
 from tests.crashes.faults import Action, FaultPoints
 from tests.crashes.served_graph import Snapshot, clear, restore, snapshot
 from turnetl import pipeline, wiring
@@ -57,11 +57,11 @@ class Setup(msgspec.Struct, frozen=True):
     graph: str | None
     provider: str | None
 
-    def place(self) -> Place:
-        return Place(Path(self.folder), self.graph, self.provider)
+    def place(self) -> TrialContext:
+        return TrialContext(Path(self.folder), self.graph, self.provider)
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TrialOutcome(msgspec.Struct, frozen=True):
     """What became of a trial."""
 
     ended: str
@@ -83,14 +83,14 @@ class Outcome(msgspec.Struct, frozen=True):
 class Trials:
     """Carries out trials in one place."""
 
-    def __init__(self, place: Place, faults: FaultPoints) -> None:
+    def __init__(self, place: TrialContext, faults: FaultPoints) -> None:
         self._place = place
         self._faults = faults
         self._command = ""
         self._expected: Result = {}
         self._snapshot: Snapshot | None = None
 
-    def run(self, trial: Trial) -> Outcome:
+    def run(self, trial: Trial) -> TrialOutcome:
         if Action[trial.action] is Action.COUNT:
             return self._undisturbed(trial.command)
         assert trial.command == self._command, "an undisturbed run must come first"
@@ -99,9 +99,9 @@ class Trials:
         ended, other = self._disturbed(command, trial)
         repeated = self._fork(lambda: self._finish(command, self._saved("found")))
         found = self._load("found") if repeated == "done" else {}
-        return Outcome(ended, other, repeated, tuple(differences(self._expected, found)))
+        return TrialOutcome(ended, other, repeated, tuple(differences(self._expected, found)))
 
-    def _undisturbed(self, name: str) -> Outcome:
+    def _undisturbed(self, name: str) -> TrialOutcome:
         command, place = COMMANDS[name], self._place
         shutil.rmtree(place.folder, ignore_errors=True)
         place.folder.mkdir(parents=True)
@@ -114,7 +114,7 @@ class Trials:
         self._must(lambda: self._finish(command, self._saved("found"), repeat=False))
         self._expected = self._load("found")
         points = self._saved("points").read_text(errors="replace").splitlines()
-        return Outcome("done", points=tuple(points))
+        return TrialOutcome("done", points=tuple(points))
 
     @property
     def _template(self) -> Path:

@@ -7,7 +7,7 @@ normal run tries a sample; with --full, and in `python -m benchmarks.crashes`, i
 import pytest
 
 from tests.crashes.commands import COMMANDS
-from tests.crashes.conftest import Place
+from tests.crashes.conftest import TrialRunner
 from tests.crashes.points import is_file, is_socket, is_write, sample
 from tests.crashes.program import Trial
 
@@ -18,7 +18,7 @@ MANY = 60
 """Points of a sample with --full."""
 
 
-def check(place: Place, command: str, action: str, numbers: list[int]) -> None:
+def check(place: TrialRunner, command: str, action: str, numbers: list[int]) -> None:
     """Try the points of a command, and print how many they are."""
     points = place.points(command)
     failed = []
@@ -33,7 +33,9 @@ def check(place: Place, command: str, action: str, numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_that_dies_is_completed_by_its_repetition(embedded: Place, command: str) -> None:
+def test_a_command_that_dies_is_completed_by_its_repetition(
+    embedded: TrialRunner, command: str
+) -> None:
     points, number = embedded.points(command), SAMPLES[command]
     check(embedded, command, "KILL", sample(points, number, None))
     check(embedded, command, "TEAR", sample(points, 1, None, of=is_write))
@@ -42,7 +44,7 @@ def test_a_command_that_dies_is_completed_by_its_repetition(embedded: Place, com
 @pytest.mark.neo4j
 @pytest.mark.parametrize("command", ["ingest", "undo"])
 def test_a_command_on_a_server_that_dies_is_completed_by_its_repetition(
-    served: Place, command: str
+    served: TrialRunner, command: str
 ) -> None:
     check(served, command, "KILL", sample(served.points(command), SAMPLES[command], served.port))
     check(served, command, "CUT", sample(served.points(command), 1, None, of=is_socket))
@@ -50,14 +52,14 @@ def test_a_command_on_a_server_that_dies_is_completed_by_its_repetition(
 
 @pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_may_be_killed_at_many_points(place: Place, command: str) -> None:
+def test_a_command_may_be_killed_at_many_points(place: TrialRunner, command: str) -> None:
     points = place.points(command)
     check(place, command, "KILL", sample(points, MANY, place.port))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
-def test_any_write_of_a_command_may_be_torn(embedded: Place, command: str) -> None:
+def test_any_write_of_a_command_may_be_torn(embedded: TrialRunner, command: str) -> None:
     points = embedded.points(command)
     check(embedded, command, "TEAR", sample(points, MANY, None, of=is_write))
 
@@ -65,7 +67,7 @@ def test_any_write_of_a_command_may_be_torn(embedded: Place, command: str) -> No
 @pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_disk_that_fills_up_at_any_point_is_an_error_and_the_repetition_completes_the_command(
-    embedded: Place, command: str
+    embedded: TrialRunner, command: str
 ) -> None:
     points = embedded.points(command)
     check(embedded, command, "FULL", sample(points, MANY, None, of=is_file))
@@ -75,7 +77,7 @@ def test_a_disk_that_fills_up_at_any_point_is_an_error_and_the_repetition_comple
 @pytest.mark.neo4j
 @pytest.mark.parametrize("command", GRAPHS)
 def test_a_connection_that_is_cut_at_any_point_loses_and_repeats_nothing(
-    served: Place, command: str
+    served: TrialRunner, command: str
 ) -> None:
     points = served.points(command)
     check(served, command, "CUT", sample(points, MANY, served.port, of=is_socket))

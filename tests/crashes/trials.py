@@ -11,7 +11,7 @@ import msgspec
 
 from tests.cli.command import ROOT, clean_environment
 from tests.crashes.faults import environment
-from tests.crashes.program import Outcome, Setup, Trial
+from tests.crashes.program import Setup, Trial, TrialOutcome
 
 _SMALL = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
 """A library that starts threads when it is imported could not be forked."""
@@ -23,12 +23,12 @@ class TrialProgram:
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
 
-    def run(self, trial: Trial) -> Outcome:
+    def run(self, trial: Trial) -> TrialOutcome:
         self.send(trial)
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, f"the program ended in {trial}"
-        return msgspec.json.decode(line, type=Outcome)
+        return msgspec.json.decode(line, type=TrialOutcome)
 
     def send(self, message: Trial | Setup) -> None:
         assert self._process.stdin is not None
