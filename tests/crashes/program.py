@@ -2,8 +2,8 @@
 
 python -m tests.crashes.program
 
-Reads a `Trial` per line, as JSON, and writes an `TrialOutcome`. The parent imports everything and runs
-nothing, so that no thread works when it forks: a fork costs milliseconds where a start costs a
+Reads a `Trial` per line, as JSON, and writes a `TrialOutcome`. The parent imports everything and
+runs nothing, so that no thread works when it forks: a fork costs milliseconds where a start costs a
 second.
 """
 
