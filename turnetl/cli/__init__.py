@@ -108,8 +108,8 @@ READING_COMMANDS = frozenset(
 """Commands that write nothing but the search index: a second run starts from the beginning."""
 
 _UMASK = 0o077
-_GC_OBJECTS = 50_000
-"""New objects between two collections: imports create a million, none of them garbage."""
+_GC_OBJECTS = 200_000
+"""New objects between two collections: imports create nearly as many, none of them garbage."""
 
 
 def main() -> None:
