@@ -10,7 +10,7 @@ from turnetl import schema
 from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import schema_version
-from turnetl.graph.ladybug_probe import NEEDS_RECOVERY
+from turnetl.graph.ladybug_probe import COMPRESSION, NEEDS_RECOVERY
 
 
 class Unrecovered(GraphUnusable):
@@ -36,6 +36,7 @@ def open_database(path: Path, *, write: bool, strict: bool = True) -> Any:
             str(path),
             read_only=not write,
             max_num_threads=1,
+            compression=COMPRESSION,
             throw_on_wal_replay_failure=strict,
         )
     except RuntimeError as error:

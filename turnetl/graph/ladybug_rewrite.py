@@ -17,6 +17,7 @@ from turnetl import private_files
 from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_log
+from turnetl.graph.ladybug_database import open_database
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.ladybug_space import RESERVE, free_bytes
 
@@ -57,7 +58,7 @@ def rewrite_file(path: Path) -> None:
 
 def _copy(source: Any, copy: Path, path: Path) -> None:
     with (
-        closing(ladybug.Database(str(copy), max_num_threads=1)) as database,
+        closing(open_database(copy, write=True)) as database,
         closing(ladybug.Connection(database, num_threads=1)) as target,
     ):
         for statement in cypher.SCHEMA:
