@@ -5,7 +5,7 @@ cancelled caller cannot leave a transaction half done for the next one.
 """
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeVar
 from turnetl.errors import GraphUnusable
 
 T = TypeVar("T")
+
+_POOL_FULL = "buffer pool is full"
 
 
 class LadybugConnection(Protocol):
@@ -23,6 +25,12 @@ class LadybugConnection(Protocol):
 
 OpenConnection = tuple[LadybugConnection, Callable[[], None]]
 """An open connection, and what closes it."""
+Reopen = Callable[[bool], OpenConnection]
+"""Opens the file again; True: in low memory, where a statement may not fit into the buffer pool."""
+
+
+class BufferPoolFull(GraphUnusable):
+    """A statement needs more memory than the buffer pool may take."""
 
 
 class LadybugClient:
@@ -32,7 +40,7 @@ class LadybugClient:
         self,
         connection: LadybugConnection,
         close: Callable[[], None],
-        reopen: Callable[[], OpenConnection] | None = None,
+        reopen: Reopen | None = None,
     ) -> None:
         """Use an open connection.
 
@@ -52,6 +60,13 @@ class LadybugClient:
         """Run the operation in the thread; raises as `reopen`, after a pause."""
         return await self._in_thread(lambda: self._run(operation))
 
+    async def run_in_low_memory(self, operation: Callable[["LadybugClient"], T]) -> T:
+        """Run an operation that only reads in a small buffer pool, if the file can be reopened.
+
+        If the pool is too small, the operation starts again in one without a limit.
+        """
+        return await self._in_thread(lambda: self._run_in_low_memory(operation))
+
     async def pause(self) -> None:
         """Close the file until the next operation, if it can be opened again."""
         if self._is_open and self._reopen is not None:
@@ -67,10 +82,26 @@ class LadybugClient:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _run(self, operation: Callable[["LadybugClient"], T]) -> T:
-        if self._is_paused and self._reopen is not None:
-            self._connection, self._close = self._reopen()
-            self._is_paused = False
+        self._resume(low_memory=False)
         return operation(self)
+
+    def _run_in_low_memory(self, operation: Callable[["LadybugClient"], T]) -> T:
+        if self._reopen is None:
+            return operation(self)
+        self._pause()
+        self._resume(low_memory=True)
+        try:
+            return operation(self)
+        except BufferPoolFull:
+            self._pause()
+            return self._run(operation)
+        finally:
+            self._pause()
+
+    def _resume(self, *, low_memory: bool) -> None:
+        if self._is_paused and self._reopen is not None:
+            self._connection, self._close = self._reopen(low_memory)
+            self._is_paused = False
 
     def _pause(self) -> None:
         if not self._is_paused:
@@ -98,6 +129,14 @@ class LadybugClient:
             result.close()
             return rows
 
+    def rows(self, query: str, parameters: Mapping[str, Any]) -> Iterator[list[Any]]:
+        """Run one query and yield its rows: one at a time is a Python object."""
+        with _translate_errors():
+            result = self._connection.execute(query, dict(parameters))
+            while result.has_next():
+                yield result.get_next()
+            result.close()
+
     def table(self, query: str, parameters: Mapping[str, Any]) -> Any:
         """Run one query and return its rows as an Arrow table: vectors never become objects."""
         with _translate_errors():
@@ -111,7 +150,8 @@ def _translate_errors() -> Generator[None]:
     except RuntimeError as error:
         # Truncated, so that no text of a turn gets into a message.
         reason = (str(error).splitlines() or [""])[0][:160]
-        raise GraphUnusable(
+        error_class = BufferPoolFull if _POOL_FULL in reason else GraphUnusable
+        raise error_class(
             f"the embedded graph rejected a statement: {reason}; check that the disk is not full "
             "and that the file is writable"
         ) from error

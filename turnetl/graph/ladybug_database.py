@@ -12,12 +12,15 @@ from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import schema_version
 from turnetl.graph.ladybug_probe import COMPRESSION, NEEDS_RECOVERY
 
+_SMALL_POOL = 128 << 20
+"""Bytes of a limited buffer pool, at least."""
+
 
 class Unrecovered(GraphUnusable):
     """Only a writer can open the file."""
 
 
-def open_database(path: Path, *, write: bool, strict: bool = True) -> Any:
+def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: bool = False) -> Any:
     """Open the database.
 
     Args:
@@ -25,6 +28,7 @@ def open_database(path: Path, *, write: bool, strict: bool = True) -> Any:
         write: for writing too.
         strict: reject a log that cannot be replayed completely. If not, the rest of the log is
             ignored; a writer cuts it off.
+        low_memory: limit the buffer pool, which otherwise ends up holding the whole file.
 
     Raises:
         GraphBusy: another process has it open.
@@ -37,6 +41,7 @@ def open_database(path: Path, *, write: bool, strict: bool = True) -> Any:
             read_only=not write,
             max_num_threads=1,
             compression=COMPRESSION,
+            buffer_pool_size=_small_pool(path) if low_memory else 0,
             throw_on_wal_replay_failure=strict,
         )
     except RuntimeError as error:
@@ -47,6 +52,12 @@ def open_database(path: Path, *, write: bool, strict: bool = True) -> Any:
         raise error_class(
             f"cannot open graph `{path}`: {reason}; name another file with --graph"
         ) from error
+
+
+def _small_pool(path: Path) -> int:
+    """Return the bytes of a pool that holds a part of the file, and what its queries build."""
+    size = path.stat().st_size if path.exists() else 0
+    return max(_SMALL_POOL, size // 2)
 
 
 def busy(path: Path, pid: str) -> GraphBusy:

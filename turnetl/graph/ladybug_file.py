@@ -49,6 +49,7 @@ class LadybugFile:
         path: Path,
         *,
         write: bool,
+        low_memory: bool = False,
         timeout: float = LOCK_TIMEOUT,
         sleep: Callable[[float], None] = time.sleep,
         free_bytes: Callable[[Path], float] = ladybug_space.free_bytes,
@@ -62,6 +63,7 @@ class LadybugFile:
         Args:
             path: of the file.
             write: for writing too; only one process can.
+            low_memory: for reading with a limited buffer pool.
             timeout: seconds to wait for another process that has it open.
             sleep: waits for a number of seconds.
             free_bytes: returns the free bytes on the disk of a folder.
@@ -75,10 +77,10 @@ class LadybugFile:
         lock = partial(_lock, path, timeout=timeout, sleep=sleep)
         space = DiskSpace(path, free_bytes)
         try:
-            return cls._opened(lock(write=write), space, write=write)
+            return cls._opened(lock(write=write), space, write=write, low_memory=low_memory)
         except Unrecovered:
             cls._opened(lock(write=True), space, write=True).close()
-            return cls._opened(lock(write=write), space, write=write)
+            return cls._opened(lock(write=write), space, write=write, low_memory=low_memory)
 
     def close(self) -> None:
         """Close the file; a writer merges the log into it, if the disk has the space."""
@@ -91,7 +93,9 @@ class LadybugFile:
             self.lock.close()
 
     @classmethod
-    def _opened(cls, lock: IO[str] | None, space: DiskSpace, *, write: bool) -> "LadybugFile":
+    def _opened(
+        cls, lock: IO[str] | None, space: DiskSpace, *, write: bool, low_memory: bool = False
+    ) -> "LadybugFile":
         path = space.path
         with ExitStack() as opened:
             if lock:
@@ -100,7 +104,9 @@ class LadybugFile:
                 ladybug_repair.prepare_for_writing(path, space)
                 _ensure_file(path)
             database = (
-                open_database(path, write=True) if write else ladybug_repair.open_for_reading(path)
+                open_database(path, write=True)
+                if write
+                else ladybug_repair.open_for_reading(path, low_memory=low_memory)
             )
             opened.callback(database.close)
             if write:

@@ -75,7 +75,7 @@ def read_tables(client: LadybugClient, group: GroupId) -> GroupTables:
 
 def _commits(client: LadybugClient, group: GroupId) -> pl.DataFrame:
     names = group_tables.commit_columns()
-    rows = client.query(_COMMITS, {"group_id": group})
+    rows = client.rows(_COMMITS, {"group_id": group})
     commits = [group_tables.commit_row(dict(zip(names, row, strict=True))) for row in rows]
     return pl.DataFrame(commits, schema=group_tables.COMMITS, orient="row")
 

@@ -28,8 +28,10 @@ log = logging.getLogger(__name__)
 _CRASHES = (FileState.CRASH, FileState.KILLED)
 
 
-def open_for_reading(path: Path) -> Any:
+def open_for_reading(path: Path, *, low_memory: bool = False) -> Any:
     """Open the database; what cannot be replayed of its log is ignored, and stays.
+
+    Arguments as of `open_database`.
 
     Raises:
         Unrecovered: a writer must repair it first.
@@ -40,9 +42,9 @@ def open_for_reading(path: Path) -> Any:
     if state in _CRASHES:
         raise Unrecovered(f"cannot open graph `{path}`: its log is damaged")
     if state is not FileState.DAMAGED_LOG:
-        return open_database(path, write=False)
+        return open_database(path, write=False, low_memory=low_memory)
     log.warning(_ignored(path))
-    return open_database(path, write=False, strict=False)
+    return open_database(path, write=False, strict=False, low_memory=low_memory)
 
 
 def prepare_for_writing(path: Path, space: DiskSpace) -> None:

@@ -18,7 +18,7 @@ from turnetl.graph import (
 from turnetl.graph import ladybug_reads as reads
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection
+from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection, Reopen
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug_space import DiskSpace, change_size
 from turnetl.graph_model import (
@@ -48,7 +48,7 @@ class LadybugStore:
         close: Callable[[], None],
         *,
         write: bool,
-        reopen: Callable[[], OpenConnection] | None = None,
+        reopen: Reopen | None = None,
         space: DiskSpace | None = None,
     ) -> None:
         """Use an open connection; arguments as of `LadybugClient`.
@@ -73,11 +73,12 @@ class LadybugStore:
             GraphUnusable: it is not a graph, is of another version, or cannot be written.
         """
 
-        def open_file() -> LadybugFile:
-            return LadybugFile.open(path, write=write, timeout=LOCK_TIMEOUT if wait else 0)
+        def open_file(*, low_memory: bool = False) -> LadybugFile:
+            timeout = LOCK_TIMEOUT if wait else 0
+            return LadybugFile.open(path, write=write, low_memory=low_memory, timeout=timeout)
 
-        def reopen() -> OpenConnection:
-            file = open_file()
+        def reopen(low_memory: bool) -> OpenConnection:
+            file = open_file(low_memory=low_memory)
             return file.connection, file.close
 
         file = await asyncio.to_thread(open_file)
@@ -122,7 +123,7 @@ class LadybugStore:
         return await self._client.run(lambda client: reads.commit_records(client, group, turns))
 
     async def tables(self, group: GroupId) -> GroupTables:
-        return await self._client.run(
+        return await self._client.run_in_low_memory(
             lambda client: ladybug_group_tables.read_tables(client, group)
         )
 

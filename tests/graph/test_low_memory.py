@@ -1,0 +1,61 @@
+"""A Ladybug file that is read in a small buffer pool gives the same rows as in a large one."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import ladybug
+
+from turnetl.graph.ladybug_client import LadybugClient, OpenConnection
+
+ROWS = 40_000
+TOO_SMALL, SUFFICIENT = 4 << 20, 64 << 20
+"""Bytes of a pool for a query that returns all rows."""
+ALL = "MATCH (n:Note) RETURN n.text AS text"
+
+
+def fill(path: Path) -> None:
+    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
+        connection.execute("CREATE NODE TABLE Note (number INT64 PRIMARY KEY, text STRING)")
+        note = f"CREATE (:Note {{number: number, text: concat('{'note ' * 40}', string(number))}})"
+        connection.execute(f"UNWIND range(1, {ROWS}) AS number {note}")
+
+
+@asynccontextmanager
+async def client(path: Path, pool: int) -> AsyncIterator[LadybugClient]:
+    """Open the file; in low memory with a pool of so many bytes."""
+
+    def reopen(low_memory: bool) -> OpenConnection:
+        size = pool if low_memory else 0
+        database = ladybug.Database(path, read_only=True, buffer_pool_size=size, max_num_threads=1)
+        connection = ladybug.Connection(database, num_threads=1)
+
+        def close() -> None:
+            connection.close()
+            database.close()
+
+        return connection, close
+
+    opened = LadybugClient(*reopen(False), reopen=reopen)
+    yield opened
+    await opened.close()
+
+
+async def test_a_query_that_does_not_fit_into_the_pool_starts_again_without_a_limit(
+    tmp_path: Path,
+) -> None:
+    path, rows_read = tmp_path / "notes.lbug", list[int]()
+    fill(path)
+
+    def read(opened: LadybugClient) -> int:
+        rows_read.append(0)
+        rows_read[-1] = sum(1 for _ in opened.rows(ALL, {}))
+        return rows_read[-1]
+
+    async with client(path, SUFFICIENT) as opened:
+        assert await opened.run_in_low_memory(read) == ROWS
+    assert rows_read == [ROWS]
+    async with client(path, TOO_SMALL) as opened:
+        assert await opened.run_in_low_memory(read) == ROWS
+        assert await opened.run(read) == ROWS
+    assert rows_read == [ROWS, 0, ROWS, ROWS]
