@@ -1,10 +1,11 @@
 """Every point at which a command may die: how many were tried, and how many were completed.
 
     python -m benchmarks.crashes [ladybug] [neo4j] [--command NAME] [--action KILL] [--every 1]
-        [--distinct] [--slice 1/2]
+        [--distinct] [--later] [--slice 1/2]
 
 Points, actions and commands are those of `tests/crashes`. `--every 10` takes one point in ten.
 `--distinct` takes one of the same calls on the same file in a row: Ladybug writes a page per call.
+With `--action STOP` another run starts meanwhile; `--later` lets all leases expire before.
 `--slice 1/2` takes the first half of the points, for another process to take the second.
 """
 
@@ -56,8 +57,8 @@ def try_points(program: TrialProgram, graph: str, name: str, options: argparse.N
     points, begin, failed = program.run(Trial(name, "COUNT")).points, time.monotonic(), 0
     numbers = chosen(points, options)
     for number in numbers:
-        outcome = program.run(Trial(name, options.action, number))
-        if not outcome.is_as_undisturbed or outcome.ended.startswith(("crashed", "signal")):
+        outcome = program.run(Trial(name, options.action, number, options.later))
+        if not outcome.is_as_undisturbed or not outcome.is_orderly:
             failed += 1
             print(f"  {graph} {name} {number} {points[number - 1]}: {outcome}", flush=True)
     print(
@@ -82,6 +83,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--action", default="KILL", choices=faults.Action.__members__)
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--distinct", action="store_true")
+    parser.add_argument("--later", action="store_true")
     parser.add_argument("--slice", default="1/1")
     return parser.parse_args()
 

@@ -76,6 +76,14 @@ class TrialOutcome(msgspec.Struct, frozen=True):
     """A line for each point, of a trial without a fault."""
 
     @property
+    def is_orderly(self) -> bool:
+        """Whether no run ended in an unexpected error, or by a signal of its own."""
+        return all(
+            ended in ("", "done", "killed") or ended.startswith("failed")
+            for ended in (self.ended, self.other, self.repeated)
+        )
+
+    @property
     def is_as_undisturbed(self) -> bool:
         return self.repeated == "done" and not self.differences
 

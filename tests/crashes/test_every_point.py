@@ -12,9 +12,9 @@ from tests.crashes.points import is_file, is_socket, is_write, sample
 from tests.crashes.program import Trial
 
 GRAPHS = [name for name, command in COMMANDS.items() if command.graph]
-SAMPLES = {"parse": 1, "filter": 1, "first ingest": 1, "ingest": 4, "index": 2, "undo": 3}
-"""Points at which each command is killed."""
-MANY = 60
+SAMPLES = {"parse": 1, "filter": 1, "ingest": 3, "undo": 2}
+"""Points of the normal run at which each command is killed."""
+MANY, STOPS = 60, 8
 """Points of a sample with --full."""
 
 
@@ -24,21 +24,21 @@ def check(place: TrialRunner, command: str, action: str, numbers: list[int]) -> 
     failed = []
     for number in numbers:
         outcome = place.run(Trial(command, action, number))
-        is_known = outcome.ended == "done" or outcome.ended.startswith(("killed", "failed"))
-        if not (outcome.is_as_undisturbed and is_known):
+        if not (outcome.is_as_undisturbed and outcome.is_orderly):
             failed.append((number, points[number - 1], outcome))
     print(f"{command}: {len(numbers)} of {len(points)} points, {action}")  # noqa: T201 - with -s
     assert numbers
     assert not failed
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", SAMPLES)
 def test_a_command_that_dies_is_completed_by_its_repetition(
     embedded: TrialRunner, command: str
 ) -> None:
     points, number = embedded.points(command), SAMPLES[command]
     check(embedded, command, "KILL", sample(points, number, None))
-    check(embedded, command, "TEAR", sample(points, 1, None, of=is_write))
+    if command in ("parse", "ingest"):
+        check(embedded, command, "TEAR", sample(points, 1, None, of=is_write))
 
 
 @pytest.mark.neo4j
@@ -46,8 +46,10 @@ def test_a_command_that_dies_is_completed_by_its_repetition(
 def test_a_command_on_a_server_that_dies_is_completed_by_its_repetition(
     served: TrialRunner, command: str
 ) -> None:
-    check(served, command, "KILL", sample(served.points(command), SAMPLES[command], served.port))
-    check(served, command, "CUT", sample(served.points(command), 1, None, of=is_socket))
+    points, number = served.points(command), SAMPLES[command] - 1
+    check(served, command, "KILL", sample(points, number, served.port, of=is_socket))
+    if command == "ingest":
+        check(served, command, "CUT", sample(points, 1, None, of=is_socket))
 
 
 @pytest.mark.full
@@ -81,3 +83,18 @@ def test_a_connection_that_is_cut_at_any_point_loses_and_repeats_nothing(
 ) -> None:
     points = served.points(command)
     check(served, command, "CUT", sample(points, MANY, served.port, of=is_socket))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("is_later", [False, True])
+def test_a_command_that_is_stopped_while_another_one_runs_leaves_nothing_half_done(
+    place: TrialRunner, command: str, *, is_later: bool
+) -> None:
+    """The other one starts at once, or when every lease has expired."""
+    points, failed = place.points(command), []
+    for number in sample(points, STOPS, place.port):
+        outcome = place.run(Trial(command, "STOP", number, is_later))
+        if not (outcome.is_as_undisturbed and outcome.is_orderly):
+            failed.append((number, points[number - 1], outcome))
+    assert not failed
