@@ -210,13 +210,18 @@ async def result(place: TrialContext, *, graph: bool) -> Result:
     if graph and _has_graph(place):
         found["hits"] = await _hits(place)
         await _repair(place)
-        found["graph"] = [_OF_A_RUN.sub("", line) for line in await dump_graph(place.url)]
+        found["graph"] = await canonical_graph(place.url)
     return found | {
         "files": _files(place.lake),
         "tables": [_digest(path) for path in sorted(place.lake.rglob("*.parquet"))],
         "quarantine": _quarantine(place.lake),
         "responses": _responses(place.lake / "journal.sqlite"),
     }
+
+
+async def canonical_graph(url: str) -> list[str]:
+    """Return a line for each node and edge, without what differs between two runs."""
+    return [_OF_A_RUN.sub("", line) for line in await dump_graph(url)]
 
 
 def _has_graph(place: TrialContext) -> bool:

@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -98,14 +98,29 @@ def started(folder: Path) -> Iterator[Neo4jServer]:
     """Start a server from the jars, on a free port, with its data in `folder`."""
     port = _free_port()
     _configure(folder, port)
-    with (folder / "output.log").open("wb") as output:
+    with _process(folder) as process:
+        server = Neo4jServer(f"127.0.0.1:{port}", "bolt", "neo4j", uuid4().hex, process.pid)
+        _change_first_password(server, process, folder)
+        yield server
+
+
+@contextmanager
+def restarted(server: Neo4jServer, folder: Path) -> Iterator[Neo4jServer]:
+    """Start a server from `started` again, which has ended, with the same data and address."""
+    with _process(folder) as process:
+        _wait(server, server.password, process, folder / "output.log")
+        yield replace(server, pid=process.pid)
+
+
+@contextmanager
+def _process(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start the server of a folder, and kill it in the end."""
+    with (folder / "output.log").open("ab") as output:
         process = subprocess.Popen(
             _command(jars(), folder), stdout=output, stderr=output, start_new_session=True
         )
     try:
-        server = Neo4jServer(f"127.0.0.1:{port}", "bolt", "neo4j", uuid4().hex, process.pid)
-        _change_first_password(server, process, folder)
-        yield server
+        yield process
     finally:
         # Its data are deleted anyway; an orderly stop takes seconds.
         process.kill()

@@ -1,0 +1,108 @@
+"""A Neo4j that is killed or frozen while turns are committed, and then serves again."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import CommandResult, clean_environment, command_line, run_in_process
+from tests.cli.provider_setup import write_session
+from tests.crashes.commands import canonical_graph
+from tests.servers import neo4j_server
+from tests.servers.neo4j_server import Neo4jServer
+
+TURNS = 150
+FROZEN = 120.0
+"""Seconds."""
+TIMEOUT = {"TURNETL_GRAPH_TIMEOUT_SECONDS": "5"}
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.neo4j,
+    pytest.mark.skipif(
+        not (shutil.which("java") and shutil.which("mvn")),
+        reason="a server that the test may kill needs Java and Maven",
+    ),
+]
+
+
+def backfill(folder: Path, server: Neo4jServer) -> CommandResult:
+    return run_in_process(
+        "backfill", "a.jsonl", "--json", "--graph", server.url, folder=folder, **TIMEOUT
+    )
+
+
+def committed(server: Neo4jServer) -> int:
+    rows = server.run("MATCH (c:TurnCommit) RETURN count(c) AS turns")
+    return int(str(rows[0]["turns"]))
+
+
+@contextmanager
+def running_backfill(folder: Path, server: Neo4jServer) -> Iterator["subprocess.Popen[str]"]:
+    """Run a backfill in a process of its own; yield it when it has committed some turns."""
+    command = command_line("backfill", "a.jsonl", "--graph", server.url)
+    environment = clean_environment(folder) | TIMEOUT
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not 0 < committed(server) < TURNS:
+            assert process.poll() is None
+        yield process
+
+
+def signalled(server: Neo4jServer, number: signal.Signals) -> None:
+    assert server.pid is not None
+    os.kill(server.pid, number)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_session(tmp_path / "a.jsonl", TURNS)
+    return tmp_path
+
+
+def check_completion(folder: Path, server: Neo4jServer) -> None:
+    """Repeat the backfill, and compare with the graph of a run that nothing disturbed."""
+    result = backfill(folder, server)
+    assert result.exit_code == 0, result.stderr
+    assert committed(server) == TURNS
+    disturbed = asyncio.run(canonical_graph(server.url))
+    server.clear()
+    assert backfill(folder, server).exit_code == 0
+    assert asyncio.run(canonical_graph(server.url)) == disturbed
+
+
+def check_message(process: "subprocess.Popen[str]") -> None:
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "does not respond" in errors
+    assert "Traceback" not in errors
+
+
+def test_a_run_whose_server_is_killed_is_completed_after_a_restart(folder: Path) -> None:
+    home = folder / "server"
+    with neo4j_server.started(home) as server:
+        with running_backfill(folder, server) as process:
+            signalled(server, signal.SIGKILL)
+            check_message(process)
+        with neo4j_server.restarted(server, home) as again:
+            assert 0 < committed(again) < TURNS
+            check_completion(folder, again)
+
+
+def test_a_run_whose_server_is_frozen_for_two_minutes_ends_and_is_completed(folder: Path) -> None:
+    with neo4j_server.started(folder / "server") as server:
+        with running_backfill(folder, server) as process:
+            frozen_at = time.monotonic()
+            signalled(server, signal.SIGSTOP)
+            check_message(process)
+        time.sleep(max(0.0, frozen_at + FROZEN - time.monotonic()))
+        signalled(server, signal.SIGCONT)
+        check_completion(folder, server)
