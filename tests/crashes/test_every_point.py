@@ -14,7 +14,7 @@ from tests.crashes.program import Trial
 GRAPHS = [name for name, command in COMMANDS.items() if command.graph]
 SAMPLES = {"parse": 1, "filter": 1, "ingest": 3, "undo": 2}
 """Points of the normal run at which each command is killed."""
-MANY, STOPS = 60, 8
+MANY, STOPS = 20, 6
 """Points of a sample with --full."""
 
 
