@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from turnetl import errors
     from turnetl.api.forget import forget
     from turnetl.api.history import entity, file, fix, show, timeline, why
+    from turnetl.api.redo import redo
     from turnetl.api.runs import backfill, filter, ingest, parse, status  # noqa: A004
     from turnetl.api.search import search
     from turnetl.api.undo import undo
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
     from turnetl.ingestion.assumed_time import AssumedTime
     from turnetl.ingestion.forget_report import ForgetReport
+    from turnetl.ingestion.redo_report import RedoReport
     from turnetl.ingestion.report import GroupReport, IngestReport
     from turnetl.ingestion.undo_report import UndoReport
     from turnetl.parsing import ParseReport
@@ -59,6 +61,7 @@ __all__ = [
     "ParseReport",
     "Progress",
     "ProgressUpdate",
+    "RedoReport",
     "Retryable",
     "RunOptions",
     "SearchHit",
@@ -80,6 +83,7 @@ __all__ = [
     "ingest",
     "load_settings",
     "parse",
+    "redo",
     "search",
     "show",
     "status",
@@ -92,6 +96,7 @@ __all__ = [
 _MODULES = {
     "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("entity", "file", "fix", "show", "timeline", "why"),
+    "turnetl.api.redo": ("redo",),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "status"),
     "turnetl.api.search": ("search",),
     "turnetl.api.undo": ("undo",),
@@ -101,6 +106,7 @@ _MODULES = {
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
     "turnetl.ingestion.assumed_time": ("AssumedTime",),
     "turnetl.ingestion.forget_report": ("ForgetReport",),
+    "turnetl.ingestion.redo_report": ("RedoReport",),
     "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
     "turnetl.ingestion.undo_report": ("UndoReport",),
     "turnetl.parsing": ("ParseReport",),

@@ -17,6 +17,8 @@ import pytest
 import turnetl
 from tests.cli.command import ROOT, clean_environment
 from turnetl.errors import BadUsage, TurnetlError
+from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.redo_report import GroupRedo, RequestCounts
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn
 from turnetl.ingestion.undo_state import UndoDiff
 
@@ -45,13 +47,15 @@ ANSWER_TYPES = (
 FUNCTIONS = [name for name in turnetl.__all__ if inspect.isfunction(getattr(turnetl, name))]
 
 
+REPORTS = (
+    *(turnetl.BackfillReport, turnetl.SearchHit, turnetl.UndoReport, turnetl.RedoReport),
+    *ANSWER_TYPES,
+)
+
+
 def test_every_public_name_is_documented_and_every_documented_name_is_public() -> None:
     rows = re.findall(r"^\| `(?:await )?(\w+)[`(]", PAGE, flags=re.MULTILINE)
-    inside_reports = {
-        kind.__name__
-        for report in (turnetl.BackfillReport, turnetl.SearchHit, turnetl.UndoReport, *ANSWER_TYPES)
-        for kind in types_inside(report)
-    }
+    inside_reports = {kind.__name__ for report in REPORTS for kind in types_inside(report)}
     assert {*rows, "errors"} - set(turnetl.__all__) <= inside_reports
     assert set(turnetl.__all__) - {*rows, "errors"} == set()
 
@@ -100,7 +104,17 @@ DOCUMENTED_TYPES = {
     for inner in types_inside(kind)
 } | {
     kind.__name__: kind
-    for kind in (turnetl.ProgressUpdate, turnetl.UndoReport, GroupUndo, UndoneTurn, UndoDiff)
+    for kind in (
+        turnetl.ProgressUpdate,
+        turnetl.UndoReport,
+        GroupUndo,
+        UndoneTurn,
+        UndoDiff,
+        turnetl.RedoReport,
+        GroupRedo,
+        RedoSelection,
+        RequestCounts,
+    )
 }
 
 

@@ -18,6 +18,7 @@ from turnetl.cli import (
     inspect,
     journal,
     model,
+    redo,
     runs,
     schema,
     search,
@@ -65,6 +66,7 @@ app.command(
     group=_STAGES,
     help="Ingest, and try the quarantined turns again.",
 )
+app.command(redo.redo, group=_STAGES)
 app.command(undo.undo, group=_STAGES)
 app.command(forget.forget, group=_STAGES)
 app.command(inspect.status, group=INSPECTION_COMMANDS)

@@ -1,6 +1,6 @@
 """Plan, report and ingest one group: from its episodes table to the graph."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -209,6 +209,12 @@ def unread_report(group: GroupId, lake: Lake) -> GroupReport:
     except TableUnusable:
         turns = 0
     return GroupReport(group, turns=turns, pending_reasons={PendingReason.UNKNOWN: turns})
+
+
+def planned_turns(plan: GroupPlan) -> Iterator[tuple[Episode, list[Episode]]]:
+    """Yield the turns that a run would commit, each with its context. Writes nothing."""
+    episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
+    yield from with_context(episodes, plan.turns.context)
 
 
 def next_turns(plan: GroupPlan, limit: int) -> list[tuple[Episode, list[Episode]]]:

@@ -41,7 +41,7 @@ from turnetl.recipe_parts import recipe_digest
 
 log = logging.getLogger(__name__)
 
-_MAX_CONSECUTIVE_FAILURES = 5
+MAX_CONSECUTIVE_FAILURES = 5
 """After this many failed turns in a row the cause is not the content of a turn: the run stops."""
 
 
@@ -144,7 +144,7 @@ class TurnPipeline:
                     self._quarantine_turn(turn.episode, error)
                     failures += 1
             self._admission.costs.finish(len(turn.episode.text))
-            if failures >= _MAX_CONSECUTIVE_FAILURES:
+            if failures >= MAX_CONSECUTIVE_FAILURES:
                 raise _too_many_failures(group.group_id, failures)
             progress(self.done)
 

@@ -1,6 +1,6 @@
 """`turnetl ingest --json` and `turnetl retry --json`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -18,6 +18,7 @@ from turnetl.json_output.usage import (
     usage_output,
     usage_values,
 )
+from turnetl.model import Usage
 from turnetl.progress import RunCost
 
 
@@ -140,7 +141,7 @@ def ingest_output(report: IngestReport) -> IngestOutput:
 
 def ingest_values(report: IngestReport) -> dict[str, Any]:
     """Return the values of `IngestOutput`, for the objects that extend it."""
-    requests, cost = report.requests, report.cost or RunCost(0, None)
+    requests = report.requests
     return {
         "run_id": report.run_id,
         "committed": report.committed,
@@ -148,22 +149,27 @@ def ingest_values(report: IngestReport) -> dict[str, Any]:
         "quarantined": report.quarantined,
         "pending": report.pending,
         "turns_with_assumed_time": sum(group.turns_with_assumed_time for group in report.groups),
-        "usage": RunUsageOutput(
-            **usage_values(total_usage(report.usage_by_prompt)),
-            journal_hits=report.journal_hits,
-            expected_tokens=cost.expected_tokens,
-            expected_cost=rounded_cost(cost.expected_usd),
-            committed_cost=rounded_cost(cost.committed_usd),
-            repeated_responses=cost.repeated_responses,
-            by_prompt={
-                prompt: usage_output(usage) for prompt, usage in report.usage_by_prompt.items()
-            },
-        ),
+        "usage": run_usage_output(report.usage_by_prompt, report.journal_hits, report.cost),
         "groups": [_ingest_group(group) for group in report.groups],
         "error": report.error,
         "requests": None if requests is None else [_request(preview) for preview in requests],
         "request_tokens": None if requests is None else _uncached_tokens(requests),
     }
+
+
+def run_usage_output(
+    by_prompt: Mapping[str, Usage], journal_hits: int, run_cost: RunCost | None
+) -> RunUsageOutput:
+    cost = run_cost or RunCost(0, None)
+    return RunUsageOutput(
+        **usage_values(total_usage(by_prompt)),
+        journal_hits=journal_hits,
+        expected_tokens=cost.expected_tokens,
+        expected_cost=rounded_cost(cost.expected_usd),
+        committed_cost=rounded_cost(cost.committed_usd),
+        repeated_responses=cost.repeated_responses,
+        by_prompt={prompt: usage_output(usage) for prompt, usage in by_prompt.items()},
+    )
 
 
 def _ingest_group(report: GroupReport) -> IngestGroupOutput:

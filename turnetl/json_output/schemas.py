@@ -17,6 +17,7 @@ from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
 from turnetl.json_output.model_check import ModelCheckOutput
 from turnetl.json_output.parse import ParseFilesOutput
 from turnetl.json_output.recipes import RecipeSearchOutput
+from turnetl.json_output.redo import RedoOutput
 from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
 from turnetl.json_output.runs import RunOutput, RunsOutput
 from turnetl.json_output.search import SearchOutput
@@ -62,6 +63,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "filter": (FilterOutput, RuleExplanationOutput),
     "ingest": (IngestOutput,),
     "retry": (IngestOutput,),
+    "redo": (RedoOutput,),
     "undo": (UndoOutput,),
     "forget": (ForgetOutput,),
     "status": (StatusOutput,),

@@ -165,7 +165,7 @@ def group_values(report: GroupReport) -> dict[str, Any]:
         "noise": dict(report.noise or {}),
         "stale": report.stale,
         "stale_reasons": dict(report.stale_reasons or {}),
-        "stale_parts": [_stale_part(part) for part in report.stale_parts],
+        "stale_parts": [stale_part_output(part) for part in report.stale_parts],
         "missing_from_lake": report.missing_from_lake,
         "turns_with_assumed_time": report.turns_with_assumed_time,
         "episodes": counts and counts.episodes,
@@ -184,7 +184,7 @@ def group_values(report: GroupReport) -> dict[str, Any]:
     }
 
 
-def _stale_part(stale: StalePart) -> StalePartOutput:
+def stale_part_output(stale: StalePart) -> StalePartOutput:
     named = stale.new or stale.old
     return StalePartOutput(
         part=stale.part,

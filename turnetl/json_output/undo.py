@@ -100,8 +100,8 @@ def _group(group: GroupUndo) -> GroupUndoOutput:
     diff = group.diff
     return GroupUndoOutput(
         group=group.group,
-        turns=[_turn(turn) for turn in group.turns],
-        dependents=[_turn(turn) for turn in group.dependents],
+        turns=[undone_turn_output(turn) for turn in group.turns],
+        dependents=[undone_turn_output(turn) for turn in group.dependents],
         undone=group.undone,
         already_undone=group.already_undone,
         entities_removed=[
@@ -120,7 +120,7 @@ def _group(group: GroupUndo) -> GroupUndoOutput:
     )
 
 
-def _turn(turn: UndoneTurn) -> UndoneTurnOutput:
+def undone_turn_output(turn: UndoneTurn) -> UndoneTurnOutput:
     receipt = turn.receipt
     return UndoneTurnOutput(
         id=receipt.turn_id[:ID_CHARS],

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_backfill import backfill
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
+    from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_undo import preview_undo, undo
     from turnetl.pipeline.run_verify import repair_graph, verify
     from turnetl.pipeline.search import sample_queries, search_turns
@@ -47,7 +48,9 @@ __all__ = [
     "journal_stats",
     "parse_archives",
     "preview_forget",
+    "preview_redo",
     "preview_undo",
+    "redo",
     "repair_graph",
     "runs",
     "sample_queries",
@@ -92,6 +95,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),
         "turnetl.pipeline.search": ("sample_queries", "search_turns"),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns", "parse_archives"),
+        "turnetl.pipeline.run_redo": ("preview_redo", "redo"),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
         "turnetl.pipeline.run_verify": ("repair_graph", "verify"),
         "turnetl.run_options": ("RunOptions",),

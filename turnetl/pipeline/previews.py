@@ -1,11 +1,12 @@
 """The requests that a run would send to a model, without sending them."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion import group as ingesting
+from turnetl.model import Episode
 from turnetl.pipeline.group_plans import PlannedGroups
 from turnetl.pipeline.tokens import tokens
 from turnetl.run_options import RunOptions, has_work, settings_for_run
@@ -19,8 +20,6 @@ async def preview_requests(
 
     The next turns are the first one of the run, or with a limit those of each group.
     """
-    from turnetl.extraction import preview_builder  # noqa: PLC0415 - imports graphiti
-
     run_settings = settings_for_run(settings, options)
     ready = [
         group.group
@@ -30,20 +29,35 @@ async def preview_requests(
     if run_settings.extractor_name == "structural" or not ready:
         return ()
     groups, limit = (ready, options.limit) if options.limit else (ready[:1], 1)
-    model, extractor = wiring.model(run_settings), wiring.model_extractor(run_settings)
-    previews: list[RequestPreview] = []
+    turns = (turn for group in groups for turn in ingesting.next_turns(planned.plans[group], limit))
+    return [preview async for preview in previews_of(turns, run_settings, clock)]
+
+
+async def previews_of(
+    turns: Iterable[tuple[Episode, Sequence[Episode]]], settings: Settings, clock: Clock
+) -> AsyncIterator[RequestPreview]:
+    """Yield the requests that extract these turns. Sends and writes nothing.
+
+    Args:
+        turns: each with its context.
+        settings: of the run, with a model.
+        clock: returns the current time.
+    """
+    from turnetl.extraction import preview_builder  # noqa: PLC0415 - imports graphiti
+
+    model, extractor = wiring.model(settings), wiring.model_extractor(settings)
     with wiring.journal(settings, clock) as journal:
         readable = journal if settings.journal and journal.path.exists() else None
-        for group in groups:
-            for episode, context in ingesting.next_turns(planned.plans[group], limit):
-                previews += await preview_builder.preview_requests(
-                    episode,
-                    context,
-                    extractor,
-                    model,
-                    journal=readable,
-                    estimate=tokens,
-                    parameters=settings.llm.effort or "",
-                )
+        for episode, context in turns:
+            previews = await preview_builder.preview_requests(
+                episode,
+                context,
+                extractor,
+                model,
+                journal=readable,
+                estimate=tokens,
+                parameters=settings.llm.effort or "",
+            )
+            for preview in previews:
+                yield preview
     await model.close()
-    return previews

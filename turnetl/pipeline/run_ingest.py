@@ -123,6 +123,7 @@ async def _ingest(
     from turnetl.pipeline.run_records import recording, run_recorder  # noqa: PLC0415 - as above
 
     run_settings = settings_for_run(settings, options)
+    groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
 
     async def work(keep: Callable[[IngestReport], None]) -> None:
         with wiring.model_stack(run_settings, clock) as stack:
@@ -130,7 +131,7 @@ async def _ingest(
                 index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
                 run = new_ingest_run(run_settings, clock)
                 recorder = run_recorder(
-                    run, planned, resources, settings=run_settings, options=options, stack=stack
+                    run, groups, resources, settings=run_settings, options=options, stack=stack
                 )
                 async with index.running(), recording(recorder):
                     report = await ingest_groups(

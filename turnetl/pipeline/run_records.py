@@ -10,25 +10,23 @@ from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.run_recorder import RunRecorder
 from turnetl.llm.stack import ModelStack
-from turnetl.model import Usage
-from turnetl.pipeline.group_plans import PlannedGroups
+from turnetl.model import GroupId, Usage
 from turnetl.recipe_parts import recipe_digest
 from turnetl.report.next_command import without_credentials
-from turnetl.run_options import RunOptions, has_work
+from turnetl.run_options import RunOptions
 from turnetl.settings import Settings
 
 
 def run_recorder(
     run: IngestRun,
-    planned: PlannedGroups,
+    groups: tuple[GroupId, ...],
     resources: IngestResources,
     *,
     settings: Settings,
     options: RunOptions,
     stack: ModelStack,
 ) -> RunRecorder:
-    """Return the recorder of a run that ingests the groups of the plan that have turns."""
-    groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
+    """Return the recorder of a run that ingests turns of these groups, which are sorted."""
 
     def describe() -> TurnRun:
         extractor = resources.extractor

@@ -1,6 +1,6 @@
 """Undo committed turns: plan it and say what it changes, then carry it out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -102,15 +102,15 @@ async def undo(
         groups = [
             await _undo_group(store, group, settings, run, progress) for group in preview.groups
         ]
-        await _mark_undone_runs(store, preview, clock)
+        runs = {turn.receipt.run_id for group in preview.groups for turn in group.turns}
+        await mark_undone_runs(store, runs, clock)
     return replace(preview, groups=tuple(groups))
 
 
-async def _mark_undone_runs(store: GraphStore, preview: UndoReport, clock: Clock) -> None:
+async def mark_undone_runs(store: GraphStore, runs: Collection[str], clock: Clock) -> None:
     """Record it of each run of which no turn is left. The report is worth more than the record."""
-    runs = {turn.receipt.run_id for group in preview.groups for turn in group.turns}
     with suppress(TurnetlError):
-        for run_id in sorted(runs.difference(await store.run_totals())):
+        for run_id in sorted(set(runs).difference(await store.run_totals())):
             await store.mark_undone(run_id, at=clock())
 
 
@@ -193,17 +193,18 @@ def _check_ids(
 ) -> None:
     """Raise BadUsage if the beginning of an id begins none, or several."""
     runs = {entry.run_id for of_group in entries.values() for entry in of_group}
-    known = (
-        ("run", selection.run, {*runs, *(receipt.run_id for receipt in receipts)}),
-        ("session", selection.session, {receipt.session_id for receipt in receipts}),
-        ("turn", selection.turn, {receipt.turn_id for receipt in receipts}),
-    )
-    for noun, given, ids in known:
-        if given is not None and id_with_prefix(noun, given, ids) is None:
-            raise BadUsage(
-                f"no turn in the graph belongs to a {noun} `{given}`: check the id; what was "
-                "undone already is not in the graph"
-            )
+    check_prefix("run", selection.run, {*runs, *(receipt.run_id for receipt in receipts)})
+    check_prefix("session", selection.session, {receipt.session_id for receipt in receipts})
+    check_prefix("turn", selection.turn, {receipt.turn_id for receipt in receipts})
+
+
+def check_prefix(noun: str, given: str | None, ids: Iterable[str]) -> None:
+    """Raise BadUsage if the beginning of an id of committed turns begins none, or several."""
+    if given is not None and id_with_prefix(noun, given, ids) is None:
+        raise BadUsage(
+            f"no turn in the graph belongs to a {noun} `{given}`: check the id; what was "
+            "undone already is not in the graph"
+        )
 
 
 async def preview_group(
@@ -214,21 +215,24 @@ async def preview_group(
 ) -> GroupUndo:
     """Return what a plan takes and changes, with quarantine entries that go with it."""
     listed = [*(turn.record.receipt for turn in plan.turns), *plan.dependents]
-    prompts = await _prompts(store, plan.group, listed, records)
-
-    def with_prompts(receipts: Iterable[Receipt]) -> tuple[UndoneTurn, ...]:
-        return tuple(UndoneTurn(one, prompts.get(one.turn_id, "")) for one in receipts)
-
+    prompts = await prompts_of(store, plan.group, listed, records)
     return GroupUndo(
         group=plan.group,
-        turns=with_prompts(turn.record.receipt for turn in plan.turns),
-        dependents=with_prompts(plan.dependents),
+        turns=with_prompts((turn.record.receipt for turn in plan.turns), prompts),
+        dependents=with_prompts(plan.dependents, prompts),
         diff=await diff_undo(store, plan),
         quarantined=entries,
     )
 
 
-async def _prompts(
+def with_prompts(
+    receipts: Iterable[Receipt], prompts: Mapping[TurnId, str]
+) -> tuple[UndoneTurn, ...]:
+    """Return the turns with their prompts, as `prompts_of` returns these."""
+    return tuple(UndoneTurn(one, prompts.get(one.turn_id, "")) for one in receipts)
+
+
+async def prompts_of(
     store: GraphStore, group: GroupId, turns: Sequence[Receipt], records: Sequence[CommitRecord]
 ) -> dict[TurnId, str]:
     """Return the first line of what the user wrote, by turn."""

@@ -68,7 +68,7 @@ def uncommitted_lines(group: GroupReport) -> list[str]:
     lines = [f"{count:,} {name}" for name, count in (noise | pending).items()]
     if group.stale:
         lines.append(f"({group.stale:,} stale, not ingested again: {_stale_reasons(group)})")
-        lines += map(_stale_part, group.stale_parts[:_LISTED])
+        lines += map(stale_part_line, group.stale_parts[:_LISTED])
         if (more := len(group.stale_parts) - _LISTED) > 0:
             lines.append(f"({more:,} more changes of recipes; --json lists all)")
     if group.missing_from_lake:
@@ -138,7 +138,7 @@ def _stale_reasons(group: GroupReport) -> str:
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons)
 
 
-def _stale_part(stale: StalePart) -> str:
+def stale_part_line(stale: StalePart) -> str:
     """Return what changed, for how many turns."""
     named = next((part for part in (stale.new, stale.old) if part is not None and part.name), None)
     name = f"{stale.part} {named.name}" if named is not None else stale.part

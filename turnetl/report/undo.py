@@ -81,8 +81,8 @@ def _sections(group: GroupUndo) -> list[RenderableType]:
     diff, name = group.diff, group.group
     dependents = f"{name}: later turns that built on them"
     return [
-        *section(f"{name}: turns", limited(group.turns, _turn, _LINES)),
-        *section(dependents, limited(group.dependents, _turn, _LINES)),
+        *section(f"{name}: turns", limited(group.turns, turn_line, _LINES)),
+        *section(dependents, limited(group.dependents, turn_line, _LINES)),
         *section(f"{name}: entities removed", limited(diff.entities_removed, _entity, _LINES)),
         *section(f"{name}: entities restored", limited(diff.entities_restored, _restored, _LINES)),
         *section(f"{name}: facts removed", limited(diff.facts_removed, _fact, _LINES)),
@@ -97,7 +97,7 @@ def _next(report: UndoReport) -> str:
     return f"{plural(report.undone, 'turn')} undone; {again}" if report.undone else again
 
 
-def _turn(turn: UndoneTurn) -> Text:
+def turn_line(turn: UndoneTurn) -> Text:
     receipt = turn.receipt
     return Text.assemble(
         (format_minute(receipt.started_at), "cyan"),

@@ -1,0 +1,66 @@
+"""The public function that ingests committed turns again."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from turnetl import pipeline
+from turnetl.clock import as_utc, now
+from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.redo_report import RedoReport
+from turnetl.progress import Progress, ignore_progress
+from turnetl.run_options import RunOptions
+from turnetl.settings import Settings, load_settings
+
+
+async def redo(
+    settings: Settings | None = None,
+    options: RunOptions | None = None,
+    *,
+    stale: bool = False,
+    groups: Sequence[str] = (),
+    session: str | None = None,
+    turn: str | None = None,
+    kind: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    exact: bool = False,
+    dry_run: bool = False,
+    progress: Progress = ignore_progress,
+) -> RedoReport:
+    """Undo committed turns, with all that were committed after them, and ingest them again.
+
+    With a model, all requests are sent before the first turn is undone, through the journal and
+    within the budget. A call that is killed leaves turns pending, which the next ingest takes.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        options: how the turns are extracted in this run; its groups, times and limit are not used.
+        stale: only turns that an ingest would commit differently today.
+        groups: group ids or project names; all groups if empty.
+        session: only turns of the session with this id, or the beginning of one.
+        turn: only the turn with this id, or the beginning of one.
+        kind: only turns of this kind.
+        since: only turns that started then or later; UTC without a time zone.
+        until: only turns that started before.
+        exact: repeat, too, the turns from the first one that was committed out of order, so that
+            the graph equals that of a fresh ingest.
+        dry_run: write nothing; report what would be done.
+        progress: called after each turn of each step.
+
+    Returns:
+        The report, also on groups that could not be finished: `error` says why.
+
+    Raises:
+        BadUsage: no condition is given, an unknown group, kind or id, or no journal.
+        GraphUnusable: the graph cannot be opened.
+    """
+    loaded, of_run = settings or load_settings(), options or RunOptions()
+    of_run = replace(of_run, dry_run=dry_run)
+    selection = RedoSelection(
+        stale, tuple(groups), session, turn, kind, as_utc(since), as_utc(until)
+    )
+    preview = await pipeline.preview_redo(loaded, selection, of_run, now, exact=exact)
+    if dry_run:
+        return preview
+    return await pipeline.redo(loaded, preview, of_run, now, progress=progress)

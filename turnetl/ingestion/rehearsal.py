@@ -1,0 +1,139 @@
+"""The turns of a redo extracted and resolved in memory, before anything is undone.
+
+All requests are sent then, and the journal has the responses: what follows sends none, so that
+neither a model that fails nor a budget that is used up leaves a group half repeated.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from turnetl.errors import BadTurn
+from turnetl.extraction.port import Extractor
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupContents
+from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.bad_turns import as_bad_turn
+from turnetl.ingestion.embedding import with_embeddings
+from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.plan import TurnPlan
+from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
+from turnetl.ingestion.resolved_turn import resolve_turn
+from turnetl.ingestion.turn_pipeline import MAX_CONSECUTIVE_FAILURES
+from turnetl.ingestion.undo_plan import UndoPlan
+from turnetl.ingestion.undo_state import UndoState
+from turnetl.llm.accounts import charged_to
+from turnetl.llm.embedders.port import Embedder
+from turnetl.model import Episode, TurnId
+from turnetl.recipe_parts import recipe_digest
+
+
+class Rehearsal:
+    """Extracts and resolves turns as the ingest after an undo will. Writes nothing to the graph."""
+
+    def __init__(
+        self,
+        store: GraphStore,
+        extractor: Extractor[Any],
+        embedder: Embedder,
+        run: IngestRun,
+        admission: TurnAdmission,
+    ) -> None:
+        """Rehearse nothing yet.
+
+        Args:
+            store: the graph; only read.
+            extractor: with a model whose responses the journal keeps.
+            embedder: of the group.
+            run: identity and limits of the run.
+            admission: with the budget of the run, and used for rehearsals only.
+        """
+        self._store = store
+        self._extractor = extractor
+        self._embedder = embedder
+        self._run = run
+        self._admission = admission
+        self.failed: dict[TurnId, BadTurn] = {}
+        """Turns that cannot be ingested, which a fresh ingest would quarantine. After several in a
+        row the rest is not tried: their cause is not the content of a turn."""
+
+    async def run(
+        self,
+        undo: UndoPlan,
+        plan: TurnPlan,
+        episodes: Iterable[Episode],
+        progress: Callable[[int], None],
+    ) -> None:
+        """Extract and resolve the turns of a plan, in order.
+
+        Args:
+            undo: the turns that are undone then.
+            plan: the turns that are ingested then, with their context.
+            episodes: of these, in table order.
+            progress: called with the number of turns so far.
+
+        Raises:
+            RunStopped: the budget does not suffice.
+            ModelBusy: no response after all retries.
+            ModelUnusable: the user must act first.
+        """
+        contents = await self._store.load(plan.group)
+        recipe = recipe_digest(self._extractor.recipe_parts(plan.group))
+        self._admission.costs.learn_earlier(
+            receipt.usage for receipt in contents.receipts if receipt.recipe == recipe
+        )
+        group = MirrorGroup(await self._undone(contents, undo))
+        turns = prefetch_extractions(
+            episodes,
+            plan.context,
+            self._extract,
+            limit=self._run.prefetch,
+            admission=self._admission,
+        )
+        done = failures = 0
+        async with aclosing(turns) as prefetched:
+            async for turn in prefetched:
+                failures = 0 if await self._rehearse(turn, group) else failures + 1
+                if failures == MAX_CONSECUTIVE_FAILURES:
+                    return
+                done += 1
+                progress(done)
+
+    async def _rehearse(self, turn: PrefetchedTurn, group: MirrorGroup) -> bool:
+        """Resolve the turn and apply it to the group; return whether it can be ingested."""
+        with turn.admitted, charged_to(turn.admitted.account):
+            try:
+                resolved = await resolve_turn(
+                    self._extractor,
+                    self._embedder,
+                    turn.episode,
+                    await turn.extraction,
+                    group,
+                    run_id=self._run.run_id,
+                    now=self._run.clock(),
+                )
+            except BadTurn as error:
+                self.failed[turn.episode.turn_id] = error
+            else:
+                turn.admitted.commit(resolved.change.usage)
+                group.apply(resolved.change, resolved.receipt)
+        self._admission.costs.finish(len(turn.episode.text))
+        return turn.episode.turn_id not in self.failed
+
+    async def _extract(self, episode: Episode, context: Sequence[Episode]) -> Any:
+        with as_bad_turn(episode):
+            return await self._extractor.extract(episode, context)
+
+    async def _undone(self, contents: GroupContents, undo: UndoPlan) -> GroupContents:
+        """Return the group as the undo leaves it."""
+        state = UndoState(contents.entities, contents.facts)
+        for turn in undo.turns:
+            state.undo(turn)
+        entities, facts = await with_embeddings(
+            tuple(state.entities.values()), tuple(state.facts.values()), self._embedder.embed
+        )
+        undone = {turn.record.receipt.turn_id for turn in undo.turns}
+        receipts = (one for one in contents.receipts if one.turn_id not in undone)
+        return replace(contents, entities=entities, facts=facts, receipts=tuple(receipts))

@@ -1,0 +1,144 @@
+"""A redo: which turns it repeats and why, and what it takes; before and after it was done."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
+from turnetl.ingestion.undo_report import UndoneTurn
+from turnetl.model import Usage
+from turnetl.report import costs, status
+from turnetl.report.layout import add_group_column, caption, limited, plural
+from turnetl.report.turns import section
+from turnetl.report.undo import turn_line
+
+NOT_CONFIRMED = "nothing was redone: confirm it on a terminal, or add --yes"
+_LINES = 10
+"""Lines of each kind and group; `--json` has all."""
+
+
+def preview(report: RedoReport) -> RenderableType:
+    """Render counts per group, then reasons and turns, and what the redo takes."""
+    if not report.groups:
+        return caption(_nothing(report))
+    sections = [line for group in report.groups for line in _sections(group)]
+    return Group(_table(report), *sections, Text(), caption(_expected(report)))
+
+
+def result(report: RedoReport) -> RenderableType:
+    """Render counts per group after the redo, and what it used."""
+    if not report.groups:
+        return caption(_nothing(report))
+    parts: list[RenderableType] = [_table(report), caption(_outcome(report))]
+    if report.usage_by_prompt:
+        parts.append(costs.table(report.usage_by_prompt))
+    return Group(*parts)
+
+
+def question(report: RedoReport) -> str:
+    groups = [group for group in report.groups if group.error is None]
+    return f"Redo {plural(sum(group.turns for group in groups), 'turn')}?"
+
+
+def messages(report: RedoReport) -> list[str]:
+    """Return why something was not redone, which turns failed, and what is pending."""
+    sentences = []
+    for group in report.groups:
+        sentences += status.group_messages(group.ingested) if group.ingested else []
+        if group.error:
+            sentences.append(f"group `{group.group}`: {group.error.removeprefix(_named(group))}")
+        if group.pending:
+            sentences.append(
+                f"group `{group.group}`: {plural(group.pending, 'turn')} undone and not ingested "
+                "again yet: the next `turnetl ingest` takes them"
+            )
+    return sentences
+
+
+def exit_code(report: RedoReport) -> int:
+    """Return the exit code: failures win over a stop, which wins over quarantined turns."""
+    codes = {group.exit_code for group in report.groups} - {ExitCode.DONE}
+    if codes:
+        return min(codes)
+    failed = any(group.quarantined for group in report.groups)
+    return ExitCode.FOUND if failed else ExitCode.DONE
+
+
+def _named(group: GroupRedo) -> str:
+    return f"group `{group.group}`: "
+
+
+def _table(report: RedoReport) -> Table:
+    table = Table()
+    add_group_column(table)
+    headers = ("selected", "later", "noise now", "requests", "from journal", "undone", "ingested")
+    for header in headers:
+        table.add_column(header, justify="right")
+    for group in report.groups:
+        counts = (
+            *(len(group.selected), len(group.later), sum(group.left_out.values())),
+            *(group.extraction.requests, group.extraction.answered),
+            *(group.undone, group.committed),
+        )
+        table.add_row(Text(group.group), *(f"{count:,}" for count in counts))
+    return table
+
+
+def _sections(group: GroupRedo) -> list[RenderableType]:
+    name = group.group
+    later = f"{name}: later turns, which are repeated too (* built on selected ones)"
+    return [
+        *section(f"{name}: what made them stale", _reasons(group)),
+        *section(f"{name}: turns", limited(group.selected, turn_line, _LINES)),
+        *section(later, limited(group.later, lambda turn: _later(turn, group), _LINES)),
+    ]
+
+
+def _reasons(group: GroupRedo) -> Iterator[Text]:
+    for reason, count in group.stale_reasons.items():
+        yield Text(f"{plural(count, 'turn')}: {reason.replace('_', ' ')}")
+    yield from (Text(status.stale_part_line(part)) for part in group.stale_parts)
+    for rule, count in group.left_out.items():
+        yield Text(f"{plural(count, 'turn')} not ingested again: noise, {rule}")
+
+
+def _later(turn: UndoneTurn, group: GroupRedo) -> Text:
+    is_dependent = turn.receipt.turn_id in group.dependents
+    return Text.assemble("* " if is_dependent else "  ", turn_line(turn))
+
+
+def _expected(report: RedoReport) -> str:
+    extraction = sum((group.extraction for group in report.groups), RequestCounts())
+    used = sum((group.used for group in report.groups), Usage())
+    parts = [plural(report.turns, "turn")]
+    if extraction != RequestCounts():
+        parts.append(
+            f"{plural(extraction.requests, 'request')} to extract them, about "
+            f"{extraction.tokens:,} tokens ({extraction.answered:,} more answered by the journal)"
+        )
+    if used.calls:
+        parts.append(
+            f"when they were ingested, all their requests were {used.calls:,} with "
+            f"{costs.token_count(used):,} tokens, cost: {costs.format_cost(used.cost)}"
+        )
+    return "; ".join(parts)
+
+
+def _outcome(report: RedoReport) -> str:
+    usage = costs.total(report.usage_by_prompt)
+    parts = [f"{plural(report.undone, 'turn')} undone, {report.committed:,} ingested again"]
+    if usage.calls or report.journal_hits:
+        parts.append(
+            f"{usage.calls:,} calls, {costs.token_count(usage):,} tokens, "
+            f"{report.journal_hits:,} responses from the journal, "
+            f"cost: {costs.format_cost(usage.cost)}"
+        )
+    return "; ".join(parts)
+
+
+def _nothing(report: RedoReport) -> str:
+    ready = f"; {plural(report.ready, 'turn')} ready for `turnetl ingest`" if report.ready else ""
+    return f"nothing is stale: there is nothing to redo{ready}"
