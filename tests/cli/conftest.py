@@ -1,17 +1,33 @@
 """Fixtures of the tests of commands."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.archives import two_turns
-from tests.cli.command import run_in_process
+from tests.cli.command import SAMPLES, run_in_process
 from tests.cli.provider_setup import SESSION_START
 
 
+@pytest.fixture(scope="session")
+def filled_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a graph of two turns and its index; it is only copied."""
+    folder = tmp_path_factory.mktemp("filled_shop")
+    archive = two_turns(folder, SESSION_START)
+    assert run_in_process("backfill", archive, folder=folder).exit_code == 0
+    return folder
+
+
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
+def shop(filled_shop: Path, tmp_path: Path) -> Path:
     """Return a folder with a graph of two turns and its index."""
-    archive = two_turns(tmp_path, SESSION_START)
-    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
-    return tmp_path
+    return shutil.copytree(filled_shop, tmp_path, dirs_exist_ok=True)
+
+
+@pytest.fixture(scope="session")
+def filled_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the graph of the samples and its index; it is only copied."""
+    folder = tmp_path_factory.mktemp("filled_samples")
+    assert run_in_process("backfill", SAMPLES, folder=folder).exit_code == 0
+    return folder

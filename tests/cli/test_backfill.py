@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import ladybug
@@ -24,6 +25,14 @@ def one_sample() -> Path:
     return max(SAMPLES.glob("bookshop/*.jsonl"), key=lambda path: path.stat().st_size)
 
 
+def two_samples() -> list[Path]:
+    """Return a short archive of each group."""
+    return [
+        SAMPLES / "shoebox" / "2026-04-19-heic.jsonl",
+        SAMPLES / "bookshop" / "2026-05-05-export.jsonl",
+    ]
+
+
 def test_archives_become_a_graph_whose_hits_have_file_and_line(
     graph_url: str, tmp_path: Path
 ) -> None:
@@ -32,9 +41,8 @@ def test_archives_become_a_graph_whose_hits_have_file_and_line(
     assert done["committed"] > 20
     assert done["quarantined"] == 0
     assert {group["group"] for group in done["groups"]} == {"bookshop", "shoebox"}
-    hit = turnetl_process(
-        "search", "why did the checkout tests fail", *graph, folder=tmp_path
-    ).json["hits"][0]
+    query = "why did the checkout tests fail"
+    hit = run_in_process("search", query, *graph, folder=tmp_path).json["hits"][0]
     assert set(hit) >= {
         "fact", "score", "valid_at", "turn_id", "session_id", "archive", "first_line", "last_line"
     }  # fmt: skip
@@ -43,8 +51,9 @@ def test_archives_become_a_graph_whose_hits_have_file_and_line(
 
 
 def test_a_second_backfill_writes_nothing(graph_url: str, tmp_path: Path) -> None:
-    command = ("backfill", SAMPLES, "--graph", graph_url)
+    command = ("backfill", *two_samples(), "--graph", graph_url)
     first = run_in_process(*command, "--json", folder=tmp_path).json
+    assert len(first["groups"]) == 2
     before = modification_times(tmp_path)
     # Another process: another hash seed, and nothing in memory.
     second = turnetl_process(*command, "--json", folder=tmp_path)
@@ -68,16 +77,17 @@ def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: 
     archive.write_bytes(b"".join(lines[: len(lines) // 2]))
     first = run_in_process(*command, folder=tmp_path).json
     archive.write_bytes(b"".join(lines))
-    second = turnetl_process(*command, folder=tmp_path).json
+    second = run_in_process(*command, folder=tmp_path).json
     assert first["committed"] > 0
     assert second["committed"] > 0
     assert second["already_committed"] == first["committed"]
 
 
 def test_an_emptied_lake_causes_no_duplicates(graph_url: str, tmp_path: Path) -> None:
-    command = ("backfill", SAMPLES, "--graph", graph_url, "--json")
+    command = ("backfill", *two_samples(), "--graph", graph_url, "--json")
     first = run_in_process(*command, "--lake", tmp_path / "one", folder=tmp_path).json
-    second = turnetl_process(*command, "--lake", tmp_path / "two", folder=tmp_path).json
+    second = run_in_process(*command, "--lake", tmp_path / "two", folder=tmp_path).json
+    assert first["committed"] > 0
     assert (second["committed"], second["already_committed"]) == (0, first["committed"])
 
 
@@ -112,13 +122,14 @@ def test_an_interrupted_run_continues_where_it_was(
     # The tables exist: the ingest has begun, or begins now.
     while not list(tmp_path.glob(".turnetl/lake/episodes/*.parquet")):
         assert running.poll() is None
+        time.sleep(0.005)
     running.send_signal(stop_signal)
     stdout, stderr = running.communicate(timeout=60)
     assert running.returncode == 130, stderr
     assert "finished work is kept" in stderr
     assert json.loads(stdout)["exit_code"] == 130
-    finished = turnetl_process(*command, folder=tmp_path)
-    again = turnetl_process(*command, folder=tmp_path).json
+    finished = run_in_process(*command, folder=tmp_path)
+    again = run_in_process(*command, folder=tmp_path).json
     assert finished.exit_code == 0
     assert (again["committed"], again["pending"]) == (0, 0)
     assert (
@@ -180,7 +191,7 @@ def test_a_graph_file_that_another_process_uses_is_one_message(tmp_path: Path) -
     )
     assert holding.stdout is not None
     holding.stdout.readline()
-    result = run_in_process("backfill", SAMPLES, "--graph", graph, folder=tmp_path)
+    result = run_in_process("backfill", one_sample(), "--graph", graph, folder=tmp_path)
     holding.communicate("")
     assert result.exit_code == 1
     assert len(result.messages) == 1
@@ -209,13 +220,14 @@ def test_a_graph_that_is_down_is_one_message(tmp_path: Path) -> None:
 def test_a_graph_of_another_embedder_is_rejected_before_the_first_write(tmp_path: Path) -> None:
     """Only the archive is read; the group stays as it was."""
     graph = f"ladybug://{tmp_path / 'one.lbug'}"
-    run_in_process("backfill", one_sample(), "--graph", graph, folder=tmp_path)
+    first, *more = sorted(SAMPLES.glob("bookshop/*.jsonl"), key=lambda path: path.stat().st_size)
+    run_in_process("backfill", first, "--graph", graph, folder=tmp_path)
     with (
         ladybug.Database(str(tmp_path / "one.lbug")) as database,
         ladybug.Connection(database) as connection,
     ):
         connection.execute("MATCH (g:TurnGroup) SET g.embedder = 'another 1.0', g.dimensions = 384")
-    result = run_in_process("backfill", SAMPLES, "--graph", graph, folder=tmp_path)
+    result = run_in_process("backfill", *more, "--graph", graph, folder=tmp_path)
     assert result.exit_code == 1
     assert "another 1.0" in result.stdout + result.stderr
 

@@ -1,12 +1,15 @@
 """The help, and usage errors."""
 
+import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
 import pytest
 
-from tests.cli.command import ROOT, run_in_process, turnetl_process
+from tests.cli.command import ROOT, clean_environment, run_in_process, turnetl_process
 
 COMMANDS = (
     "backfill",
@@ -45,13 +48,56 @@ SUBCOMMANDS = (
 HELP_PAGES = [(), *((name,) for name in COMMANDS), *SUBCOMMANDS]
 
 
+READ_PAGES = """
+import json, sys
+from turnetl.cli import main
+heavy = {"graphiti_core", "polars", "prefect", "neo4j", "numpy", "pydantic"}
+for command in json.loads(sys.argv[1]):
+    sys.argv = ["turnetl", *command, "--help"]
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    print(json.dumps([code, sorted(heavy & sys.modules.keys())]), end="\\0")
+"""
+
+
+@dataclass(frozen=True)
+class HelpPage:
+    text: str
+    """As a pipe receives it, in a narrow window."""
+    exit_code: int
+    heavy: list[str]
+    """The large libraries that are imported when it has been printed."""
+
+
 @cache
+def help_pages() -> dict[tuple[str, ...], HelpPage]:
+    """Return every page, printed one after the other by one process."""
+    process = subprocess.run(
+        [sys.executable, "-c", READ_PAGES, json.dumps(HELP_PAGES)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=clean_environment(ROOT) | {"COLUMNS": "40"},
+    )
+    assert process.stderr == ""
+    return dict(zip(HELP_PAGES, _split(process.stdout), strict=True))
+
+
+def _split(output: str) -> Iterator[HelpPage]:
+    for page in output.split("\0")[:-1]:
+        text, _, values = page.rpartition("\n")
+        yield HelpPage(f"{text}\n", *json.loads(values))
+
+
 def help_page(command: tuple[str, ...]) -> str:
-    """Return the help as a pipe receives it, in a narrow window."""
-    return turnetl_process(*command, "--help", folder=ROOT, COLUMNS="40").stdout
+    return help_pages()[command].text
 
 
 def test_the_help_lists_every_command() -> None:
+    # In a process of its own, as a user reads it.
     text = turnetl_process("--help", folder=ROOT).stdout
     assert [name for name in COMMANDS if f" {name}: " not in text] == []
 
@@ -79,16 +125,8 @@ def test_the_help_of_every_option_and_command_is_a_complete_sentence(
 
 @pytest.mark.parametrize("command", HELP_PAGES)
 def test_the_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
-    code = (
-        "import sys; from turnetl import cli, console;"
-        f"console.run(cli.app, {[*command, '--help']});"
-        "heavy = {'graphiti_core', 'polars', 'prefect', 'neo4j', 'numpy', 'pydantic'};"
-        "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)"
-    )
-    process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    assert (process.returncode, process.stderr) == (0, "")
+    page = help_pages()[command]
+    assert (page.exit_code, page.heavy) == (0, [])
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 import asyncio
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.archives import conversation, write_archive
-from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.command import run_in_process
 from tests.cli.test_assumed_time import MARCH
 from turnetl.graph.open import open_graph
 
@@ -15,11 +16,9 @@ SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the graph of the samples; it is read only."""
-    path = tmp_path_factory.mktemp("history")
-    assert run_in_process("backfill", SAMPLES, folder=path).exit_code == 0
-    return path
+    return shutil.copytree(filled_samples, tmp_path_factory.mktemp("history"), dirs_exist_ok=True)
 
 
 def test_a_timeline_is_in_the_order_of_time_and_ends_with_the_last_turn(folder: Path) -> None:

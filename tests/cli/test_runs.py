@@ -36,13 +36,13 @@ async def _change_run(folder: Path, change: Callable[[TurnRun], TurnRun]) -> Non
     await store.close()
 
 
-def test_a_run_is_listed_and_shown_with_all_that_it_did(shop: Path) -> None:
+def test_a_run_is_listed_and_shown_with_all_that_it_did(shop: Path, filled_shop: Path) -> None:
     listed = run_in_process("runs", "--json", folder=shop).json
     (run,) = listed["runs"]
     assert (listed["count"], run["state"], run["error"]) == (1, "done", None)
     assert (run["committed"], run["in_graph"], run["quarantined"]) == (2, 2, 0)
     assert (run["groups"], run["extractor"], run["model"]) == (["shop"], "structural", None)
-    assert run["archives"] == [str(shop / "a.jsonl")]
+    assert run["archives"] == [str(filled_shop / "a.jsonl")]
     assert run["entities_new"] > 0
     assert run["usage"]["cost"] == 0
     assert datetime.fromisoformat(run["started_at"]) <= datetime.fromisoformat(run["ended_at"])
@@ -53,14 +53,16 @@ def test_a_run_is_listed_and_shown_with_all_that_it_did(shop: Path) -> None:
     assert run_in_process("runs", "show", run["run_id"], "--json", folder=shop).json == run
 
 
-def test_an_unchanged_run_writes_nothing_and_a_new_turn_is_a_new_run(shop: Path) -> None:
+def test_an_unchanged_run_writes_nothing_and_a_new_turn_is_a_new_run(
+    shop: Path, filled_shop: Path
+) -> None:
     assert run_in_process("backfill", "a.jsonl", folder=shop).exit_code == 0
     assert run_in_process("runs", "--json", folder=shop).json["count"] == 1
     rows = conversation("Sell books, too", session="s2", at=SESSION_START)
     write_archive(shop / "b.jsonl", rows)
     run_in_process("backfill", "b.jsonl", folder=shop)
     both = run_in_process("runs", "--json", folder=shop).json["runs"]
-    assert [run["archives"] for run in both] == [["b.jsonl"], [str(shop / "a.jsonl")]]
+    assert [run["archives"] for run in both] == [["b.jsonl"], [str(filled_shop / "a.jsonl")]]
     limited = run_in_process("runs", "-n", "1", "--json", folder=shop).json
     assert (limited["count"], limited["runs"]) == (2, both[:1])
     assert "the last 1 of 2 runs" in run_in_process("runs", "-n", "1", folder=shop).stdout

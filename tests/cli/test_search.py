@@ -1,19 +1,18 @@
 """`turnetl search` as users type it."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.command import run_in_process
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the graph of the samples; it is read only."""
-    path = tmp_path_factory.mktemp("searched")
-    assert run_in_process("backfill", SAMPLES, folder=path).exit_code == 0
-    return path
+    return shutil.copytree(filled_samples, tmp_path_factory.mktemp("searched"), dirs_exist_ok=True)
 
 
 def test_an_unquoted_query_finds_the_same_as_a_quoted_one(folder: Path) -> None:

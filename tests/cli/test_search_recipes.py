@@ -1,11 +1,12 @@
 """`turnetl search --recipe` as users type it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment
 from tests.servers.canned_responses import RESPONDERS, Json, between
 from tests.servers.provider import FakeProvider
@@ -15,11 +16,9 @@ QUERY = "why were customers charged twice"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the graph of the samples; only the journal is written."""
-    path = tmp_path_factory.mktemp("searched")
-    assert run_in_process("backfill", SAMPLES, folder=path).exit_code == 0
-    return path
+    return shutil.copytree(filled_samples, tmp_path_factory.mktemp("searched"), dirs_exist_ok=True)
 
 
 def search(folder: Path, *arguments: str, **environment: str) -> CommandResult:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.archives import conversation, write_archive
-from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.command import run_in_process
 from tests.cli.test_assumed_time import MARCH
 
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
@@ -14,11 +14,9 @@ RESUME = f"cd /home/dev/bookshop && claude --resume {SESSION}"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the graph of the samples; it is read only."""
-    path = tmp_path_factory.mktemp("shown")
-    assert run_in_process("backfill", SAMPLES, folder=path).exit_code == 0
-    return path
+    return shutil.copytree(filled_samples, tmp_path_factory.mktemp("shown"), dirs_exist_ok=True)
 
 
 @pytest.fixture(scope="module")

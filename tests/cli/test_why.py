@@ -1,10 +1,11 @@
 """`turnetl why` in a repository, on the graph of the samples."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.command import CommandResult, run_in_process
 from tests.cli.repository import Repository
 
 FIRST = 'class Cart:\n    def add(self, book):\n        self.add_line(book["price"])\n'
@@ -14,10 +15,9 @@ SECOND = FIRST.replace(
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("why")
-    assert run_in_process("backfill", SAMPLES, folder=path).exit_code == 0
-    return path / ".turnetl/lake"
+def lake(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("why")
+    return shutil.copytree(filled_samples, folder, dirs_exist_ok=True) / ".turnetl/lake"
 
 
 @pytest.fixture(scope="module")

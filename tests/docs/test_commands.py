@@ -19,12 +19,12 @@ import pytest
 from tests.cli.command import ROOT, clean_environment, run_in_process
 from tests.servers.provider import FakeProvider
 
-pytestmark = pytest.mark.neo4j
-
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "data/README.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
+NEO4J = "bolt://neo4j:password@localhost:7687"
+"""The server that pages name; a page that does not needs none."""
 NOT_RUN = {
     ".": "activates an environment",
     "make": "runs these tests, or is run in a fresh clone before each release",
@@ -48,44 +48,69 @@ class ShellLine:
         return int(promised[1]) if promised else 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the folder of a user who has run the first backfill, and a copy of it.
+
+    The lake holds the folder's path: each page restores the folder from the copy.
+    """
+    folder, copy = tmp_path_factory.mktemp("user"), tmp_path_factory.mktemp("copy")
+    shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("lake"))
+    shutil.copytree(ROOT / "data" / "archives", folder / ".claude" / "projects")
+    result = run_in_process("backfill", "data/archives", folder=folder)
+    assert result.exit_code == 0, result.stderr
+    shutil.copytree(folder, copy, dirs_exist_ok=True)
+    return folder, copy
+
+
+@pytest.fixture
+def user_folder(prepared: tuple[Path, Path]) -> Path:
+    """Return the folder of a user who has run the first backfill, and nothing else."""
+    folder, copy = prepared
+    shutil.rmtree(folder)
+    return shutil.copytree(copy, folder)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=str(page.relative_to(ROOT)),
+            marks=pytest.mark.neo4j if NEO4J in page.read_text() else (),
+        )
+        for page in PAGES
+    ],
+)
 def test_every_command_of_a_page_runs(
-    page: Path, tmp_path: Path, provider: FakeProvider, neo4j_url: str
+    page: Path, request: pytest.FixtureRequest, tmp_path: Path, provider: FakeProvider
 ) -> None:
-    replacements = {
-        "bolt://neo4j:password@localhost:7687": neo4j_url,
-        "http://localhost:11434/v1": f"{provider.url}/v1",
-    }
-    lines = list(_shell_lines(page.read_text(), replacements))
-    if any(line.words[0] == "turnetl" for line in lines):
-        _prepare(tmp_path)
+    text = page.read_text()
+    replacements = {"http://localhost:11434/v1": f"{provider.url}/v1"}
+    if NEO4J in text:
+        replacements[NEO4J] = request.getfixturevalue("neo4j_url")
+    lines = list(_shell_lines(text, replacements))
+    has_commands = any(line.words[0] == "turnetl" for line in lines)
+    folder = request.getfixturevalue("user_folder") if has_commands else tmp_path
     environment: dict[str, str] = {}
     for line in lines:
         program, *arguments = line.words
         if program == "export":
             environment |= dict(argument.split("=", 1) for argument in arguments)
         elif program == "turnetl":
-            result = run_in_process(*arguments, folder=tmp_path, **environment)
+            result = run_in_process(*arguments, folder=folder, **environment)
             shown = f"{shlex.join(line.words)}\n{result.stdout}{result.stderr}"
             assert result.exit_code == line.exit_code, shown
             assert result.stdout.startswith(line.output), shown
         elif program == "python":
             subprocess.run(
                 [sys.executable, *arguments],
-                cwd=tmp_path,
-                env=clean_environment(tmp_path),
+                cwd=folder,
+                env=clean_environment(folder),
                 check=True,
             )
         else:
             assert program in NOT_RUN, f"{page.name}: `{program}` is neither run nor excused"
-
-
-def _prepare(folder: Path) -> None:
-    """Make the folder of a user who has run the first backfill."""
-    shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("lake"))
-    shutil.copytree(ROOT / "data" / "archives", folder / ".claude" / "projects")
-    result = run_in_process("backfill", "data/archives", folder=folder)
-    assert result.exit_code == 0, result.stderr
 
 
 def _shell_lines(text: str, replacements: dict[str, str]) -> Iterator[ShellLine]:

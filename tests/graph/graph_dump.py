@@ -8,6 +8,8 @@ import ladybug
 import msgspec
 from neo4j import AsyncGraphDatabase
 
+from turnetl.graph.ladybug_database import SMALL_POOL
+
 _NODES = "MATCH (n) RETURN labels(n) AS label, properties(n) AS node"
 _EDGES = """
 MATCH (a)-[r]->(b)
@@ -45,7 +47,10 @@ async def dump_graph(url: str) -> list[str]:
 async def _read(url: str) -> tuple[list[Sequence[Any]], list[Sequence[Any]]]:
     parts = urlsplit(url)
     if parts.scheme == "ladybug":
-        with ladybug.Database(parts.path) as database, ladybug.Connection(database) as connection:
+        with (
+            ladybug.Database(parts.path, buffer_pool_size=SMALL_POOL) as database,
+            ladybug.Connection(database, num_threads=1) as connection,
+        ):
             nodes: Any = connection.execute(_LADYBUG_NODES)
             edges: Any = connection.execute(_LADYBUG_EDGES)
             return nodes.get_all(), edges.get_all()

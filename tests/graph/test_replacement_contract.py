@@ -31,7 +31,7 @@ from tests.graph.statements import run_statement
 from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Reverted
+from turnetl.graph_model import Lease, Reverted
 from turnetl.model import SessionId
 
 
@@ -166,21 +166,20 @@ async def test_a_replacement_that_refers_to_something_missing_changes_nothing(
 
 
 async def test_an_error_at_any_statement_leaves_the_turn_as_it_was(graph_url: str) -> None:
-    await committed(graph_url)
+    store = await opened(graph_url)
+    lease = await commit_history(store)
+    await store.close()
     before = await dump(graph_url)
     statement = 1
-    while not await _survives(graph_url, statement):
+    while not await _survives(graph_url, statement, lease):
         assert await dump(graph_url) == before
         statement += 1
     assert statement > 12
     assert await dump(graph_url) != before
 
 
-async def _survives(url: str, statement: int) -> bool:
+async def _survives(url: str, statement: int, lease: Lease) -> bool:
     """Return whether the replacement completes before its nth statement."""
-    store = await opened(url)
-    lease = await acquire(store)
-    await store.close()
     store = crashing_store(url, Countdown(statement, fail))
     old, new = history()[-1], latest_extracted_otherwise()
     try:

@@ -14,7 +14,8 @@ from tests.verification.verifying import (
     fill,
     found,
     plant,
-    repair_url,
+    repair_store,
+    verify_store,
     verify_url,
 )
 from turnetl import ids
@@ -48,12 +49,14 @@ async def test_a_planted_error_is_found_and_nothing_else(
     await fill(graph_url)
     before = await dump_graph(graph_url) if error.is_repaired else []
     await plant(graph_url, *error.statements(graph_url))
-    verification = await verify_url(graph_url)
-    assert wrong(found(verification)) == error.findings(graph_url)
-    assert verification.wrong == sum(error.findings(graph_url).values())
+    async with opened(graph_url) as store:
+        verification = await verify_store(store)
+        assert wrong(found(verification)) == error.findings(graph_url)
+        assert verification.wrong == sum(error.findings(graph_url).values())
+        if error.is_repaired:
+            assert await repair_store(store) == 1
+            assert wrong(found(await verify_store(store))) == {}
     if error.is_repaired:
-        assert await repair_url(graph_url) == 1
-        assert wrong(found(await verify_url(graph_url))) == {}
         assert _lines(await dump_graph(graph_url)) == _lines(before)
 
 
@@ -114,10 +117,10 @@ async def test_an_unused_entity_is_removed_and_its_turn_no_longer_claims_it(grap
     without = replace(change("q0"), mentions=())
     unused = replace(change("q0", [entity("unused.py")]), mentions=())
     await fill(graph_url, [unused])
-    assert found(await verify_url(graph_url)) == {Check.UNUSED_ENTITIES: 1}
-    assert await repair_url(graph_url) == 1
-    assert found(await verify_url(graph_url)) == {}
     async with opened(graph_url) as store:
+        assert found(await verify_store(store)) == {Check.UNUSED_ENTITIES: 1}
+        assert await repair_store(store) == 1
+        assert found(await verify_store(store)) == {}
         assert await store.entities(GROUP, [NOW_USED]) == []
         [record] = await store.commit_records(GROUP)
     assert (record.entities_new, record.entities_before) == ((), without.entities_before)

@@ -9,7 +9,7 @@ from tests.builders import GROUP
 from tests.graph import committing
 from tests.graph.committing import acquire, opened
 from tests.graph.sample_changes import NOW, TTL, change, entity, fact, history, long_history
-from tests.graph.statements import run_statement
+from tests.graph.statements import run_statements
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupVersion
 from turnetl.model import Change, SessionId
@@ -42,8 +42,7 @@ async def fill(url: str, turns: Sequence[Change] | None = None) -> None:
 
 async def plant(url: str, *statements: str) -> None:
     """Run the statements, each of which must be valid Cypher of the store."""
-    for statement in statements:
-        await run_statement(url, statement)
+    await run_statements(url, *statements)
 
 
 async def verify_store(
@@ -60,14 +59,13 @@ async def verify_url(url: str) -> GroupVerification:
         return await verify_store(store)
 
 
-async def repair_url(url: str) -> int:
+async def repair_store(store: GraphStore) -> int:
     """Make all repairs; return their number."""
-    async with opened(url) as store:
-        repairs = (await verify_store(store)).repairs
-        lease = await acquire(store)
-        for repair in repairs:
-            await store.repair(lease, repair, now=NOW, ttl=TTL)
-        await store.release(lease)
+    repairs = (await verify_store(store)).repairs
+    lease = await acquire(store)
+    for repair in repairs:
+        await store.repair(lease, repair, now=NOW, ttl=TTL)
+    await store.release(lease)
     return len(repairs)
 
 

@@ -12,8 +12,9 @@ from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import schema_version
 from turnetl.graph.ladybug_probe import COMPRESSION, NEEDS_RECOVERY
 
-_SMALL_POOL = 128 << 20
-"""Bytes of a limited buffer pool, at least."""
+SMALL_POOL = 128 << 20
+"""Bytes of a limited buffer pool, at least. By default the pool may take most of the memory, and
+setting it up is most of the time in which a file is opened."""
 
 
 class Unrecovered(GraphUnusable):
@@ -57,7 +58,7 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
 def _small_pool(path: Path) -> int:
     """Return the bytes of a pool that holds a part of the file, and what its queries build."""
     size = path.stat().st_size if path.exists() else 0
-    return max(_SMALL_POOL, size // 2)
+    return max(SMALL_POOL, size // 2)
 
 
 def busy(path: Path, pid: str) -> GraphBusy:
@@ -69,8 +70,12 @@ def busy(path: Path, pid: str) -> GraphBusy:
     )
 
 
-def check_version(path: Path, *, strict: bool = True) -> None:
+def check_version(path: Path, *, strict: bool = True, low_memory: bool = False) -> None:
     """Check the version read-only: closing a file that was opened for writing changes it.
+
+    Args:
+        path: of the file.
+        strict: as of `open_database`, and `low_memory`, which is too little for replaying a log.
 
     Raises:
         GraphUnusable: the graph is of another version.
@@ -78,7 +83,7 @@ def check_version(path: Path, *, strict: bool = True) -> None:
     # A file that needs recovery is checked after the writer recovered it.
     with (
         suppress(Unrecovered),
-        closing(open_database(path, write=False, strict=strict)) as database,
+        closing(open_database(path, write=False, strict=strict, low_memory=low_memory)) as database,
         closing(ladybug.Connection(database, num_threads=1)) as connection,
     ):
         is_prepared(connection, path)

@@ -21,7 +21,13 @@ from turnetl import private_files
 from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_log, ladybug_repair, ladybug_space
-from turnetl.graph.ladybug_database import Unrecovered, busy, is_prepared, open_database
+from turnetl.graph.ladybug_database import (
+    SMALL_POOL,
+    Unrecovered,
+    busy,
+    is_prepared,
+    open_database,
+)
 from turnetl.graph.ladybug_space import DiskSpace
 
 if sys.platform != "win32":
@@ -120,7 +126,7 @@ class LadybugFile:
 
     @classmethod
     def _empty(cls) -> "LadybugFile":
-        database = ladybug.Database(":memory:", max_num_threads=1)
+        database = ladybug.Database(":memory:", buffer_pool_size=SMALL_POOL, max_num_threads=1)
         connection = ladybug.Connection(database, num_threads=1)
         for statement in cypher.SCHEMA:
             connection.execute(statement)

@@ -57,7 +57,7 @@ def prepare_for_writing(path: Path, space: DiskSpace) -> None:
     if not path.exists():
         return
     if not ladybug_log.log_files(path):
-        check_version(path)
+        check_version(path, low_memory=True)
         return
     state = _state(path, write=False)
     if state is FileState.UNREADABLE:
