@@ -51,7 +51,7 @@ def test_archives_become_a_graph_whose_hits_have_file_and_line(
 
 
 def test_a_second_backfill_writes_nothing(graph_url: str, tmp_path: Path) -> None:
-    command = ("backfill", *two_samples(), "--graph", graph_url)
+    command: tuple[str | Path, ...] = ("backfill", *two_samples(), "--graph", graph_url)
     first = run_in_process(*command, "--json", folder=tmp_path).json
     assert len(first["groups"]) == 2
     before = modification_times(tmp_path)
@@ -84,7 +84,7 @@ def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: 
 
 
 def test_an_emptied_lake_causes_no_duplicates(graph_url: str, tmp_path: Path) -> None:
-    command = ("backfill", *two_samples(), "--graph", graph_url, "--json")
+    command: tuple[str | Path, ...] = ("backfill", *two_samples(), "--graph", graph_url, "--json")
     first = run_in_process(*command, "--lake", tmp_path / "one", folder=tmp_path).json
     second = run_in_process(*command, "--lake", tmp_path / "two", folder=tmp_path).json
     assert first["committed"] > 0
@@ -191,7 +191,7 @@ def test_a_graph_file_that_another_process_uses_is_one_message(tmp_path: Path) -
     )
     assert holding.stdout is not None
     holding.stdout.readline()
-    result = run_in_process("backfill", one_sample(), "--graph", graph, folder=tmp_path)
+    result = run_in_process("backfill", *two_samples(), "--graph", graph, folder=tmp_path)
     holding.communicate("")
     assert result.exit_code == 1
     assert len(result.messages) == 1

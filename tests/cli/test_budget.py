@@ -44,8 +44,9 @@ def test_a_run_stops_at_its_budget_and_the_same_command_continues(
     assert provider.requests == []
     while runs[-1].exit_code == 4:
         assert runs[-1].json["quarantined"] == 0
-        tokens = next_request_tokens(runs[-1]) + 1_400
-        runs.append(backfill(folder, provider, "--budget", f"{tokens} tokens"))
+        runs.append(
+            backfill(folder, provider, "--budget", f"{next_request_tokens(runs[-1]) + 800} tokens")
+        )
     assert len(runs) > 2
     assert runs[-1].exit_code == 0
     assert sum(result.json["committed"] for result in runs) == TURNS
