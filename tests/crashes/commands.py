@@ -5,7 +5,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from turnetl.clock import now
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.exit_code import ExitCode
 from turnetl.graph.open import open_graph
+from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.settings import Settings
 from turnetl.settings.sections import ModelSettings
@@ -31,6 +32,8 @@ _OF_A_RUN = re.compile(
     r'\\*"(seconds|created_at|expired_at|failed_at|run_id)\\*": ?(\\*"[^"\\]*\\*"|[\d.]+)'
 )
 """What differs between two runs: when it was, and how long it took."""
+
+_NUMBER = re.compile(r'"sequence":(\d+)')
 
 Result = dict[str, list[str]]
 """What a command leaves, by kind: lines that are equal after equal commands."""
@@ -182,6 +185,18 @@ async def undo(place: TrialContext) -> None:
         raise TurnetlError(str(errors))
 
 
+async def redo(place: TrialContext) -> None:
+    """Redo a session; turns that a killed redo left undone are ingested again."""
+    settings, options = place.settings(), pipeline.RunOptions()
+    selection = RedoSelection(session="three")
+    with suppress(BadUsage):  # Nothing of the session is left.
+        preview = await pipeline.preview_redo(settings, selection, options, place.clock)
+        report = await pipeline.redo(settings, preview, options, place.clock)
+        if errors := [group.error for group in report.groups if group.error]:
+            raise TurnetlError(str(errors))
+    await ingest(place, model=False)
+
+
 @dataclass(frozen=True)
 class Command:
     """A command, the state before it, and what it changes."""
@@ -192,6 +207,8 @@ class Command:
     """Whether it uses a graph, so that it is tried with each kind."""
     excluded: str = ""
     """Files that do not count: another command has the same points."""
+    is_renumbering: bool = False
+    """Whether its repetition commits turns again: their numbers grow, their order is the same."""
 
 
 COMMANDS: Mapping[str, Command] = {
@@ -201,6 +218,7 @@ COMMANDS: Mapping[str, Command] = {
     "ingest": Command(pending_turns, ingest, excluded="/index"),
     "index": Command(graph_ahead_of_index, index),
     "undo": Command(two_runs, undo),
+    "redo": Command(two_runs, redo, excluded="/index", is_renumbering=True),
 }
 
 
@@ -222,6 +240,16 @@ async def result(place: TrialContext, *, graph: bool) -> Result:
 async def canonical_graph(url: str) -> list[str]:
     """Return a line for each node and edge, without what differs between two runs."""
     return [_OF_A_RUN.sub("", line) for line in await dump_graph(url)]
+
+
+def renumbered(found: Result) -> Result:
+    """Return the result with the commits of the graph numbered from 1, in their order."""
+    numbers = sorted({int(number) for line in found["graph"] for number in _NUMBER.findall(line)})
+    lines = [
+        _NUMBER.sub(lambda match: f'"sequence":{numbers.index(int(match[1])) + 1}', line)
+        for line in found["graph"]
+    ]
+    return found | {"graph": sorted(lines)}
 
 
 def _has_graph(place: TrialContext) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from tests.crashes.commands import COMMANDS, Command, Result, TrialContext, result
+from tests.crashes.commands import COMMANDS, Command, Result, TrialContext, renumbered, result
 from tests.crashes.faults import Action, FaultPoints
 from tests.crashes.served_graph import Snapshot, clear, restore, snapshot
 from turnetl import pipeline, wiring
@@ -167,7 +167,8 @@ class Trials:
         async def work() -> Result:
             if repeat:
                 await command.run(self._place)
-            return await result(self._place, graph=command.graph)
+            found = await result(self._place, graph=command.graph)
+            return renumbered(found) if command.is_renumbering else found
 
         path.write_bytes(msgspec.json.encode(asyncio.run(work())))
 
