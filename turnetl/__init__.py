@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from turnetl.api.forget import forget
     from turnetl.api.history import entity, file, fix, show, timeline, why
     from turnetl.api.redo import redo
-    from turnetl.api.runs import backfill, filter, ingest, parse, status  # noqa: A004
+    from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
     from turnetl.api.search import search
     from turnetl.api.undo import undo
     from turnetl.api.verify import verify
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from turnetl.ingestion.forget_report import ForgetReport
     from turnetl.ingestion.redo_report import RedoReport
     from turnetl.ingestion.report import GroupReport, IngestReport
+    from turnetl.ingestion.run_report import RecordedRun, RunsReport
     from turnetl.ingestion.undo_report import UndoReport
     from turnetl.parsing import ParseReport
     from turnetl.pipeline.opened_items import IndexAnswer
@@ -61,9 +62,11 @@ __all__ = [
     "ParseReport",
     "Progress",
     "ProgressUpdate",
+    "RecordedRun",
     "RedoReport",
     "Retryable",
     "RunOptions",
+    "RunsReport",
     "SearchHit",
     "SessionDetails",
     "Settings",
@@ -84,6 +87,8 @@ __all__ = [
     "load_settings",
     "parse",
     "redo",
+    "run",
+    "runs",
     "search",
     "show",
     "status",
@@ -97,7 +102,7 @@ _MODULES = {
     "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("entity", "file", "fix", "show", "timeline", "why"),
     "turnetl.api.redo": ("redo",),
-    "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "status"),
+    "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
     "turnetl.api.search": ("search",),
     "turnetl.api.undo": ("undo",),
     "turnetl.api.verify": ("verify",),
@@ -108,6 +113,7 @@ _MODULES = {
     "turnetl.ingestion.forget_report": ("ForgetReport",),
     "turnetl.ingestion.redo_report": ("RedoReport",),
     "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
+    "turnetl.ingestion.run_report": ("RecordedRun", "RunsReport"),
     "turnetl.ingestion.undo_report": ("UndoReport",),
     "turnetl.parsing": ("ParseReport",),
     "turnetl.pipeline.opened_items": ("IndexAnswer",),

@@ -49,6 +49,7 @@ FUNCTIONS = [name for name in turnetl.__all__ if inspect.isfunction(getattr(turn
 
 REPORTS = (
     *(turnetl.BackfillReport, turnetl.SearchHit, turnetl.UndoReport, turnetl.RedoReport),
+    turnetl.RunsReport,
     *ANSWER_TYPES,
 )
 
@@ -100,7 +101,7 @@ def members(kind: type) -> Iterator[str]:
 
 DOCUMENTED_TYPES = {
     inner.__name__: inner
-    for kind in (turnetl.BackfillReport, turnetl.RunOptions, turnetl.SearchHit, *ANSWER_TYPES)
+    for kind in (turnetl.BackfillReport, turnetl.RunOptions, turnetl.SearchHit, *REPORTS)
     for inner in types_inside(kind)
 } | {
     kind.__name__: kind

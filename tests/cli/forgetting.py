@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START
+from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 
 CANARY = 'Martha "Böllerschuss" lives behind the seventh windmill'
 """A person to forget; with quotes and an umlaut, which JSON may escape."""
@@ -40,6 +41,27 @@ def fill(folder: Path, **environment: str) -> None:
         result = run_in_process("backfill", "archives", folder=folder, **environment)
         assert result.exit_code == 0, result.stderr
     assert run_in_process("index", folder=folder, **environment).exit_code == 0
+
+
+def fill_with_model(folder: Path, **environment: str) -> None:
+    """Ingest two sessions with a model; the responses to the second hold the end of the canary.
+
+    A quarantine entry is of a turn of the second session.
+    """
+    later = SESSION_START + timedelta(hours=1)
+    for session, prompt, at in (
+        ("one", "See the shop: `cart.py` uses `sqlite`.", SESSION_START),
+        ("three", f"See {CANARY}: `zebra.md` uses `seventh windmill`.", later),
+    ):
+        rows = conversation(prompt, session=session, at=at)
+        write_archive(folder / "archives" / f"{session}.jsonl", rows)
+    result = run_in_process("backfill", "archives", folder=folder, **environment)
+    assert result.exit_code == 0, result.stderr
+    assert run_in_process("index", folder=folder, **environment).exit_code == 0
+    shown = forget(folder, "--session", "three", "--dry-run", "--json", **environment)
+    [turn] = shown.json["turns"]
+    entry = QuarantineEntry(turn["turn_id"], "too long", turn["archive"], 1, "run", SESSION_START)
+    Quarantine(folder / LAKE, turn["group"]).add(entry)
 
 
 def pytest_run(session: str, output: str, answer: str, hours: int = 0) -> list[str]:

@@ -82,6 +82,22 @@ def test_a_damaged_turns_file_is_created_again_from_its_archive(folder: Path) ->
     assert table.read_bytes() == before
 
 
+def test_a_damaged_turns_file_with_turns_that_its_archive_lost_is_kept_and_created_again(
+    folder: Path,
+) -> None:
+    path = archive(folder, "shop", QUESTIONS[0])
+    assert run("parse", path, "--json", folder=folder).json["retained_turns"] == 1
+    (table,) = (folder / "lk[1]" / "turns" / "shop").iterdir()
+    content = damaged(table).read_bytes()
+    result = run("filter", "--json", folder=folder)
+    assert result.exit_code == 0, result.stderr
+    assert "restore it from a copy of the lake if you need them" in result.stderr
+    [kept] = set((folder / "lk[1]" / "turns" / "shop").iterdir()) - {table}
+    assert f"{kept.name}`" in result.stderr
+    assert kept.read_bytes() == content
+    assert committed(run("ingest", "--json", folder=folder)) == {"shop": 1, "till": 2}
+
+
 def test_a_damaged_turns_file_of_a_deleted_archive_is_named_and_stops_no_other_group(
     folder: Path,
 ) -> None:

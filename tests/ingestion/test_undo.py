@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import GROUP, START, episode
 from tests.graph.committing import acquire, commit
-from tests.graph.sample_changes import PROFILE, change, entity, turn_id, vector
+from tests.graph.sample_changes import PROFILE, change, entity, receipt, turn_id, vector
 from tests.graph.statements import run_statement
 from tests.ingestion.fakes import PromptExtractor
 from tests.ingestion.undo_runs import LEASE, NOW, ingest_run, plan, undo
@@ -78,6 +78,21 @@ async def test_cascade_undoes_the_turns_that_built_on_it_too(
     assert done == UndoProgress(undone=6)
     assert await store.counts(GROUP) == (0, 0, 0)
     assert await store.groups() == []
+
+
+async def test_the_group_gets_the_recipe_of_the_newest_turn_that_stays(store: GraphStore) -> None:
+    for number, recipe in enumerate(("earlier", "later")):
+        profile, now = replace(PROFILE, recipe=recipe), NOW + timedelta(minutes=number)
+        lease = await store.acquire(
+            GROUP, profile, owner="here:1", now=now, ttl=LEASE, is_dead=lambda _: False
+        )
+        made = change(f"p{number}", [entity(f"file{number}.py")], [], group_id=GROUP)
+        of_turn = receipt(made, recipe=recipe, committed_at=now, run_id=f"run-{number + 1}")
+        assert await store.commit(lease, made, of_turn, now=now, ttl=LEASE)
+        await store.release(lease)
+    for selection in (SECOND, FIRST):
+        await undo(store, await plan(store, GROUP, selection))
+        assert await store.profile(GROUP) == replace(PROFILE, recipe="earlier")
 
 
 async def test_a_middle_run_that_nothing_built_on_is_undone_alone(

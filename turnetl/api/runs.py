@@ -1,14 +1,15 @@
-"""The public functions that run the stages, and report what they did."""
+"""The public functions that run the stages, report what they did, and list the runs."""
 
 from collections.abc import Iterable, Sequence
 from os import PathLike, fspath
 
 from turnetl import pipeline
-from turnetl.api.arguments import Path
+from turnetl.api.arguments import Path, check_limit
 from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
 from turnetl.episodes import FilterReport
 from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.parsing import ParseReport
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions
@@ -135,6 +136,41 @@ async def status(
         GraphUnusable: the graph cannot be opened.
     """
     return await pipeline.status(settings or load_settings(), options or RunOptions(), now)
+
+
+async def runs(
+    settings: Settings | None = None, groups: Sequence[str] = (), *, limit: int | None = None
+) -> RunsReport:
+    """Return the runs that wrote to the graph, newest first. Writes nothing.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        groups: only runs that had turns for one of these groups: ids or project names; all runs if
+            empty.
+        limit: at most this number of runs; None: all.
+
+    Raises:
+        BadUsage: an unknown group, or a limit below 1.
+        GraphBusy: the graph did not respond, or another process writes an embedded one.
+        GraphUnusable: the graph cannot be opened.
+    """
+    if limit is not None:
+        check_limit(limit)
+    return await pipeline.runs(settings or load_settings(), groups, limit=limit)
+
+
+async def run(run_id: str, settings: Settings | None = None) -> RecordedRun:
+    """Return who started a run, what it did, what it cost, and how it ended. Writes nothing.
+
+    Args:
+        run_id: the id of the run, or the beginning of one.
+        settings: everything that is configured; None: as the command line would load it.
+
+    Raises:
+        BadUsage: the id begins no run, or several.
+        GraphBusy, GraphUnusable: as `runs`.
+    """
+    return await pipeline.show_run(settings or load_settings(), run_id)
 
 
 def _paths(archives: Path | Iterable[Path]) -> list[str]:

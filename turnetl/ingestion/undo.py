@@ -4,13 +4,13 @@ A turn is either undone completely or not at all, so an undo may be killed at an
 repeated.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from turnetl.errors import GraphUnusable
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile, Lease, Reversal
+from turnetl.graph_model import GroupProfile, Lease, Receipt, Reversal
 from turnetl.ingestion.commit import while_busy
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.ingestion.held_lease import held_lease
@@ -98,7 +98,8 @@ async def undo_turns(
     profile = await store.profile(group)
     if profile is None:
         return UndoProgress(already_undone=len(turns))
-    lease = held_lease(store, group, profile, owner=run.owner, clock=run.clock, ttl=run.lease_ttl)
+    left = _profile_of_rest(profile, await store.receipts(group), frozenset(turns))
+    lease = held_lease(store, group, left, owner=run.owner, clock=run.clock, ttl=run.lease_ttl)
     async with lease as held:
         plan = plan_undo(group, await store.commit_records(group), frozenset(turns))
         if plan.is_refused:
@@ -110,6 +111,16 @@ async def undo_turns(
         executor.done = UndoProgress(already_undone=len(set(turns)) - len(plan.turns))
         await executor.run(plan, progress)
     return executor.done
+
+
+def _profile_of_rest(
+    profile: GroupProfile, receipts: Iterable[Receipt], undone: Collection[TurnId]
+) -> GroupProfile:
+    """Return the profile with the recipe of the newest turn that stays; as it is if none does."""
+    rest = [receipt for receipt in receipts if receipt.turn_id not in undone]
+    if not rest:
+        return profile
+    return replace(profile, recipe=max(rest, key=lambda receipt: receipt.committed_at).recipe)
 
 
 class PlannedUndo:

@@ -43,9 +43,9 @@ def files_under(roots: Iterable[Path]) -> list[Path]:
 def search_files(paths: Iterable[Path], texts: Sequence[str]) -> list[FoundText]:
     """Return where files hold one of the texts, in UTF-8.
 
-    The bytes of every file are searched. Of a Parquet file the columns and the metadata are too,
-    because they are compressed, and of a SQLite database the values, because a long one is split.
-    A Parquet file that cannot be read may hold everything: it is such a place.
+    The name and the bytes of every file are searched. Of a Parquet file the columns and the
+    metadata are too, because they are compressed, and of a SQLite database the values, because a
+    long one is split. A Parquet file that cannot be read may hold everything: it is such a place.
 
     Args:
         paths: files. One that disappears meanwhile holds nothing.
@@ -68,6 +68,8 @@ def search_files(paths: Iterable[Path], texts: Sequence[str]) -> list[FoundText]
 
 
 def _places(path: Path, pattern: re.Pattern[bytes], texts: Sequence[str]) -> Iterator[str]:
+    if any(text in path.name for text in texts):
+        yield "file name"
     if path.stat().st_size == 0:
         return
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -22,8 +22,7 @@ async def prove(settings: Settings, report: ForgetReport) -> ForgetReport:
         OSError: a file cannot be read.
         GraphBusy: the graph did not respond, or another process writes it.
     """
-    text = report.selection.text
-    texts = [*(spellings(text) if text is not None else ()), *report.samples]
+    texts = texts_to_find(report)
     files = files_under([settings.lake, *_graph_files(settings)])
     found = [*search_files(files, texts), *await _search_graph(settings, texts)]
     parts = urlsplit(settings.graph_url)
@@ -35,6 +34,12 @@ async def prove(settings: Settings, report: ForgetReport) -> ForgetReport:
         is_proven=not found,
         graph_server=f"{parts.hostname}:{parts.port or ''}".rstrip(":") if on_server else None,
     )
+
+
+def texts_to_find(report: ForgetReport) -> list[str]:
+    """Return the text in its spellings, and the samples of the turns."""
+    text = report.selection.text
+    return [*(spellings(text) if text is not None else ()), *report.samples]
 
 
 def _graph_files(settings: Settings) -> Sequence[Path]:

@@ -1,7 +1,8 @@
 """Forget turns: remove them for good from lake, graph, journal, quarantine and index; prove it.
 
-The list in the lake is written first and marked as complete last. Every step between may be
-repeated: after a kill, the same command completes the removal.
+What only the selected text leads to goes first: runs and quarantine entries that quote it. Then the
+list in the lake is written, which is marked as complete last. Every step between may be repeated:
+after a kill, the same command completes the removal, or one without a selection.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +28,8 @@ from turnetl.parsing.forgetting import (
     remove_forgotten_turns,
 )
 from turnetl.pipeline import forget_selection
-from turnetl.pipeline.forget_proof import prove
+from turnetl.pipeline.forget_proof import prove, texts_to_find
+from turnetl.pipeline.forget_runs import erase_from_runs
 from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.run_undo import preview_group, undo
@@ -96,14 +98,16 @@ async def forget(
     if preview.is_refused:
         return preview
     lake = Lake(settings.lake)
-    before_step("list")
     forgotten = _extended(read_forgotten(lake.root), preview)
+    before_step("runs")
+    await erase_from_runs(settings, texts_to_find(preview))
+    before_step("quarantine")
+    quarantined = _release(lake, forgotten, preview)
+    before_step("list")
     write_forgotten(lake.root, forgotten)
     for damaged in preview.damaged_tables:
         damaged.unlink(missing_ok=True)
     _forget_in_lake(settings, lake, forgotten, progress, before_step)
-    before_step("quarantine")
-    quarantined = _release(lake, forgotten, preview)
     report = replace(preview, is_begun=True, quarantined=quarantined)
     if wiring.missing_graph(settings) is None:
         before_step("graph")
@@ -208,10 +212,8 @@ def _forget_in_lake(
 
 
 def _release(lake: Lake, forgotten: ForgottenTurns, preview: ForgetReport) -> int:
-    """Remove the quarantine entries of the turns, and those whose error quotes the text."""
-    text = preview.selection.text
-    texts = spellings(text) if text is not None else ()
-    removed = 0
+    """Remove the quarantine entries of the turns, and those whose error quotes them."""
+    texts, removed = texts_to_find(preview), 0
     for group in _quarantined_groups(lake, preview.turns):
         quarantine = Quarantine(lake.root, group)
         for entry in quarantine.entries():

@@ -157,10 +157,12 @@ def filter_turns(
 
 
 def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
-    """Create a damaged turns file again; return whether that was possible without a loss."""
+    """Create a damaged turns file again from its archive; return whether that was possible.
+
+    One that may hold turns which the archive lost is kept under another name.
+    """
     metadata = lake.archive_metadata(path)
-    # Turns that the archive no longer holds are only in the file.
-    if metadata is None or metadata.retained_turns:
+    if metadata is None:
         return False
     report = parsing.parse_archives(
         [Path(metadata.archive)],
