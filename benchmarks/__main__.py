@@ -28,6 +28,7 @@ NAMES = (
     "budget",
     "undo",
     "verify",
+    "tables",
 )
 
 codes = []
