@@ -27,6 +27,7 @@ NAMES = (
     "session",
     "budget",
     "undo",
+    "redo",
     "verify",
     "tables",
 )
