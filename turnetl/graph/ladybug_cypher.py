@@ -200,7 +200,6 @@ RETURN g.fence, g.embedder, g.dimensions, g.recipe, g.lease_owner, g.lease_until
 """
 HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN 1 LIMIT 1"
 IS_COMMITTED = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN 1"
-RUN_OF_TURN = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN c.run_id"
 
 SAVE_RECIPE = "MERGE (r:TurnRecipe {recipe: $recipe}) SET r.parts = $parts"
 RECIPE = "MATCH (r:TurnRecipe {recipe: $recipe}) RETURN r.parts"

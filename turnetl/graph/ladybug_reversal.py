@@ -54,13 +54,6 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
     Raises:
         GraphUnusable: the graph does not hold a fact to restore.
     """
-    reverted = take_out(client, reversal, now)
-    _remove_empty_saga(client, reversal.receipt)
-    return reverted
-
-
-def take_out(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted:
-    """As `revert`, but keep the saga, also without episodes."""
     _remove_episodes(client, reversal.receipt, now)
     for fact in reversal.facts_removed:
         delete_fact(client, fact)
@@ -104,10 +97,6 @@ def _remove_episodes(client: LadybugClient, receipt: Receipt, now: datetime) -> 
             "last": before if last in episodes else last,
         }
         client.query(_SET_SAGA_BOUNDARIES, saga | boundaries)
-
-
-def _remove_empty_saga(client: LadybugClient, receipt: Receipt) -> None:
-    saga = {"uuid": ids.saga_id(receipt.group_id, receipt.session_id)}
     if not client.query(_HAS_EPISODES, saga):
         client.query(_DELETE_SAGA, saga)
 

@@ -192,29 +192,6 @@ class LadybugStore:
 
         return await self._client.run(revert)
 
-    async def replace(
-        self,
-        lease: Lease,
-        reversal: Reversal,
-        change: Change,
-        receipt: Receipt,
-        *,
-        now: datetime,
-        ttl: timedelta,
-    ) -> Reverted | None:
-        def replace(client: LadybugClient) -> Reverted | None:
-            self._check_space(change_size(change))
-            with client.transaction():
-                ladybug_lease.check(client, lease)
-                committed = client.query(cypher.RUN_OF_TURN, {"turn_id": receipt.turn_id})
-                if committed != [[reversal.receipt.run_id]]:
-                    return None
-                reverted = ladybug_reversal.take_out(client, reversal, now)
-                _write_turn(client, lease, change, receipt, now=now, until=now + ttl)
-            return reverted
-
-        return await self._client.run(replace)
-
     async def save_run(self, run: TurnRun) -> None:
         await self._write_row(cypher.SAVE_RUN, ladybug_rows.run_parameters(run))
 

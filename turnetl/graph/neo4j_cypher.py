@@ -190,7 +190,7 @@ SET g.sequence = g.sequence + 1
 WITH g
 OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
 RETURN g.fence AS fence, g.lease_owner AS owner, g.sequence AS sequence,
-       c {.*, before_images: null} AS commit
+       c IS NOT NULL AS is_committed
 """
 LOCK_FOR_REVERSAL: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})

@@ -6,10 +6,8 @@ from typing import Any, LiteralString
 from neo4j import AsyncTransaction
 
 from turnetl.graph import neo4j_cypher as cypher
-from turnetl.graph import neo4j_rows
 from turnetl.graph.lease import check_lease
 from turnetl.graph_model import Lease
-from turnetl.model import TurnId
 
 
 async def lock_group(
@@ -40,18 +38,3 @@ async def lock_group(
     row = found.data() if found is not None else {}
     check_lease(lease, row.get("fence"), row.get("owner"))
     return row
-
-
-async def lock_for_commit(
-    transaction: AsyncTransaction, lease: Lease, turn: TurnId, *, until: datetime
-) -> tuple[int, str | None]:
-    """Lock the group as `lock_group`, and number the next commit.
-
-    Returns:
-        The number, and the run that committed the turn; None if it is not committed.
-    """
-    row = await lock_group(
-        transaction, lease, until=until, statement=cypher.LOCK_FOR_COMMIT, turn_id=turn
-    )
-    run = neo4j_rows.receipt(row).run_id if row["commit"] is not None else None
-    return row["sequence"], run

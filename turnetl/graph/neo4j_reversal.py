@@ -65,15 +65,6 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
     Raises:
         GraphUnusable: the graph does not hold a fact to restore.
     """
-    reverted = await take_out(transaction, reversal, now)
-    receipt = reversal.receipt
-    saga = ids.saga_id(receipt.group_id, receipt.session_id)
-    await transaction.run(_DELETE_EMPTY_SAGA, saga=saga)
-    return reverted
-
-
-async def take_out(transaction: AsyncTransaction, reversal: Reversal, now: datetime) -> Reverted:
-    """As `revert`, but keep the saga, also without episodes."""
     receipt = reversal.receipt
     shared = {"group": receipt.group_id, "now": now}
     await _remove_episodes(transaction, receipt, shared)
@@ -109,6 +100,7 @@ async def _remove_episodes(
     await transaction.run(
         _SET_SAGA_BOUNDARIES, saga=saga, episodes=episodes, before=before, after=after
     )
+    await transaction.run(_DELETE_EMPTY_SAGA, saga=saga)
 
 
 async def _remove_entities(

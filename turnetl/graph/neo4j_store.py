@@ -25,7 +25,7 @@ from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.lease import grant, locked_group, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient, write_all
 from turnetl.graph.neo4j_errors import LIMIT, AlreadyExists, TransactionTimedOut, translate_errors
-from turnetl.graph.neo4j_lease import lock_for_commit, lock_group
+from turnetl.graph.neo4j_lease import lock_group
 from turnetl.graph.neo4j_rows import statements
 from turnetl.graph_model import (
     CommitRecord,
@@ -212,12 +212,17 @@ class Neo4jStore:
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
     ) -> bool:
         async with self._locking(lease.group_id) as transaction:
-            sequence, run = await lock_for_commit(
-                transaction, lease, receipt.turn_id, until=now + ttl
+            locked = await lock_group(
+                transaction,
+                lease,
+                until=now + ttl,
+                statement=cypher.LOCK_FOR_COMMIT,
+                turn_id=receipt.turn_id,
             )
-            if run is not None:
+            if locked["is_committed"]:
                 return False
-            await write_all(transaction, statements(change, receipt, now, sequence=sequence))
+            rows = statements(change, receipt, now, sequence=locked["sequence"])
+            await write_all(transaction, rows)
             await transaction.commit()
         return True
 
@@ -235,27 +240,6 @@ class Neo4jStore:
             if not locked["is_committed"]:
                 return None
             reverted = await neo4j_reversal.revert(transaction, reversal, now)
-            await transaction.commit()
-        return reverted
-
-    async def replace(
-        self,
-        lease: Lease,
-        reversal: Reversal,
-        change: Change,
-        receipt: Receipt,
-        *,
-        now: datetime,
-        ttl: timedelta,
-    ) -> Reverted | None:
-        async with self._locking(lease.group_id) as transaction:
-            sequence, run = await lock_for_commit(
-                transaction, lease, receipt.turn_id, until=now + ttl
-            )
-            if run != reversal.receipt.run_id:
-                return None
-            reverted = await neo4j_reversal.take_out(transaction, reversal, now)
-            await write_all(transaction, statements(change, receipt, now, sequence=sequence))
             await transaction.commit()
         return reverted
 

@@ -175,39 +175,6 @@ class GraphStore(ReceiptStore, Protocol):
             GraphBusy: the graph did not respond; `receipts` shows whether the turn was undone.
         """
 
-    async def replace(
-        self,
-        lease: Lease,
-        reversal: Reversal,
-        change: Change,
-        receipt: Receipt,
-        *,
-        now: datetime,
-        ttl: timedelta,
-    ) -> Reverted | None:
-        """Undo a committed turn and commit it again in one transaction; extend the lease.
-
-        As `revert` and then `commit`, but the saga stays with what is recorded about it. The new
-        commit has the next number of the group.
-
-        Args:
-            lease: of the group.
-            reversal: of the turn, with its receipt as the graph holds it.
-            change: the same turn; its before-images are the state after the reversal.
-            receipt: of another run than that of the reversal.
-            now: the current time.
-            ttl: how long the lease runs from now on.
-
-        Returns:
-            What was kept; None, with nothing written, if the run of the reversal's receipt is not
-            the one that committed the turn: a repeated call replaces nothing twice.
-
-        Raises:
-            GraphUnusable: another writer took the group, or the graph does not hold what the turn
-                refers to. Nothing is written.
-            GraphBusy: the graph did not respond; `receipts` shows whether the turn was replaced.
-        """
-
     async def save_run(self, run: TurnRun) -> None:
         """Write a run, or replace it. Needs no lease: a run is written by itself only."""
 
