@@ -17,6 +17,7 @@ NAMES = (
     "retrieval",
     "index",
     "unchanged",
+    "large_lake",
     "ingest",
     "filter",
     "journal",

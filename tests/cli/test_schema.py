@@ -48,6 +48,7 @@ TESTED_ELSEWHERE = {
     "fix": "test_history.py",
     "why": "test_why.py",
     "undo": "test_undo.py",
+    "redo": "test_redo.py",
     "verify": "test_verify.py",
     "forget": "forgetting.py",
 }

@@ -111,7 +111,7 @@ READING_COMMANDS = frozenset(
 
 _UMASK = 0o077
 _GC_OBJECTS = 200_000
-"""New objects between two collections: imports create nearly as many, none of them garbage."""
+"""New objects between two collections: more than imports create, none of which is garbage."""
 
 
 def main() -> None:
