@@ -2,10 +2,10 @@
 
     python -m benchmarks.large_lake [--turns 10000] [--folder FOLDER]
 
-The sample archives are copied with other ids, and with other names of their projects, which are the
-groups, until there are enough turns. They are ingested into an embedded graph; this takes minutes,
-and a folder that is named keeps them for the next call. Then each command is run as a process.
-Exits with 1 if `status` takes longer than 2 s, or the unchanged backfill longer than 5 s.
+The sample archives are copied with other ids and years, and with other names of their projects,
+which are the groups, until there are enough turns. They are ingested into an embedded graph; this
+takes minutes, and a folder that is named keeps them for the next call. Then each command is run as
+a process. Exits with 1 if `status` takes more than 2 s, or the unchanged backfill more than 5 s.
 """
 
 import argparse
@@ -31,6 +31,7 @@ COPIES_IN_GROUP = 20
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PROJECT = re.compile(r"bookshop|shoebox")
+_YEAR = re.compile(r'"2026-(?=\d\d-\d\dT)')
 
 
 def main() -> int:
@@ -71,11 +72,13 @@ def fill(folder: Path, turns: int) -> dict[str, Sequence[str]]:
 
 
 def write_copy(folder: Path, copy: int) -> None:
-    """Write the sample archives with ids and projects of their own."""
+    """Write the sample archives with ids, years and projects of their own."""
     samples = real_archives.SAMPLES
     for archive in sorted(samples.rglob("*.jsonl")):
         text = archive.read_text("utf-8")
         text = _ID.sub(lambda found: str(uuid5(NAMESPACE_OID, f"{found[0]} {copy}")), text)
+        # Turns with the same text and time would be duplicates.
+        text = _YEAR.sub(f'"{2001 + copy % COPIES_IN_GROUP}-', text)
         text = _PROJECT.sub(lambda found: f"{found[0]}{copy // COPIES_IN_GROUP}", text)
         written = folder / archive.relative_to(samples)
         written.parent.mkdir(parents=True, exist_ok=True)
