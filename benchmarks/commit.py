@@ -42,7 +42,7 @@ class BenchmarkGraph:
 
 
 Measure = Callable[[str, BenchmarkGraph, int], Awaitable[None]]
-"""Measures the graph of a name with so many turns, and prints the result."""
+"""Measures the named graph with a given number of turns, and prints the result."""
 
 
 def synthetic(group: GroupId, turns: int) -> Iterator[Change]:

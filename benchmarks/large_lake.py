@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def fill(folder: Path, turns: int) -> dict[str, Sequence[str]]:
-    """Ingest at least so many turns, unless the graph has them; return the commands to measure."""
+    """Ingest turns until the graph has this number; return the commands to measure."""
     archives, lake = folder / "archives", ("--lake", str(folder / "lake"), "--json")
     backfill, status = ("backfill", str(archives), *lake), ("status", *lake)
     copies = 0

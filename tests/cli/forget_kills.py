@@ -31,7 +31,7 @@ SELECTION = ForgetSelection(session="three")
 LAKE = Path(".turnetl/lake")
 _OF_SYSTEM = {"replace", "rename", "unlink", "fsync", "rmdir", "mkdir"}
 _ONE_CALL = {"proof", "completion"}
-"""Steps that write nothing, or one file at once: no process is killed there."""
+"""Steps that write nothing, or one file atomically: no process is killed there."""
 _OF_DATABASES = {"execute", "executemany", "query", "commit"}
 
 

@@ -91,7 +91,7 @@ def test_a_connection_that_is_cut_at_any_point_loses_and_repeats_nothing(
 def test_a_command_that_is_stopped_while_another_one_runs_leaves_nothing_half_done(
     place: TrialRunner, command: str, *, is_later: bool
 ) -> None:
-    """The other one starts at once, or when every lease has expired."""
+    """The second run starts immediately, or after every lease has expired."""
     points, failed = place.points(command), []
     for number in sample(points, STOPS, place.port):
         outcome = place.run(Trial(command, "STOP", number, is_later))

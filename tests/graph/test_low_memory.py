@@ -23,7 +23,7 @@ def fill(path: Path) -> None:
 
 @asynccontextmanager
 async def client(path: Path, pool: int) -> AsyncIterator[LadybugClient]:
-    """Open the file; in low memory with a pool of so many bytes."""
+    """Open the file; it reopens in low memory with a buffer pool of `pool` bytes."""
 
     def reopen(low_memory: bool) -> OpenConnection:
         size = pool if low_memory else 0

@@ -40,7 +40,7 @@ def without_forgotten(
 
 
 def counted_forgotten(counts: ParseCounts, turns: int) -> ParseCounts:
-    """Return the counts of an archive of which so many more turns are forgotten."""
+    """Return the counts of an archive after further turns of it are forgotten."""
     lines = min(turns, counts.used)
     skipped = counts.skipped + Counter({SkipReason.FORGOTTEN: lines})
     return replace(counts, turns=counts.turns - turns, used=counts.used - lines, skipped=skipped)

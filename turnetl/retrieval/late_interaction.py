@@ -16,7 +16,7 @@ from turnetl.retrieval.query import Query
 _POWER = 2
 """Of the cosine: a token that is merely related counts little."""
 _FEW_TOKENS = 4_096
-"""So many tokens are sorted in the time of one pass over all possible ones."""
+"""Fewer tokens are sorted: that is faster than a pass over the whole vocabulary."""
 
 
 def late_interaction(
