@@ -143,7 +143,7 @@ def redo_alone(folder: Path, provider: FakeProvider) -> int:
     [
         ((), "say what to redo: --stale, --group,"),
         (("--group", "nothing"), "there is no group `nothing`"),
-        (("--session", "nothing"), "the graph holds no turn of a session `nothing`"),
+        (("--session", "nothing"), "the graph holds no session `nothing`"),
         (("--turn", "nothing"), "the graph holds no turn `nothing`"),
         (("--kind", "nothing"), "there is no kind `nothing` of turns; kinds: error_heavy,"),
         (("--stale", "--dry-run", "--yes"), "has nothing to confirm"),

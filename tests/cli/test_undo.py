@@ -137,7 +137,7 @@ def test_turns_are_selected_by_session_turn_and_time_of_commit(
     ("arguments", "message"),
     [
         ((), "say what to undo"),
-        (("nothing",), "the graph holds no turn of a run `nothing`"),
+        (("nothing",), "the graph holds no run `nothing`"),
         (("--group", "unknown"), "there is no group `unknown`"),
         (("--session", ""), "begins the ids of 3 sessions"),
         (("--session", "one", "--dry-run", "--yes"), "nothing to confirm"),

@@ -201,9 +201,9 @@ def _check_ids(
 def check_prefix(noun: str, given: str | None, ids: Iterable[str]) -> None:
     """Raise BadUsage if the beginning of an id of committed turns begins none, or several."""
     if given is not None and id_with_prefix(noun, given, ids) is None:
-        what = f"turn `{given}`" if noun == "turn" else f"turn of a {noun} `{given}`"
         raise BadUsage(
-            f"the graph holds no {what}: check the id; what was undone already is not in the graph"
+            f"the graph holds no {noun} `{given}`: check the id; what was undone already is not in "
+            "the graph"
         )
 
 
