@@ -27,8 +27,9 @@ WITHOUT_CONTRACT = {
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
-    "_Report": "an attribute that the reports of undo and forget have in common",
-    "_View": "two modules of `turnetl.report` that one function calls: mypy compares them with it",
+    "_Group": "attributes that the reports on a group have in common",
+    "_Report": "an attribute that the reports of redo, undo and forget have in common",
+    "_View": "modules of `turnetl.report` that one function calls: mypy compares them with it",
 }
 """Protocols that are no seam, each with the reason."""
 

@@ -104,6 +104,15 @@ class RedoReport:
         return sum(group.turns for group in self.groups)
 
     @property
+    def extraction(self) -> RequestCounts:
+        return sum((group.extraction for group in self.groups), RequestCounts())
+
+    @property
+    def used(self) -> Usage:
+        """Usage of all turns when they were ingested."""
+        return sum((group.used for group in self.groups), Usage())
+
+    @property
     def undone(self) -> int:
         return sum(group.undone for group in self.groups)
 

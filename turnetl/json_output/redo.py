@@ -7,10 +7,14 @@ from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.ingest import RunUsageOutput, run_usage_output
-from turnetl.json_output.status import QuarantinedTurnOutput, StalePartOutput, stale_part_output
+from turnetl.json_output.status import (
+    QuarantinedTurnOutput,
+    StalePartOutput,
+    quarantined_turn_output,
+    stale_part_output,
+)
 from turnetl.json_output.undo import UndoneTurnOutput, undone_turn_output
 from turnetl.json_output.usage import UsageOutput, usage_output
-from turnetl.model import Usage
 
 
 class ExtractionRequestsOutput(JsonOutput):
@@ -76,13 +80,12 @@ class RedoOutput(JsonOutput):
 
 
 def redo_output(report: RedoReport) -> RedoOutput:
-    extraction = sum((group.extraction for group in report.groups), RequestCounts())
     return RedoOutput(
         run_id=report.run_id,
         groups=[_group(group) for group in report.groups],
         turns=report.turns,
-        extraction=_requests(extraction),
-        used=usage_output(sum((group.used for group in report.groups), Usage())),
+        extraction=_requests(report.extraction),
+        used=usage_output(report.used),
         undone=report.undone,
         committed=report.committed,
         ready=report.ready,
@@ -105,15 +108,7 @@ def _group(group: GroupRedo) -> GroupRedoOutput:
         undone=group.undone,
         committed=group.committed,
         pending=group.pending,
-        quarantined_turns=[
-            QuarantinedTurnOutput(
-                turn_id=entry.turn_id,
-                error=entry.error,
-                archive=entry.archive,
-                first_line=entry.first_line,
-            )
-            for entry in failed
-        ],
+        quarantined_turns=[quarantined_turn_output(entry) for entry in failed],
         error=group.error,
     )
 

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.stale_parts import StalePart
@@ -171,17 +172,18 @@ def group_values(report: GroupReport) -> dict[str, Any]:
         "episodes": counts and counts.episodes,
         "entities": counts and counts.entities,
         "facts": counts and counts.facts,
-        "quarantined_turns": [
-            QuarantinedTurnOutput(
-                turn_id=entry.turn_id,
-                error=entry.error,
-                archive=entry.archive,
-                first_line=entry.first_line,
-            )
-            for entry in report.quarantined_turns
-        ],
+        "quarantined_turns": [quarantined_turn_output(entry) for entry in report.quarantined_turns],
         "error": report.error,
     }
+
+
+def quarantined_turn_output(entry: QuarantineEntry) -> QuarantinedTurnOutput:
+    return QuarantinedTurnOutput(
+        turn_id=entry.turn_id,
+        error=entry.error,
+        archive=entry.archive,
+        first_line=entry.first_line,
+    )
 
 
 def stale_part_output(stale: StalePart) -> StalePartOutput:

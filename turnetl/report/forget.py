@@ -8,6 +8,7 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.forget_report import ForgetReport, TurnToForget
 from turnetl.lake import path_text
+from turnetl.report import status
 from turnetl.report import undo as undo_view
 from turnetl.report.layout import caption, limited, plural
 from turnetl.report.turns import section
@@ -54,7 +55,7 @@ def messages(report: ForgetReport) -> list[str]:
             "--cascade undoes them too, and the next `turnetl ingest` takes them again"
         )
         return [reason]
-    errors = [*report.errors]
+    errors = status.error_messages(report.undo.groups)
     if report.errors:
         errors.append("the removal is not complete: run `turnetl forget` again to continue it")
     if report.found:

@@ -9,7 +9,6 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.ingestion.undo_report import UndoneTurn
-from turnetl.model import Usage
 from turnetl.report import costs, status
 from turnetl.report.layout import add_group_column, caption, limited, plural
 from turnetl.report.turns import section
@@ -48,8 +47,7 @@ def messages(report: RedoReport) -> list[str]:
     sentences = []
     for group in report.groups:
         sentences += status.group_messages(group.ingested) if group.ingested else []
-        if group.error:
-            sentences.append(f"group `{group.group}`: {group.error.removeprefix(_named(group))}")
+        sentences += status.error_messages([group])
         if group.pending:
             sentences.append(
                 f"group `{group.group}`: {plural(group.pending, 'turn')} undone and not ingested "
@@ -65,10 +63,6 @@ def exit_code(report: RedoReport) -> int:
         return min(codes)
     failed = any(group.quarantined for group in report.groups)
     return ExitCode.FOUND if failed else ExitCode.DONE
-
-
-def _named(group: GroupRedo) -> str:
-    return f"group `{group.group}`: "
 
 
 def _table(report: RedoReport) -> Table:
@@ -111,8 +105,7 @@ def _later(turn: UndoneTurn, group: GroupRedo) -> Text:
 
 
 def _expected(report: RedoReport) -> str:
-    extraction = sum((group.extraction for group in report.groups), RequestCounts())
-    used = sum((group.used for group in report.groups), Usage())
+    extraction, used = report.extraction, report.used
     parts = [plural(report.turns, "turn")]
     if extraction != RequestCounts():
         parts.append(

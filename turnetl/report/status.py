@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -10,7 +11,7 @@ from rich.text import Text
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.stale_parts import StalePart
-from turnetl.model import Usage
+from turnetl.model import GroupId, Usage
 from turnetl.recipe_parts import RecipePart
 from turnetl.report import costs, index
 from turnetl.report.layout import add_group_column, caption, plural
@@ -105,7 +106,17 @@ def group_messages(group: GroupReport) -> list[str]:
     return listed
 
 
-def error_messages(groups: Sequence[GroupReport]) -> list[str]:
+class _Group(Protocol):
+    """The report on a group."""
+
+    @property
+    def group(self) -> GroupId: ...
+
+    @property
+    def error(self) -> str | None: ...
+
+
+def error_messages(groups: Sequence[_Group]) -> list[str]:
     """Return why groups were not completed: one sentence per error, with all its groups."""
     names: dict[str, list[str]] = {}
     for group in groups:

@@ -14,6 +14,7 @@ from turnetl.ingestion.undo_report import (
 )
 from turnetl.ingestion.undo_state import Restored
 from turnetl.model import Entity, Fact
+from turnetl.report import status
 from turnetl.report.layout import add_group_column, caption, format_minute, limited, plural
 from turnetl.report.turns import section
 from turnetl.retrieval.turn_summary import ID_CHARS
@@ -44,7 +45,7 @@ def messages(report: UndoReport) -> list[str]:
     if report.is_refused:
         count = plural(report.dependents, "later turn")
         return [f"{count} built on these turns: nothing is undone; --cascade undoes them too"]
-    errors = [f"group `{group.group}`: {group.error}" for group in report.groups if group.error]
+    errors = status.error_messages(report.groups)
     kept = sum(len(group.entities_kept) for group in report.groups)
     if kept:
         errors.append(f"{plural(kept, 'entity', 'entities')} stay: another program uses them")
