@@ -28,7 +28,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
     given = arguments.parse_args().archives
-    archives = given if given.is_dir() else real_archives.SAMPLES
+    archives = (given if given.is_dir() else real_archives.SAMPLES).resolve()
     with tempfile.TemporaryDirectory() as folder:
         lake = Path(folder, "lake")
         first = backfill_seconds(archives, lake)
