@@ -65,6 +65,17 @@ def test_a_second_backfill_writes_nothing(graph_url: str, tmp_path: Path) -> Non
     assert "nothing new" in run_in_process(*command, folder=tmp_path).stdout
 
 
+def test_turns_that_are_copies_are_reported(tmp_path: Path) -> None:
+    original = SAMPLES / "shoebox" / "2026-04-19-heic.jsonl"
+    (tmp_path / "archives").mkdir()
+    shutil.copy(original, tmp_path / "archives" / "one.jsonl")
+    shutil.copy(original, tmp_path / "archives" / "two.jsonl")
+    done = run_in_process("backfill", tmp_path / "archives", folder=tmp_path)
+    counts = json.loads(run_in_process("filter", "--json", folder=tmp_path).stdout)
+    assert counts["copies"] > 0
+    assert f"{counts['copies']} cop" in done.stdout
+
+
 def modification_times(folder: Path) -> dict[Path, int]:
     """Return every file of the lake and the graph, with its modification time."""
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 
 from turnetl.backfill_report import BackfillReport
+from turnetl.report import filter as filtering
 from turnetl.report import ingest, parse
 from turnetl.report.layout import unwrapped
 
@@ -21,7 +22,10 @@ def table(
     """
     parts: list[RenderableType] = []
     if report.parsed.archives:
-        parts += [parse.table(report.parsed), ingest.table(report.ingested)]
+        parts.append(parse.table(report.parsed))
+        if report.filtered.copies:
+            parts.append(filtering.copies(report.filtered))
+        parts.append(ingest.table(report.ingested))
     if sample_queries:
         parts += ["", "Try a search:"]
         parts += [unwrapped(f'  {search_command} "{query}"') for query in sample_queries]

@@ -31,6 +31,11 @@ def table(report: FilterReport) -> RenderableType:
     return Group(view, Text(_summary(report)))
 
 
+def copies(report: FilterReport) -> str:
+    """Return how many turns occur in other archives too, where they are not counted."""
+    return f"{plural(report.copies, 'copy', 'copies')} of these turns in other archives not counted"
+
+
 def _add_rows(view: Table, name: str, counts: FilterCountsOutput) -> None:
     # As Text, because a group's name may look like rich's markup.
     view.add_row(Text(name, style="bold"), *_cells(counts))
@@ -50,8 +55,7 @@ def _summary(report: FilterReport) -> str:
         return "no turns yet: run `turnetl parse ARCHIVES`"
     parts = ["tokens are estimates"]
     if report.copies:
-        copies = plural(report.copies, "copy", "copies")
-        parts.append(f"{copies} of these turns in other archives not counted")
+        parts.append(copies(report))
     if report.removed_temporary_files:
         parts.append(removed_files(report.removed_temporary_files))
     if all(group.unchanged for group in report.groups):
