@@ -8,7 +8,7 @@ ARCHIVES ?= data/archives
 LAKE     ?= data/lake
 GRAPH    ?=
 
-.PHONY: backfill test test-full fast bench lock clean
+.PHONY: backfill test test-full fast bench lock sbom clean
 
 backfill: $(VENV)/.ready
 	@$(BIN)/turnetl backfill $(ARCHIVES) --lake "$(LAKE)" $(if $(GRAPH),--graph "$(GRAPH)")
@@ -34,15 +34,23 @@ bench: $(VENV)/.ready
 lock: $(VENV)/.ready
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
 	    --python-version 3.11 --extra dev --extra prefect --extra semantic pyproject.toml -o requirements.lock
+	echo uv | $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
+	    --custom-compile-command "make lock" --python-version 3.11 - -o requirements-uv.lock
+
+# The packages of the lock, as installed on this platform.
+sbom: $(VENV)/.ready
+	mkdir -p build
+	$(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o build/sbom.json $(VENV)
+	$(BIN)/pip-licenses --python=$(BIN)/python --from=mixed --with-urls --format=csv --output-file=build/licences.csv
 
 # uv installs the lock in seconds where pip needs minutes; both read the same file. Without compiled
 # bytecode every first command would take seconds longer.
-$(VENV)/.ready: requirements.lock pyproject.toml
+$(VENV)/.ready: requirements.lock requirements-uv.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "turnetl needs Python 3.11 or later; name one with PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	touch $@
 
 clean:

@@ -1,5 +1,6 @@
 """What the sdist and the wheel contain."""
 
+import re
 import subprocess
 import tarfile
 import tomllib
@@ -53,6 +54,28 @@ def test_the_classifiers_name_every_python_from_the_oldest_to_the_newest() -> No
 def test_contributing_says_on_which_pythons_the_wheel_is_tested() -> None:
     page = " ".join((ROOT / "CONTRIBUTING.md").read_text().split())
     assert f"the oldest ({PYTHONS[0]}) and the newest ({PYTHONS[-1]}) supported Python" in page
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-uv.lock"])
+def test_each_package_of_a_lock_has_a_version_and_hashes(lock: str) -> None:
+    lines = [line for line in (ROOT / lock).read_text().splitlines() if not line.startswith(" ")]
+    packages = [line for line in lines if line and not line.startswith("#")]
+    assert packages
+    for package in packages:
+        assert re.fullmatch(r"[a-z0-9.-]+==[^ ]+( ; .+)? \\", package), package
+
+
+def test_the_set_up_installs_nothing_without_a_hash() -> None:
+    """But turnetl itself, by the build backend of the lock."""
+    commands = re.findall(r"pip install .*", (ROOT / "Makefile").read_text())
+    assert len(commands) == 3
+    for command in commands:
+        itself = "--no-deps --no-build-isolation -e ." in command
+        assert itself or "--require-hashes -r requirements" in command, command
+    build = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"])
+    names = {re.split(r"[><=]", requirement)[0] for requirement in build}
+    lock = (ROOT / "requirements.lock").read_text()
+    assert all(re.search(rf"(?m)^{name}==", lock) for name in names)
 
 
 def tracked(*folders: str) -> set[str]:
