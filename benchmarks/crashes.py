@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.crashes import faults
 from tests.crashes.commands import COMMANDS
 from tests.crashes.points import distinct, is_file, is_socket, is_write
-from tests.crashes.program import Trial
+from tests.crashes.program import Trial, TrialOutcome
 from tests.crashes.trials import TrialProgram, started
 from tests.servers import neo4j_server
 from tests.servers.provider import serving
@@ -31,6 +31,8 @@ PROPERTIES = {
     faults.Action.CUT: is_socket,
 }
 """The points to which an action applies, unless it applies to all."""
+_DIFFERENCES, _LINE = 6, 300
+"""Shown of a trial that failed: differences, and characters of each."""
 
 
 def main() -> None:
@@ -60,12 +62,21 @@ def try_points(program: TrialProgram, graph: str, name: str, options: argparse.N
         outcome = program.run(Trial(name, options.action, number, options.later))
         if not outcome.is_as_undisturbed or not outcome.is_orderly:
             failed += 1
-            print(f"  {graph} {name} {number} {points[number - 1]}: {outcome}", flush=True)
+            print(f"  {graph} {name} {number} {points[number - 1]}: {_shown(outcome)}", flush=True)
     print(
         f"{graph}, {name}, {options.action}: {len(numbers)} of {len(points)} points tried, "
         f"{len(numbers) - failed} passed, {time.monotonic() - begin:.0f} s",
         flush=True,
     )
+
+
+def _shown(outcome: TrialOutcome) -> str:
+    """Return how a trial ended, with the beginnings of some differences: they hold vectors."""
+    lines = [f"{outcome.ended=} {outcome.other=} {outcome.repeated=}"]
+    lines += [line[:_LINE] for line in outcome.differences[:_DIFFERENCES]]
+    if len(outcome.differences) > _DIFFERENCES:
+        lines.append(f"… {len(outcome.differences)} differences")
+    return "\n    ".join(lines)
 
 
 def chosen(points: Sequence[str], options: argparse.Namespace) -> list[int]:

@@ -1,81 +1,26 @@
-"""The commands of which every point is tried, each with the state before it and its result."""
+"""The commands of which every point is tried, each with the state before it."""
 
-import hashlib
-import re
 import shutil
-import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from tests.cli.archives import conversation, write_archive
-from tests.graph.graph_dump import dump_graph
+from tests.cli.forgetting import holding
+from tests.crashes.trial_context import TrialContext
 from turnetl import pipeline
-from turnetl.clock import now
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.exit_code import ExitCode
-from turnetl.graph.open import open_graph
+from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.undo_plan import UndoSelection
-from turnetl.settings import Settings
-from turnetl.settings.sections import ModelSettings
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 REFUSED = "an impossible turn"
 """In the prompt of a turn for which the provider has no valid response."""
-QUERY = "which tests use sqlite"
-
-_LOG = re.compile(r"(-wal|-shm|-journal)$|\.wal")
-_OF_A_RUN = re.compile(
-    r'\\*"(seconds|created_at|expired_at|failed_at|run_id)\\*": ?(\\*"[^"\\]*\\*"|[\d.]+)'
-)
-"""What differs between two runs: when it was, and how long it took."""
-
-_NUMBER = re.compile(r'"sequence":(\d+)')
-
-Result = dict[str, list[str]]
-"""What a command leaves, by kind: lines that are equal after equal commands."""
-
-
-@dataclass(frozen=True)
-class TrialContext:
-    """Where a command works."""
-
-    folder: Path
-    graph: str | None
-    """URL of a graph on a server; None: an embedded graph in the lake."""
-    provider: str | None
-    """URL of a model's provider."""
-    ahead: timedelta = timedelta(0)
-    """How far the clock is ahead."""
-
-    @property
-    def archives(self) -> Path:
-        return self.folder / "archives"
-
-    @property
-    def lake(self) -> Path:
-        return self.folder / "lake"
-
-    @property
-    def url(self) -> str:
-        return self.graph or f"ladybug://{self.lake / 'graph.lbug'}"
-
-    def clock(self) -> datetime:
-        return now() + self.ahead
-
-    def settings(self, *, model: bool = False) -> Settings:
-        llm = ModelSettings()
-        if model and self.provider is not None:
-            llm = ModelSettings(
-                provider="openai-compatible", base_url=f"{self.provider}/v1", model="canned"
-            )
-        return Settings(
-            lake=self.lake, graph=self.url, llm=llm, jobs=1, graph_timeout_seconds=5, prefetch=2
-        )
-
+SECRET = "seventh windmill"
+"""In a session that is forgotten."""
 
 Work = Callable[[TrialContext], Awaitable[None]]
 
@@ -197,6 +142,33 @@ async def redo(place: TrialContext) -> None:
     await ingest(place, model=False)
 
 
+async def turns_with_a_secret(place: TrialContext) -> None:
+    """Ingest four sessions with a model; in the third is a secret, and the fourth built on it.
+
+    The secret is also in a quarantined turn, in responses of the model, and in the index.
+    """
+    await write_archives(place)
+    holder = f"See the {SECRET}: `orders.py` uses `{SECRET}`."
+    await _write(place, "three", holder, f"Do {REFUSED} with the {SECRET}.", hours=2)
+    await _write(place, "four", "Look again: `orders.py` uses `sqlite`.", hours=3)
+    await parse(place)
+    await filter_turns(place)
+    await ingest(place)
+
+
+async def forget(place: TrialContext) -> None:
+    """Forget a session; what a killed call began is completed without naming it."""
+    settings = place.settings(model=True)
+    for selection in (ForgetSelection(session="three"), ForgetSelection()):
+        with suppress(BadUsage):  # Nothing of the session is left.
+            preview = await pipeline.preview_forget(settings, selection, cascade=True)
+            report = await pipeline.forget(settings, preview, place.clock)
+            if report.errors or not report.is_proven:
+                raise TurnetlError(str((report.errors, report.found)))
+    if found := holding(place.lake, [SECRET]):
+        raise TurnetlError(f"the secret is still in {found}")
+
+
 @dataclass(frozen=True)
 class Command:
     """A command, the state before it, and what it changes."""
@@ -219,73 +191,5 @@ COMMANDS: Mapping[str, Command] = {
     "index": Command(graph_ahead_of_index, index),
     "undo": Command(two_runs, undo),
     "redo": Command(two_runs, redo, excluded="/index", is_renumbering=True),
+    "forget": Command(turns_with_a_secret, forget),
 }
-
-
-async def result(place: TrialContext, *, graph: bool) -> Result:
-    """Return what there is in a place: tables, files, graph, responses and hits."""
-    found: Result = {}
-    if graph and _has_graph(place):
-        found["hits"] = await _hits(place)
-        await _repair(place)
-        found["graph"] = await canonical_graph(place.url)
-    return found | {
-        "files": _files(place.lake),
-        "tables": [_digest(path) for path in sorted(place.lake.rglob("*.parquet"))],
-        "quarantine": _quarantine(place.lake),
-        "responses": _responses(place.lake / "journal.sqlite"),
-    }
-
-
-async def canonical_graph(url: str) -> list[str]:
-    """Return a line for each node and edge, without what differs between two runs."""
-    return [_OF_A_RUN.sub("", line) for line in await dump_graph(url)]
-
-
-def renumbered(found: Result) -> Result:
-    """Return the result with the commits of the graph numbered from 1, in their order."""
-    numbers = sorted({int(number) for line in found["graph"] for number in _NUMBER.findall(line)})
-    lines = [
-        _NUMBER.sub(lambda match: f'"sequence":{numbers.index(int(match[1])) + 1}', line)
-        for line in found["graph"]
-    ]
-    return found | {"graph": sorted(lines)}
-
-
-def _has_graph(place: TrialContext) -> bool:
-    return place.graph is not None or (place.lake / "graph.lbug").exists()
-
-
-async def _repair(place: TrialContext) -> None:
-    """Open the graph for writing: a torn log, which readers ignore, is repaired by a writer."""
-    if place.graph is None:
-        store = await open_graph(place.url, user="", password="", write=True)
-        await store.close()
-
-
-def _files(lake: Path) -> list[str]:
-    """Return the names of the files, without logs of databases and copies of damaged logs."""
-    names = (str(path.relative_to(lake)) for path in lake.rglob("*") if path.is_file())
-    return sorted(name for name in names if not name.startswith("index/") and not _LOG.search(name))
-
-
-def _digest(path: Path) -> str:
-    return f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
-
-
-def _quarantine(lake: Path) -> list[str]:
-    text = "\n".join(path.read_text() for path in sorted(lake.glob("quarantine/*/*.json")))
-    return _OF_A_RUN.sub("", text).splitlines()
-
-
-def _responses(journal: Path) -> list[str]:
-    if not journal.exists():
-        return []
-    with closing(sqlite3.connect(journal)) as connection:
-        rows = connection.execute("SELECT key, prompt_name FROM responses ORDER BY key")
-        return [" ".join(row) for row in rows]
-
-
-async def _hits(place: TrialContext) -> list[str]:
-    found = await pipeline.search_turns(QUERY, place.settings(), place.clock)
-    return [str(hit) for hit in found.hits]

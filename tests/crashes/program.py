@@ -23,9 +23,11 @@ from typing import Any
 
 import msgspec
 
-from tests.crashes.commands import COMMANDS, Command, Result, TrialContext, renumbered, result
+from tests.crashes.commands import COMMANDS, Command
 from tests.crashes.faults import Action, FaultPoints
+from tests.crashes.results import Result, renumbered, result
 from tests.crashes.served_graph import Snapshot, clear, restore, snapshot
+from tests.crashes.trial_context import TrialContext
 from turnetl import pipeline, wiring
 from turnetl.errors import TurnetlError
 

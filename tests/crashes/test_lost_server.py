@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.command import CommandResult, clean_environment, command_line, run_in_process
 from tests.cli.provider_setup import write_session
-from tests.crashes.commands import canonical_graph
+from tests.crashes.results import canonical_graph
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 

@@ -5,6 +5,7 @@ not support Graphiti's schema. The tables are copied into a new file, which then
 one in one step.
 """
 
+import glob
 import os
 from collections.abc import Sequence
 from contextlib import closing
@@ -137,7 +138,8 @@ def _check_merged(path: Path) -> None:
 
 
 def _delete(copy: Path) -> None:
-    for file in (copy, *ladybug_log.log_names(copy)):
+    # Its log, and the pages of a checkpoint: a database with this name would not open beside them.
+    for file in copy.parent.glob(f"{glob.escape(copy.name)}*"):
         file.unlink(missing_ok=True)
 
 

@@ -1,0 +1,47 @@
+"""Where the commands of trials work."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from turnetl.clock import now
+from turnetl.settings import Settings
+from turnetl.settings.sections import ModelSettings
+
+
+@dataclass(frozen=True)
+class TrialContext:
+    """Where a command works."""
+
+    folder: Path
+    graph: str | None
+    """URL of a graph on a server; None: an embedded graph in the lake."""
+    provider: str | None
+    """URL of a model's provider."""
+    ahead: timedelta = timedelta(0)
+    """How far the clock is ahead."""
+
+    @property
+    def archives(self) -> Path:
+        return self.folder / "archives"
+
+    @property
+    def lake(self) -> Path:
+        return self.folder / "lake"
+
+    @property
+    def url(self) -> str:
+        return self.graph or f"ladybug://{self.lake / 'graph.lbug'}"
+
+    def clock(self) -> datetime:
+        return now() + self.ahead
+
+    def settings(self, *, model: bool = False) -> Settings:
+        llm = ModelSettings()
+        if model and self.provider is not None:
+            llm = ModelSettings(
+                provider="openai-compatible", base_url=f"{self.provider}/v1", model="canned"
+            )
+        return Settings(
+            lake=self.lake, graph=self.url, llm=llm, jobs=1, graph_timeout_seconds=5, prefetch=2
+        )
