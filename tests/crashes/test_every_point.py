@@ -12,7 +12,7 @@ from tests.crashes.points import is_file, is_socket, is_write, sample
 from tests.crashes.program import Trial
 
 GRAPHS = [name for name, command in COMMANDS.items() if command.graph]
-SAMPLES = {"parse": 1, "filter": 1, "ingest": 3, "undo": 2}
+SAMPLES = {"parse": 1, "filter": 1, "ingest": 3, "undo": 2, "forget": 1}
 """Points of the normal run at which each command is killed."""
 MANY, STOPS = 20, 6
 """Points of a sample with --full."""
@@ -39,6 +39,19 @@ def test_a_command_that_dies_is_completed_by_its_repetition(
     check(embedded, command, "KILL", sample(points, number, None))
     if command in ("parse", "ingest"):
         check(embedded, command, "TEAR", sample(points, 1, None, of=is_write))
+
+
+def test_a_forget_that_dies_while_the_copy_of_the_graph_is_merged_is_completed(
+    embedded: TrialRunner,
+) -> None:
+    """The pages that a merge leaves would stop every database with the name of that copy."""
+    points = embedded.points("forget")
+    syncs = [number for number, point in enumerate(points, start=1) if is_sync_of_copy(point)]
+    check(embedded, "forget", "KILL", syncs[-1:])
+
+
+def is_sync_of_copy(point: str) -> bool:
+    return point.startswith("fdatasync /graph.lbug.rewritten ")
 
 
 @pytest.mark.neo4j

@@ -85,15 +85,6 @@ async def test_copies_of_damaged_logs_go_and_incomplete_copies_are_replaced(tmp_
     assert files_in(tmp_path) == ["graph.lbug", "graph.lbug.lock"]
 
 
-async def test_what_a_kill_left_of_a_copy_does_not_stop_the_next_one(tmp_path: Path) -> None:
-    path = tmp_path / "graph.lbug"
-    await fill(path, undo_last=True)
-    copy = f"{path.name}.rewritten"
-    leave_files(tmp_path, copy, *(f"{copy}{end}" for end in (".wal", ".wal.checkpoint", ".shadow")))
-    rewrite_graph(url(path))
-    assert files_in(tmp_path) == ["graph.lbug", "graph.lbug.lock"]
-
-
 async def test_a_file_with_tables_of_another_program_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "graph.lbug"
     await fill(path, undo_last=True)
