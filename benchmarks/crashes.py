@@ -1,16 +1,20 @@
 """Every point at which a command may die: how many were tried, and how many were completed.
 
     python -m benchmarks.crashes [ladybug] [neo4j] [--command NAME] [--action KILL] [--every 1]
-        [--distinct] [--later] [--slice 1/2]
+        [--distinct] [--later] [--slice 1/2] [--seconds 600]
 
 Points, actions and commands are those of `tests/crashes`. `--every 10` takes one point in ten.
 `--distinct` takes one of the same calls on the same file in a row: Ladybug writes a page per call.
 With `--action STOP` another run starts meanwhile; `--later` lets all leases expire before.
 `--slice 1/2` takes the first half of the points, for another process to take the second.
+`--seconds 600` ends the trials of each command after that time; points are tried in random order,
+which is the same in each call.
 """
 
 import argparse
 import logging
+import math
+import random
 import tempfile
 import time
 from collections.abc import Sequence
@@ -56,16 +60,19 @@ def main() -> None:
 
 def try_points(program: TrialProgram, graph: str, name: str, options: argparse.Namespace) -> None:
     """Try the points of a command; print those that fail, and their number."""
-    points, begin, failed = program.run(Trial(name, "COUNT")).points, time.monotonic(), 0
-    numbers = chosen(points, options)
-    for number in numbers:
+    points, begin = program.run(Trial(name, "COUNT")).points, time.monotonic()
+    tried, failed = 0, 0
+    for number in chosen(points, options):
+        if time.monotonic() - begin > options.seconds:
+            break
+        tried += 1
         outcome = program.run(Trial(name, options.action, number, options.later))
         if not outcome.is_as_undisturbed or not outcome.is_orderly:
             failed += 1
             print(f"  {graph} {name} {number} {points[number - 1]}: {_shown(outcome)}", flush=True)
     print(
-        f"{graph}, {name}, {options.action}: {len(numbers)} of {len(points)} points tried, "
-        f"{len(numbers) - failed} passed, {time.monotonic() - begin:.0f} s",
+        f"{graph}, {name}, {options.action}: {tried} of {len(points)} points tried, "
+        f"{tried - failed} passed, {time.monotonic() - begin:.0f} s",
         flush=True,
     )
 
@@ -84,7 +91,10 @@ def chosen(points: Sequence[str], options: argparse.Namespace) -> list[int]:
     numbers = distinct(points) if options.distinct else range(1, len(points) + 1)
     fitting = [number for number in numbers if applies(points[number - 1])][:: options.every]
     part, parts = (int(number) for number in options.slice.split("/"))
-    return fitting[len(fitting) * (part - 1) // parts : len(fitting) * part // parts]
+    taken = fitting[len(fitting) * (part - 1) // parts : len(fitting) * part // parts]
+    if options.seconds < math.inf:
+        random.Random(0).shuffle(taken)  # noqa: S311 - not for cryptography
+    return taken
 
 
 def _options() -> argparse.Namespace:
@@ -96,6 +106,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--distinct", action="store_true")
     parser.add_argument("--later", action="store_true")
     parser.add_argument("--slice", default="1/1")
+    parser.add_argument("--seconds", type=float, default=math.inf)
     return parser.parse_args()
 
 
