@@ -97,6 +97,8 @@ class Reversal:
     """In the state to restore, each with its embedding."""
     facts_restored: tuple[Fact, ...]
     """In the state to restore, each with its embedding; the graph holds them."""
+    ends_run: bool = False
+    """Whether no later reversal of the group is of the run that committed the turn."""
 
 
 @dataclass(frozen=True, slots=True)

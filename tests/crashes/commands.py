@@ -14,6 +14,7 @@ from turnetl.errors import BadUsage, TurnetlError
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.run_report import RunState
 from turnetl.ingestion.undo_plan import UndoSelection
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -165,8 +166,22 @@ async def forget(place: TrialContext) -> None:
             report = await pipeline.forget(settings, preview, place.clock)
             if report.errors or not report.is_proven:
                 raise TurnetlError(str((report.errors, report.found)))
+
+
+async def check_secret(place: TrialContext) -> None:
     if found := holding(place.lake, [SECRET]):
         raise TurnetlError(f"the secret is still in {found}")
+
+
+async def check_undone(place: TrialContext) -> None:
+    """Check that the run of the session is marked as undone."""
+    [run] = (await pipeline.runs(place.settings(), limit=1)).runs
+    if run.state is not RunState.UNDONE:
+        raise TurnetlError(f"the run is not undone: {run}")
+
+
+async def nothing(_: TrialContext) -> None:
+    """Check nothing more."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +194,8 @@ class Command:
     """Whether it uses a graph, so that it is tried with each kind."""
     excluded: str = ""
     """Files that do not count: another command has the same points."""
+    check: Work = nothing
+    """Raises a TurnetlError if more than the result is wrong after the command."""
     is_renumbering: bool = False
     """Whether its repetition commits turns again: their numbers grow, their order is the same."""
 
@@ -189,7 +206,7 @@ COMMANDS: Mapping[str, Command] = {
     "first ingest": Command(one_turn, ingest_first, excluded="/index"),
     "ingest": Command(pending_turns, ingest, excluded="/index"),
     "index": Command(graph_ahead_of_index, index),
-    "undo": Command(two_runs, undo),
+    "undo": Command(two_runs, undo, check=check_undone),
     "redo": Command(two_runs, redo, excluded="/index", is_renumbering=True),
-    "forget": Command(turns_with_a_secret, forget),
+    "forget": Command(turns_with_a_secret, forget, check=check_secret),
 }

@@ -169,6 +169,7 @@ class Trials:
         async def work() -> Result:
             if repeat:
                 await command.run(self._place)
+            await command.check(self._place)
             found = await result(self._place, graph=command.graph)
             return renumbered(found) if command.is_renumbering else found
 

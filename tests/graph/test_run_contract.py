@@ -6,11 +6,14 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import GROUP
+from tests.graph.committing import acquire
+from tests.graph.reversals import reversal_of
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import RunOutcome, RunTotals, TurnRun
 from turnetl.model import Usage
 
+DAY = timedelta(days=1)
 RUN = TurnRun(
     run_id="run-1",
     owner="here:1:run-1",
@@ -67,11 +70,26 @@ async def test_runs_are_sorted_newest_first(store: GraphStore) -> None:
     assert [run.run_id for run in await store.runs()] == ["run-2", "run-3", "run-1"]
 
 
-async def test_a_run_is_marked_as_undone_and_an_unknown_one_is_ignored(store: GraphStore) -> None:
+async def test_the_reversal_that_takes_the_last_turn_of_a_run_marks_it_as_undone(
+    store: GraphStore,
+) -> None:
     await store.save_run(ENDED)
-    await store.mark_undone("run-1", at=NOW + timedelta(days=1))
-    await store.mark_undone("nobody", at=NOW)
-    assert await store.runs() == [replace(ENDED, undone_at=NOW + timedelta(days=1))]
+    lease = await acquire(store)
+    changes = history()
+    for change in changes:
+        of_run = replace(receipt(change), run_id="run-1")
+        assert await store.commit(lease, change, of_run, now=NOW, ttl=TTL)
+    for change, ends_run, is_undone in (
+        (changes[2], True, False),  # of a plan that takes no more turns of the run
+        (changes[1], False, False),
+        (changes[0], True, True),
+    ):
+        reversal = reversal_of(change)
+        of_run = replace(reversal.receipt, run_id="run-1")
+        reversal = replace(reversal, receipt=of_run, ends_run=ends_run)
+        assert await store.revert(lease, reversal, now=NOW + DAY, ttl=TTL)
+        expected = replace(ENDED, undone_at=NOW + DAY) if is_undone else ENDED
+        assert await store.runs() == [expected]
 
 
 @pytest.mark.parametrize("cost", [0.25, None])

@@ -289,4 +289,3 @@ SAVE_RUN = f"MERGE (r:TurnRun {{{_RUN_KEY.name}: ${_RUN_KEY.name}}}) SET " + ", 
 RUNS = "MATCH (r:TurnRun) RETURN " + ", ".join(
     f"r.{c.name} AS {c.name}" for c in schema.RUNS.columns
 )
-MARK_UNDONE = "MATCH (r:TurnRun {run_id: $run_id}) SET r.undone_at = $at"

@@ -46,6 +46,8 @@ MATCH (s:Saga {uuid: $uuid}) WITH s MATCH (s)-[:HAS_EPISODE]->(:Episodic) RETURN
 """
 _DELETE_SAGA = "MATCH (s:Saga {uuid: $uuid}) DETACH DELETE s"
 _DELETE_TURN_COMMIT = "MATCH (c:TurnCommit {turn_id: $turn_id}) DELETE c"
+_HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.run_id = $run_id RETURN 1 LIMIT 1"
+_MARK_UNDONE = "MATCH (r:TurnRun {run_id: $run_id}) SET r.undone_at = $now"
 
 
 def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted:
@@ -64,6 +66,9 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
         if not client.query(cypher.UPDATE_FACT, ladybug_rows.changed_fact_parameters(restored)):
             raise to_rows.incomplete_graph(reversal.receipt.group_id)
     client.query(_DELETE_TURN_COMMIT, {"turn_id": reversal.receipt.turn_id})
+    run = {"run_id": reversal.receipt.run_id}
+    if reversal.ends_run and not client.query(_HAS_TURNS, run):
+        client.query(_MARK_UNDONE, run | {"now": ladybug_rows.without_zone(now)})
     return Reverted(tuple(kept))
 
 

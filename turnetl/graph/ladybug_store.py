@@ -195,10 +195,6 @@ class LadybugStore:
     async def save_run(self, run: TurnRun) -> None:
         await self._write_row(cypher.SAVE_RUN, ladybug_rows.run_parameters(run))
 
-    async def mark_undone(self, run_id: str, *, at: datetime) -> None:
-        parameters = {"run_id": run_id, "at": ladybug_rows.without_zone(at)}
-        await self._write_row(cypher.MARK_UNDONE, parameters)
-
     async def runs(self) -> Sequence[TurnRun]:
         return await self._client.run(reads.runs)
 

@@ -266,4 +266,3 @@ CREATE (before)-[:NEXT_EPISODE {uuid: row.uuid, group_id: $group, created_at: $n
 
 SAVE_RUN: LiteralString = "MERGE (r:TurnRun {run_id: $run.run_id}) SET r = $run"
 RUNS: LiteralString = "MATCH (r:TurnRun) RETURN r {.*} AS run"
-MARK_UNDONE: LiteralString = "MATCH (r:TurnRun {run_id: $run_id}) SET r.undone_at = $at"

@@ -57,6 +57,11 @@ WITH n, [label IN labels(n) WHERE NOT label IN row.labels] AS dropped
 REMOVE n:$(dropped)
 """
 _DELETE_TURN_COMMIT: LiteralString = "MATCH (c:TurnCommit {turn_id: $turn_id}) DELETE c"
+_MARK_UNDONE: LiteralString = """
+MATCH (r:TurnRun {run_id: $run_id})
+WHERE NOT EXISTS { (:TurnCommit {run_id: $run_id}) }
+SET r.undone_at = $now
+"""
 
 
 async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetime) -> Reverted:
@@ -81,6 +86,8 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
         if rows:
             await write_rows(transaction, query, {**shared, "rows": rows})
     await transaction.run(_DELETE_TURN_COMMIT, turn_id=receipt.turn_id)
+    if reversal.ends_run:
+        await transaction.run(_MARK_UNDONE, run_id=receipt.run_id, now=now)
     return Reverted(kept)
 
 

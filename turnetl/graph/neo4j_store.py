@@ -246,9 +246,6 @@ class Neo4jStore:
     async def save_run(self, run: TurnRun) -> None:
         await self._client.read(cypher.SAVE_RUN, run=to_rows.run_row(run))
 
-    async def mark_undone(self, run_id: str, *, at: datetime) -> None:
-        await self._client.read(cypher.MARK_UNDONE, run_id=run_id, at=at)
-
     async def runs(self) -> Sequence[TurnRun]:
         return await reads.runs(self._client)
 

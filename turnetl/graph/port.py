@@ -164,7 +164,8 @@ class GraphStore(ReceiptStore, Protocol):
         before and after it in its session, and deletes the saga with its last episode. Removes and
         restores entities and facts as the reversal says. Data without a TurnCommit, of another
         program, is not touched: an entity that it uses is kept. The `sequence` of the TurnGroup
-        stays.
+        stays. If the reversal ends its run and the graph holds no other turn of it, the TurnRun is
+        marked as undone.
 
         Returns:
             What was kept; None, with nothing written, if the turn is not committed.
@@ -177,9 +178,6 @@ class GraphStore(ReceiptStore, Protocol):
 
     async def save_run(self, run: TurnRun) -> None:
         """Write a run, or replace it. Needs no lease: a run is written by itself only."""
-
-    async def mark_undone(self, run_id: str, *, at: datetime) -> None:
-        """Record when the last turn of a run was undone. Does nothing for an unknown run."""
 
     async def runs(self) -> Sequence[TurnRun]:
         """Return all runs that wrote to the graph, by (started_at, run_id), newest first."""

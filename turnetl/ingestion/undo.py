@@ -149,6 +149,7 @@ class PlannedUndo:
             GraphBusy: the graph stopped responding; what was undone stays undone.
             GraphUnusable: another run took the group over.
         """
+        last = {turn.record.receipt.run_id: turn for turn in plan.turns}
         for batch in _batches(plan.turns):
             entities, facts = touched(batch)
             state = UndoState(
@@ -156,7 +157,9 @@ class PlannedUndo:
                 await self._store.facts(plan.group, facts),
             )
             for turn in batch:
-                await self._revert(await self._embedded(state.undo(turn)))
+                ends_run = last[turn.record.receipt.run_id] is turn
+                reversal = replace(state.undo(turn), ends_run=ends_run)
+                await self._revert(await self._embedded(reversal))
                 progress(self.done)
 
     async def _revert(self, reversal: Reversal) -> None:

@@ -22,7 +22,6 @@ from turnetl.pipeline.index_updates import IndexUpdates
 from turnetl.pipeline.kept_report import kept_report
 from turnetl.pipeline.redo_planning import RedoPlanning
 from turnetl.pipeline.run_records import recording, run_recorder
-from turnetl.pipeline.run_undo import mark_undone_runs
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.run_options import RunOptions, new_ingest_run
 from turnetl.settings import Settings
@@ -115,7 +114,6 @@ async def redo(
                     report = await redoing.redo(preview, plans)
                     keep(report)
                     await recorder.ended(_ingest_report(report))
-                await mark_undone_runs(resources.store, _runs(preview), clock)
             await index.finish()
 
     return await kept_report(work)
@@ -185,13 +183,6 @@ class _Redoing:
 
 def _turns(group: GroupRedo) -> frozenset[str]:
     return frozenset(turn.receipt.turn_id for turn in (*group.selected, *group.later))
-
-
-def _runs(report: RedoReport) -> frozenset[str]:
-    """Return the runs that committed the turns of a redo before."""
-    return frozenset(
-        turn.receipt.run_id for group in report.groups for turn in (*group.selected, *group.later)
-    )
 
 
 def _changed(group: GroupId) -> GraphUnusable:

@@ -1,7 +1,6 @@
 """Undo committed turns: plan it and say what it changes, then carry it out."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -102,16 +101,7 @@ async def undo(
         groups = [
             await _undo_group(store, group, settings, run, progress) for group in preview.groups
         ]
-        runs = {turn.receipt.run_id for group in preview.groups for turn in group.turns}
-        await mark_undone_runs(store, runs, clock)
     return replace(preview, groups=tuple(groups))
-
-
-async def mark_undone_runs(store: GraphStore, runs: Collection[str], clock: Clock) -> None:
-    """Record it of each run of which no turn is left. The report is worth more than the record."""
-    with suppress(TurnetlError):
-        for run_id in sorted(set(runs).difference(await store.run_totals())):
-            await store.mark_undone(run_id, at=clock())
 
 
 async def _undo_group(
