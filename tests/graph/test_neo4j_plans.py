@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, LiteralString
 
 import pytest
-from neo4j import AsyncDriver, AsyncGraphDatabase
+from neo4j import AsyncDriver
 
 from tests.builders import GROUP
 from tests.graph.sample_changes import (
@@ -29,12 +29,6 @@ from turnetl.graph.neo4j_store import Neo4jStore
 from turnetl.graph.open import open_graph
 
 pytestmark = pytest.mark.neo4j
-
-
-def driver_of(server: Neo4jServer) -> AsyncDriver:
-    return AsyncGraphDatabase.driver(
-        server.address, auth=(server.user, server.password), telemetry_disabled=True
-    )
 
 
 async def test_no_statement_of_a_commit_scans_or_traverses_a_node_with_many_links(
@@ -116,7 +110,7 @@ async def test_a_query_of_an_index_that_follows_the_graph_finds_its_rows_by_an_i
 async def test_a_commit_waits_for_a_concurrent_takeover_and_is_then_rejected(
     neo4j: Neo4jServer,
 ) -> None:
-    driver = driver_of(neo4j)
+    driver = neo4j.async_driver()
     store = Neo4jStore(driver, address=neo4j.address, user=neo4j.user)
     await store.prepare()
     lease = await store.acquire(

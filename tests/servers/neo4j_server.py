@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
-from neo4j import Driver, GraphDatabase
+from neo4j import AsyncDriver, AsyncGraphDatabase, Driver, GraphDatabase
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 VERSION = "5.26.12"
@@ -59,6 +59,11 @@ class Neo4jServer:
             auth=(self.user, self.password),
             notifications_min_severity="OFF",
             telemetry_disabled=True,
+        )
+
+    def async_driver(self) -> AsyncDriver:
+        return AsyncGraphDatabase.driver(
+            self.address, auth=(self.user, self.password), telemetry_disabled=True
         )
 
     def run(self, query: str, **parameters: object) -> list[dict[str, object]]:

@@ -3,7 +3,7 @@
 No text of a turn and no vector is read: 10,000 turns take some tens of megabytes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,8 +94,8 @@ def commit_columns() -> tuple[str, ...]:
     return (*list(COMMITS)[:-2], to_rows.BEFORE_IMAGES)
 
 
-def commit_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def commit_row(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return the columns of `COMMITS` from the properties of `commit_columns`."""
-    *columns, images = (row[name] for name in commit_columns())
+    *columns, images = row
     new = _NEW_UUIDS.decode(images)
     return (*columns, new.entities_new, new.facts_new)

@@ -74,9 +74,8 @@ def read_tables(client: LadybugClient, group: GroupId) -> GroupTables:
 
 
 def _commits(client: LadybugClient, group: GroupId) -> pl.DataFrame:
-    names = group_tables.commit_columns()
     rows = client.rows(_COMMITS, {"group_id": group})
-    commits = [group_tables.commit_row(dict(zip(names, row, strict=True))) for row in rows]
+    commits = list(map(group_tables.commit_row, rows))
     return pl.DataFrame(commits, schema=group_tables.COMMITS, orient="row")
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString
 
-from neo4j import AsyncDriver, AsyncTransaction, Query
+from neo4j import AsyncDriver, AsyncTransaction, Query, Record
 
 from turnetl.graph import to_rows
 from turnetl.graph.neo4j_errors import translate_errors
@@ -23,6 +23,8 @@ _PROBE_SECONDS = 5.0
 and not with many."""
 _FETCH_SIZE = 1000
 """Rows; as many as the driver requests at once."""
+_PAGES = 2
+"""Of `pages`: one is read while the next one arrives."""
 
 
 class Neo4jClient:
@@ -63,17 +65,32 @@ class Neo4jClient:
     ) -> AsyncGenerator[dict[str, Any]]:
         """Run one query in its own transaction and yield its rows."""
         limit = self.timeout_seconds + extra_seconds
+        async for records in self._fetch(query, parameters, _FETCH_SIZE, limit):
+            for record in records:
+                yield dict(record)
+
+    async def pages(
+        self, query: LiteralString, **parameters: Any
+    ) -> AsyncGenerator[list[list[Any]]]:
+        """Run a query of `neo4j_pages` in its own transaction and yield its pages of rows."""
+        async for records in self._fetch(query, parameters, _PAGES, self.timeout_seconds):
+            for record in records:
+                yield record[0]
+
+    async def _fetch(
+        self, query: LiteralString, parameters: dict[str, Any], size: int, limit: float
+    ) -> AsyncGenerator[list[Record]]:
+        """Run a query and yield `size` records at a time; `limit` in seconds, of each answer."""
         limited = Query(query, timeout=_READ_FACTOR * limit)
         with translate_errors(self._address, self._user):
-            async with self._driver.session() as session:
+            async with self._driver.session(fetch_size=size) as session:
                 async with self._within(limit):
                     result = await session.run(limited, parameters)
-                    records = await result.fetch(_FETCH_SIZE)
+                    records = await result.fetch(size)
                 while records:
-                    for record in records:
-                        yield dict(record)
+                    yield records
                     async with self._within(limit):
-                        records = await result.fetch(_FETCH_SIZE)
+                        records = await result.fetch(size)
 
     async def write(self, query: LiteralString, **parameters: Any) -> None:
         """Run one query that writes, in its own transaction."""

@@ -1,5 +1,6 @@
-"""Read a group of a Neo4j graph as tables, in batches of rows."""
+"""Read a group of a Neo4j graph as tables, in pages of rows."""
 
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, LiteralString
 
 import polars as pl
@@ -7,64 +8,74 @@ import polars as pl
 from turnetl.graph import group_tables
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.neo4j_client import Neo4jClient
-from turnetl.graph.neo4j_rows import with_python_times
+from turnetl.graph.neo4j_pages import LINK, NODE, in_pages
 from turnetl.model import GroupId
 
-_BATCH = 20_000
-"""Rows that are Python objects at the same time: some tens of megabytes."""
-
-_COMMITS: LiteralString = """
-MATCH (c:TurnCommit {group_id: $group})
-RETURN c {
-    .turn_id, .session_id, .chunks, .content_hash, .text_hash, .started_at, .ended_at,
-    .committed_at, .sequence, .before_images
-} AS commit
-"""
-_ENTITIES: LiteralString = """
-MATCH (n:Entity {group_id: $group})
-RETURN n.uuid AS uuid, n.name AS name, labels(n) AS labels, size(n.name_embedding) AS dimensions
-"""
-_FACTS: LiteralString = """
-MATCH (a)-[e:RELATES_TO {group_id: $group}]->(b)
-RETURN e.uuid AS uuid,
-       CASE WHEN a:Entity THEN a.uuid END AS source,
-       CASE WHEN a:Entity THEN a.group_id END AS source_group,
-       CASE WHEN b:Entity THEN b.uuid END AS target,
-       CASE WHEN b:Entity THEN b.group_id END AS target_group,
-       e.episodes AS turns,
-       e.valid_at.epochSeconds * 1000000 + e.valid_at.microsecond AS valid_at,
-       size(e.fact_embedding) AS dimensions
-"""
-_MENTIONS: LiteralString = """
-MATCH (e:Episodic {group_id: $group})-[:MENTIONS]->(n:Entity)
-RETURN e.uuid AS episode, n.uuid AS entity, n.group_id AS entity_group
-"""
-_EPISODES: LiteralString = """
-MATCH (e:Episodic {group_id: $group})
-RETURN e.uuid AS uuid, e.source_description AS source_description
-"""
-_SAGAS: LiteralString = """
-MATCH (s:Saga {group_id: $group})
-RETURN s.uuid AS uuid, s.first_episode_uuid AS first, s.last_episode_uuid AS last
-"""
-_SAGA_LINKS: LiteralString = """
-MATCH (e:Episodic {group_id: $group})<-[:HAS_EPISODE]-(s:Saga)
-RETURN s.uuid AS source, e.uuid AS target
-"""
-_NEXT_LINKS: LiteralString = """
-MATCH (a:Episodic {group_id: $group})-[:NEXT_EPISODE]->(b:Episodic)
-RETURN a.uuid AS source, b.uuid AS target
-"""
+# Times are microseconds since 1970.
+_COMMITS: LiteralString = in_pages(
+    "MATCH (item:TurnCommit {group_id: $group}) WHERE NOT item.turn_id IN $without",
+    NODE,
+    """
+    item.turn_id, item.session_id, item.chunks, item.content_hash, item.text_hash,
+    item.started_at.epochSeconds * 1000000 + item.started_at.microsecond,
+    item.ended_at.epochSeconds * 1000000 + item.ended_at.microsecond,
+    item.committed_at.epochSeconds * 1000000 + item.committed_at.microsecond,
+    item.sequence, item.before_images
+    """,
+)
+_SEQUENCES: LiteralString = in_pages(
+    "MATCH (item:TurnCommit {group_id: $group})", NODE, "item.turn_id, item.sequence"
+)
+_ENTITIES: LiteralString = in_pages(
+    "MATCH (item:Entity {group_id: $group})",
+    NODE,
+    "item.uuid, item.name, labels(item), size(item.name_embedding)",
+)
+_FACTS: LiteralString = in_pages(
+    "MATCH ()-[item:RELATES_TO {group_id: $group}]->()",
+    NODE,
+    """
+    item.uuid,
+    CASE WHEN startNode(item):Entity THEN startNode(item).uuid END,
+    CASE WHEN startNode(item):Entity THEN startNode(item).group_id END,
+    CASE WHEN endNode(item):Entity THEN endNode(item).uuid END,
+    CASE WHEN endNode(item):Entity THEN endNode(item).group_id END,
+    item.episodes,
+    item.valid_at.epochSeconds * 1000000 + item.valid_at.microsecond,
+    size(item.fact_embedding)
+    """,
+)
+_MENTIONS: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})-[item:MENTIONS]->(:Entity)",
+    LINK,
+    "startNode(item).uuid, endNode(item).uuid, endNode(item).group_id",
+)
+_EPISODES: LiteralString = in_pages(
+    "MATCH (item:Episodic {group_id: $group})", NODE, "item.uuid, item.source_description"
+)
+_SAGAS: LiteralString = in_pages(
+    "MATCH (item:Saga {group_id: $group})",
+    NODE,
+    "item.uuid, item.first_episode_uuid, item.last_episode_uuid",
+)
+_ENDS: LiteralString = "startNode(item).uuid, endNode(item).uuid"
+_SAGA_LINKS: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})<-[item:HAS_EPISODE]-(:Saga)", LINK, _ENDS
+)
+_NEXT_LINKS: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})-[item:NEXT_EPISODE]->(:Episodic)", LINK, _ENDS
+)
 
 
 async def read_tables(client: Neo4jClient, group: GroupId) -> GroupTables:
     """Read the tables one after the other, in the order that `GroupTables` requires."""
 
     async def read(query: LiteralString, columns: pl.Schema) -> pl.DataFrame:
-        return await _read(client, query, group, columns)
+        return await _read(client, query, columns, group)
 
+    commits = await _commits(client, group, without=[])
     return GroupTables(
-        commits=await _commits(client, group),
+        commits=commits,
         entities=await read(_ENTITIES, group_tables.ENTITIES),
         facts=await read(_FACTS, group_tables.FACTS),
         mentions=await read(_MENTIONS, group_tables.MENTIONS),
@@ -72,30 +83,40 @@ async def read_tables(client: Neo4jClient, group: GroupId) -> GroupTables:
         sagas=await read(_SAGAS, group_tables.SAGAS),
         saga_links=await read(_SAGA_LINKS, group_tables.LINKS),
         next_links=await read(_NEXT_LINKS, group_tables.LINKS),
-        commits_after=await _commits(client, group),
+        commits_after=await _commits_after(client, group, commits),
     )
 
 
-async def _commits(client: Neo4jClient, group: GroupId) -> pl.DataFrame:
-    stream = client.stream(_COMMITS, group=group)
-    rows = [group_tables.commit_row(with_python_times(row["commit"])) async for row in stream]
-    return pl.DataFrame(rows, schema=group_tables.COMMITS, orient="row")
+async def _commits_after(client: Neo4jClient, group: GroupId, before: pl.DataFrame) -> pl.DataFrame:
+    """Read the commits again: those that are still there from `before`, and those made since."""
+    columns = pl.Schema({name: before.schema[name] for name in ("turn_id", "sequence")})
+    present = await _read(client, _SEQUENCES, columns, group)
+    kept = before.join(present, on=list(columns), how="semi")
+    if kept.height == present.height:
+        return kept
+    new = await _commits(client, group, without=kept["turn_id"].to_list())
+    return pl.concat([kept, new])
+
+
+async def _commits(client: Neo4jClient, group: GroupId, *, without: list[str]) -> pl.DataFrame:
+    pages = client.pages(_COMMITS, group=group, without=without)
+    rows = ([group_tables.commit_row(row) for row in page] async for page in pages)
+    return await _frame(rows, group_tables.COMMITS)
 
 
 async def _read(
-    client: Neo4jClient, query: LiteralString, group: GroupId, columns: pl.Schema
+    client: Neo4jClient, query: LiteralString, columns: pl.Schema, group: GroupId
 ) -> pl.DataFrame:
-    # Times are microseconds since 1970.
-    read_as = {
-        name: pl.Int64() if isinstance(dtype, pl.Datetime) else dtype
-        for name, dtype in columns.items()
-    }
-    names, rows = list(columns), list[tuple[Any, ...]]()
-    frames = [pl.DataFrame(schema=read_as)]
-    async for row in client.stream(query, group=group):
-        rows.append(tuple(row[name] for name in names))
-        if len(rows) == _BATCH:
-            frames.append(pl.DataFrame(rows, schema=read_as, orient="row"))
-            rows.clear()
-    frames.append(pl.DataFrame(rows, schema=read_as, orient="row"))
-    return pl.concat(frames).cast(columns)
+    return await _frame(client.pages(query, group=group), columns)
+
+
+async def _frame(pages: AsyncIterator[Sequence[Sequence[Any]]], columns: pl.Schema) -> pl.DataFrame:
+    """Return the rows of all pages; one page at a time is Python objects."""
+    read_as = pl.Schema(
+        {
+            name: pl.Int64() if isinstance(dtype, pl.Datetime) else dtype
+            for name, dtype in columns.items()
+        }
+    )
+    frames = [pl.DataFrame(page, schema=read_as, orient="row") async for page in pages]
+    return pl.concat([pl.DataFrame(schema=read_as), *frames]).cast(columns)
