@@ -6,13 +6,16 @@ says nothing about who may read archives. What exists keeps its mode.
 """
 
 import os
+from errno import EINVAL, ELOOP
 from pathlib import Path
-from stat import S_IMODE
+from stat import S_IMODE, S_ISREG
 from typing import IO
 
 _OWNER, _GROUP, _OTHERS, _RIGHTS = 0o700, 0o070, 0o007, 0o777
 _EXECUTE = 0o111
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_OPEN = os.O_RDWR | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def create_folder(folder: Path, root: Path | None = None) -> None:
@@ -56,6 +59,68 @@ def create_file(path: Path) -> IO[bytes]:
     return os.fdopen(handle, "wb+")
 
 
+def open_lock(path: Path, like: Path | None = None) -> IO[bytes]:
+    """Open a lock file for reading and writing; create it unless there is one.
+
+    A symbolic link is not followed: whoever may write the folder would otherwise choose a file
+    that this process creates or changes.
+
+    Args:
+        path: of the file.
+        like: as of `ensure_file`.
+
+    Raises:
+        OSError: it cannot be opened, is a link, or is no regular file.
+    """
+    ensure_file(path, like)
+    return open_no_follow(path)
+
+
+def open_no_follow(path: Path) -> IO[bytes]:
+    """Open an existing regular file for reading and writing, without following a link.
+
+    Raises:
+        OSError: as `open_lock`.
+    """
+    handle = os.open(path, _OPEN)
+    if not S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(EINVAL, "is not a regular file", str(path))
+    return os.fdopen(handle, "rb+")
+
+
+def check_no_link(path: Path) -> None:
+    """Check that a path is no symbolic link, before a library opens it and follows one.
+
+    Raises:
+        OSError: it is one.
+    """
+    if path.is_symlink():
+        raise OSError(ELOOP, os.strerror(ELOOP), str(path))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace a file, or leave it as it was; also if the process or the machine stops.
+
+    Args:
+        path: of the file. A link is replaced, not followed.
+        content: of the file, which only its owner may read, whatever the rights of its folder.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+    try:
+        with create_file(temporary) as file:
+            temporary.chmod(_OWNER & ~_EXECUTE)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def ensure_file(path: Path, like: Path | None = None) -> None:
     """Create an empty file unless there is one, before a library creates it by the umask.
 
@@ -68,6 +133,7 @@ def ensure_file(path: Path, like: Path | None = None) -> None:
     """
     if path.exists():
         return
+    check_no_link(path)
     try:
         create_file(path).close()
     except FileExistsError:

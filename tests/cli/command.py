@@ -83,13 +83,21 @@ def run_in_process(*arguments: str | Path, folder: Path, **environment: str) -> 
     return CommandResult(strings, code, stdout.getvalue(), stderr.getvalue())
 
 
+def write_config(home: Path, **sections: object) -> Path:
+    """Write the config file of the user whose home this is."""
+    path = home / ".graphiti" / "graphiti.config.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(sections))
+    return path
+
+
 def command_line(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "turnetl", *map(str, arguments)]
 
 
 def clean_environment(home: Path) -> dict[str, str]:
     """Return the environment of this process without settings, and with another home."""
-    settings = ("TURNETL_", "NEO4J_", "XDG_DATA_HOME")
+    settings = ("TURNETL_", "NEO4J_", "XDG_DATA_HOME", "XDG_STATE_HOME")
     kept = {name: text for name, text in os.environ.items() if not name.startswith(settings)}  # noqa: TID251 - for a child
     # The secret scanner compiles its rules for seconds if it finds no cache of them.
     cache_folder = kept.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))

@@ -1,6 +1,5 @@
 """`turnetl filter` and `turnetl rules`: which rules mark turns, and what that saves."""
 
-import json
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.cli.archives import conversation, row, write_archive
-from tests.cli.command import CommandResult, run_in_process
+from tests.cli.command import CommandResult, run_in_process, write_config
 from turnetl import pipeline, wiring
 from turnetl.settings import NoiseSettings, Settings
 
@@ -115,8 +114,7 @@ def test_backfill_takes_the_same_options(tmp_path: Path) -> None:
 def test_an_option_overrides_a_rule_of_the_settings(
     shop: Path,
 ) -> None:
-    config = {"turnetl": {"noise": {"disable": ["repeat", "acknowledgement"]}}}
-    (shop / "graphiti.config.json").write_text(json.dumps(config))
+    write_config(shop, turnetl={"noise": {"disable": ["repeat", "acknowledgement"]}})
     assert filtered(shop) == {}
     assert filtered(shop, "--enable-rule", "acknowledgement") == {"acknowledgement": 2}
     status = run_in_process("status", "--json", folder=shop).json

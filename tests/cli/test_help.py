@@ -31,6 +31,8 @@ COMMANDS = (
     "templates",
     "model",
     "journal",
+    "config",
+    "trust",
     "schema",
     "completion",
 )
@@ -42,6 +44,7 @@ SUBCOMMANDS = (
     ("runs", "show"),
     ("journal", "stats"),
     ("journal", "prune"),
+    ("config", "show"),
     ("completion", "install"),
     ("completion", "show"),
 )

@@ -1,13 +1,12 @@
 """`turnetl parse`: formats, jobs, groups, and the counts of lines."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.archives import conversation, row, write_archive
-from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.command import SAMPLES, run_in_process, write_config
 from turnetl import formats
 
 BOOKSHOP, SHOEBOX = SAMPLES / "bookshop", SAMPLES / "shoebox"
@@ -34,7 +33,7 @@ def test_a_file_has_exceptions_from_the_group(tmp_path: Path) -> None:
 
 
 def test_the_group_is_a_setting_too(tmp_path: Path) -> None:
-    (tmp_path / "graphiti.config.json").write_text(json.dumps({"turnetl": {"group": "by-config"}}))
+    write_config(tmp_path, turnetl={"group": "by-config"})
     assert groups(tmp_path) == ["by_config"]
     assert groups(tmp_path, "--group", "by-hand") == ["by_hand"]
 

@@ -1,13 +1,12 @@
 """Settings and options of extraction, as they reach the model."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.archives import conversation, write_archive
-from tests.cli.command import CommandResult, run_in_process
+from tests.cli.command import CommandResult, run_in_process, write_config
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
 from tests.servers.canned_responses import RESPONDERS, Json
 from tests.servers.provider import FakeProvider
@@ -69,9 +68,8 @@ def test_none_disables_the_instructions(word: str, provider: FakeProvider, tmp_p
 
 def test_an_option_wins_over_the_setting_of_a_group(provider: FakeProvider, tmp_path: Path) -> None:
     write_session(tmp_path / "a.jsonl", 2)
-    config = tmp_path / "graphiti.config.json"
     of_group = {"preprocessing_prompt": "Say it of the group.", "reflexion": 0}
-    config.write_text(json.dumps({"extraction": {"groups": {"shop": of_group}}}))
+    write_config(tmp_path, extraction={"groups": {"shop": of_group}})
     run_in_process("parse", "a.jsonl", folder=tmp_path)
     run_in_process("filter", folder=tmp_path)
     once = ("ingest", "--limit", "1", "--preprocessing", "Say it once.")
@@ -162,8 +160,7 @@ def test_an_invalid_template_stops_a_run_before_any_work(
     template.parent.mkdir(parents=True)
     template.write_text("---\nname: broken\nLook.")
     values = {"preprocessing_prompt": "broken.md", "kinds": {"error_heavy": "broken.md"}}
-    config = {"extraction": {setting: values[setting]}}
-    (tmp_path / "graphiti.config.json").write_text(json.dumps(config))
+    write_config(tmp_path, extraction={setting: values[setting]})
     result = run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
     assert (result.exit_code, len(result.messages)) == (2, 1)
     assert "broken.md`: line 1" in result.stderr

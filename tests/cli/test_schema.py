@@ -29,6 +29,8 @@ ARGUMENTS = {
     "index": ("index",),
     "formats": ("formats",),
     "rules": ("rules",),
+    "config show": ("config", "show"),
+    "trust": ("trust", "--list"),
     "schema": ("schema",),
     "schema --command": ("schema", "journal", "stats"),
     "templates list": ("templates", "list"),

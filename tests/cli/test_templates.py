@@ -1,11 +1,10 @@
 """`turnetl templates`, and ontologies of your own."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import run_in_process
+from tests.cli.command import run_in_process, write_config
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import FakeProvider
 
@@ -15,6 +14,7 @@ def test_templates_are_listed_with_the_file_that_is_used(tmp_path: Path) -> None
     template.parent.mkdir(parents=True)
     template.write_text("Look for each Decision.")
     home = str(tmp_path / "home")
+    assert run_in_process("trust", folder=tmp_path, HOME=home).exit_code == 0
     entries = run_in_process("templates", "list", "--json", folder=tmp_path, HOME=home).json[
         "templates"
     ]
@@ -63,8 +63,7 @@ def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     own.write_text(
         '[entities]\nPlant = "What grows in a bed."\n\n[relations]\nGROWS_IN = "A plant."\n'
     )
-    config = tmp_path / "graphiti.config.json"
-    config.write_text(json.dumps({"extraction": {"ontology": "garden.toml"}}))
+    write_config(tmp_path, extraction={"ontology": "garden.toml"})
     status = run_in_process("status", "--json", folder=tmp_path, **model_environment(provider)).json
     assert status["groups"][0]["stale_reasons"] == {"recipe_changed": 1}
     provider.requests = []

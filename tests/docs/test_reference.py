@@ -135,3 +135,11 @@ def test_every_command_with_json_has_a_schema() -> None:
 def test_the_reference_of_json_keys_is_current() -> None:
     message = "run `python -m turnetl.json_output > docs/json.md`"
     assert (DOCS / "json.md").read_text(encoding="utf-8") == reference(), message
+
+
+def test_every_setting_is_in_the_table_of_what_an_untrusted_folder_could_do() -> None:
+    page = (DOCS / "security.md").read_text(encoding="utf-8")
+    table = page.partition("### Settings of an untrusted folder")[2].partition("### ")[0]
+    cells = re.findall(r"^\| (`[^|]+) \|", table, flags=re.MULTILINE)
+    listed = [name for cell in cells for name in re.findall(r"`([a-z_.]+)`", cell)]
+    assert sorted(listed) == sorted(SETTINGS)

@@ -22,6 +22,7 @@ from turnetl.extraction.templates import (
     TEMPLATES_FOLDER,
     TemplateResolver,
     built_in_folder,
+    read_template,
     search_folders,
 )
 from turnetl.json_output.templates import templates_output
@@ -232,15 +233,34 @@ def test_an_invalid_file_is_an_error_and_still_overrides_those_in_later_folders(
     assert (entry.path, entry.is_broken, entry.prompt_text, entry.digest) == (path, True, "", "")
 
 
-def test_an_unreadable_template_is_an_error(folders: TemplateFolders) -> None:
+def test_an_unreadable_template_is_an_error() -> None:
     unreadable = Path("/proc/self/mem")
     if not unreadable.exists():
         pytest.skip("this platform has no file that nobody can read")
-    path = folders.put(VALID)
-    path.unlink()
-    path.symlink_to(unreadable)
-    [diagnostic] = folders.entry().diagnostics
-    assert diagnostic.message == "cannot be read (Input/output error)"
+    assert read_template(unreadable) == (None, "cannot be read (Input/output error)")
+
+
+@pytest.mark.parametrize("ontology", [False, True])
+def test_the_text_of_a_file_elsewhere_is_not_read_through_a_link(
+    ontology: bool, folders: TemplateFolders, tmp_path: Path
+) -> None:
+    private = tmp_path / "private.md"
+    private.write_text(VALID)
+    name = "ontology/own.toml" if ontology else "own.md"
+    path = folders.home / TEMPLATES_FOLDER / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(private)
+    entry = folders.entry(name)
+    assert [diagnostic.message for diagnostic in entry.diagnostics] == [
+        "is a symbolic link that leads out of its folder"
+    ]
+    assert (entry.is_broken, entry.prompt_text) == (True, "")
+
+
+def test_a_link_inside_the_folder_of_templates_is_followed(folders: TemplateFolders) -> None:
+    other = folders.put(VALID).rename(folders.project / TEMPLATES_FOLDER / "other.md")
+    other.with_name("own.md").symlink_to("other.md")
+    assert folders.entry().prompt_text == VALID
 
 
 @pytest.mark.parametrize("path_type", ["folder", "pipe", "broken link", "link to itself"])

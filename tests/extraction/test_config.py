@@ -53,7 +53,8 @@ def read_from(tmp_path: Path) -> Callable[[str], ExtractionConfig]:
 
     def read(text: str) -> ExtractionConfig:
         path.write_text(text)
-        return settings.read_settings({}, config=path, folders=(), arguments={}).extraction
+        loaded = settings.read_settings({}, config=path, home=tmp_path, arguments={})
+        return loaded.settings.extraction
 
     return read
 
@@ -176,7 +177,7 @@ def test_an_error_in_the_environment_does_not_name_the_file(tmp_path: Path) -> N
     path.write_text('{"extraction": {"reflexion": 9, "preprocessing_mode": "append"}}')
     with pytest.raises(BadUsage, match="reflexion") as raised:
         settings.read_settings(
-            {"TURNETL_EXTRACTION__REFLEXION": "8"}, config=path, folders=(), arguments={}
+            {"TURNETL_EXTRACTION__REFLEXION": "8"}, config=path, home=tmp_path, arguments={}
         )
     assert str(path) not in str(raised.value)
 

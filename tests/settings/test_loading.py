@@ -7,12 +7,17 @@ import pytest
 
 from turnetl.errors import BadUsage
 from turnetl.settings import Settings, load_settings, read_settings
+from turnetl.trust.folder_trust import FolderTrust
+from turnetl.trust.project_files import read_project
 
 
 def settings(
     environment: dict[str, str] | None = None, config: Path | None = None, **arguments: object
 ) -> Settings:
-    return read_settings(environment or {}, config=config, folders=(), arguments=arguments)
+    loaded = read_settings(
+        environment or {}, config=config, home=Path("/nowhere"), arguments=arguments
+    )
+    return loaded.settings
 
 
 def write_config(folder: Path, **sections: object) -> Path:
@@ -198,20 +203,35 @@ def test_names_of_noise_rules_are_a_list_or_separated_by_commas(tmp_path: Path) 
         settings(noise={"disable": [7]})
 
 
+def user_config(home: Path, **sections: object) -> None:
+    """Write the config file of the user."""
+    (home / ".graphiti").mkdir(parents=True)
+    write_config(home / ".graphiti", **sections)
+
+
+def loaded(folder: Path, home: Path, *, is_trusted: bool) -> Settings:
+    """Load the settings in a working directory."""
+    files = read_project(folder, home)
+    trust = FolderTrust(files, files.digests if is_trusted else None)
+    return read_settings({}, config=None, home=home, folder=trust, arguments={}).settings
+
+
 def test_other_sections_of_the_config_file_are_ignored(tmp_path: Path) -> None:
-    write_config(tmp_path, database={"x": 1}, extraction={"preprocessing_prompt": None})
-    loaded = read_settings({}, config=None, folders=(tmp_path,), arguments={})
-    assert loaded.extraction.preprocessing_prompt is None
+    config = write_config(tmp_path, database={"x": 1}, extraction={"preprocessing_prompt": None})
+    assert settings(config=config).extraction.preprocessing_prompt is None
 
 
-def test_the_first_folder_with_a_config_file_counts(tmp_path: Path) -> None:
-    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
-    for folder in (first, second, third):
-        folder.mkdir()
-    write_config(second, turnetl={"lake": "second"})
-    write_config(third, turnetl={"lake": "third", "prefetch": 3})
-    loaded = read_settings({}, config=None, folders=(first, second, third), arguments={})
-    assert (str(loaded.lake), loaded.prefetch) == ("second", 16)
+def test_the_config_file_of_a_trusted_working_directory_replaces_that_of_the_user(
+    tmp_path: Path,
+) -> None:
+    home, folder = tmp_path / "home", tmp_path / "folder"
+    folder.mkdir()
+    user_config(home, turnetl={"lake": "user", "prefetch": 3})
+    write_config(folder, turnetl={"lake": "folder"})
+    trusted = loaded(folder, home, is_trusted=True)
+    assert (str(trusted.lake), trusted.prefetch) == ("folder", 16)
+    ignored = loaded(folder, home, is_trusted=False)
+    assert (str(ignored.lake), ignored.prefetch) == ("user", 3)
 
 
 @pytest.mark.parametrize("text", ["{", "", "[1]", '{"turnetl": 1}', '{"turnetl": {"a": NaN}}'])
@@ -230,7 +250,8 @@ def test_a_config_file_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
 def test_the_constructor_reads_neither_the_environment_nor_a_config_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_config(tmp_path, turnetl={"prefetch": 3})
+    user_config(tmp_path / "home", turnetl={"prefetch": 3})
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TURNETL_CONTEXT_TURNS", "7")
     assert (Settings().prefetch, Settings().context_turns) == (16, 3)
@@ -255,19 +276,15 @@ def test_the_default_lake_is_that_of_the_user(
 def test_an_argument_the_environment_and_the_config_file_win_over_the_default_lake(
     tmp_path: Path,
 ) -> None:
-    write_config(tmp_path, turnetl={"lake": "of-config"})
+    config = write_config(tmp_path, turnetl={"lake": "of-config"})
     data = {"XDG_DATA_HOME": str(tmp_path)}
 
-    def lake(**settings: str) -> str:
-        environment = data | {f"TURNETL_{name}": text for name, text in settings.items()}
-        return str(read_settings(environment, config=None, folders=(tmp_path,), arguments={}).lake)
+    def lake(environment: dict[str, str], **arguments: str) -> str:
+        return str(settings(data | environment, config, **arguments).lake)
 
-    assert lake() == "of-config"
-    assert lake(LAKE="of-environment") == "of-environment"
-    named = read_settings(
-        data | {"TURNETL_LAKE": "e"}, config=None, folders=(tmp_path,), arguments={"lake": "a"}
-    )
-    assert str(named.lake) == "a"
+    assert lake({}) == "of-config"
+    assert lake({"TURNETL_LAKE": "of-environment"}) == "of-environment"
+    assert lake({"TURNETL_LAKE": "e"}, lake="a") == "a"
 
 
 def test_no_test_writes_to_the_lake_of_the_developer(default_lake: Path) -> None:

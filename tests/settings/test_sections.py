@@ -31,7 +31,7 @@ def test_the_settings_know_the_providers_the_embedders_and_the_extractors() -> N
 
 def settings(**environment: str) -> Settings:
     variables = {f"TURNETL_{name}": value for name, value in environment.items()}
-    return read_settings(variables, config=None, folders=(), arguments={})
+    return read_settings(variables, config=None, home=Path("/nowhere"), arguments={}).settings
 
 
 def test_by_default_nothing_is_limited_and_responses_are_stored() -> None:

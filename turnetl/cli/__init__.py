@@ -12,6 +12,7 @@ from cyclopts import App, Group
 
 from turnetl.cli import (
     completion,
+    config,
     forget,
     history,
     index,
@@ -25,6 +26,7 @@ from turnetl.cli import (
     show,
     stages,
     templates,
+    trust,
     undo,
     verify,
 )
@@ -85,12 +87,15 @@ app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)
 app.command(model.app)
 app.command(journal.app)
+app.command(config.app)
+app.command(trust.trust, group=SETUP_COMMANDS)
 app.command(schema.schema, group=SETUP_COMMANDS)
 app.command(completion.app)
 
 READING_COMMANDS = frozenset(
     {
         "completion",
+        "config",
         "entity",
         "file",
         "fix",

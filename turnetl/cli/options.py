@@ -13,7 +13,7 @@ from turnetl.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.run_options import RunOptions
-    from turnetl.settings import Settings
+    from turnetl.settings import LoadedSettings, Settings
 
 INSPECTION_COMMANDS = Group("Inspection", sort_key=3)
 MODEL_COMMANDS = Group("Models", sort_key=4)
@@ -76,12 +76,18 @@ class CommonOptions(OutputOptions):
     graph: str | None = None
     "ladybug:///path/file.lbug or bolt://user:password@host:7687 [env: TURNETL_GRAPH]."
     config: Path | None = None
-    "JSON config file [default: ./graphiti.config.json, then ~/.graphiti/graphiti.config.json]."
+    "JSON config file [default: ./graphiti.config.json if trusted, then that in ~/.graphiti]."
 
     def settings(self, **arguments: Any) -> "Settings":
         from turnetl.settings import load_settings
 
         return load_settings(self.config, lake=self.lake, graph=self.graph, **arguments)
+
+    def loaded_settings(self) -> "LoadedSettings":
+        """Return the settings with their sources."""
+        from turnetl.settings import load_with_sources
+
+        return load_with_sources(self.config, lake=self.lake, graph=self.graph)
 
     def search_command(self) -> str:
         """Return the command that searches the same graph, up to the query."""

@@ -227,8 +227,9 @@ def _identical_copy(paths: Sequence[Path]) -> Iterator[Diagnostic]:
 
 
 def _source(path: Path, templates: TemplateResolver) -> TemplateSource:
-    by_folder = (TemplateSource.PROJECT, TemplateSource.HOME, TemplateSource.BUILT_IN)
-    sources = dict(zip(templates.folders, by_folder, strict=False))
+    # From the last one: the first one is missing if the project is not trusted.
+    by_folder = (TemplateSource.BUILT_IN, TemplateSource.HOME, TemplateSource.PROJECT)
+    sources = dict(reversed(list(zip(reversed(templates.folders), by_folder, strict=False))))
     return sources.get(path.parent, TemplateSource.PATH)
 
 

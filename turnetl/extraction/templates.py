@@ -9,6 +9,7 @@ from pathlib import Path
 from turnetl.errors import BadUsage
 from turnetl.extraction.config import TEMPLATE_SUFFIX
 from turnetl.extraction.template import Template, parse_template_file
+from turnetl.regular_files import NotReadable, read_inside, read_regular
 
 log = logging.getLogger(__name__)
 
@@ -108,14 +109,15 @@ class TemplateResolver:
         return f"; a template `{similar[0]}` exists" if similar else ""
 
 
-def search_folders(project: Path, home: Path) -> tuple[Path, ...]:
+def search_folders(project: Path | None, home: Path) -> tuple[Path, ...]:
     """Return the template folders in search order.
 
     Args:
-        project: the working directory of the run.
+        project: the working directory of the run, if it is trusted.
         home: the user's home directory.
     """
-    return (project / TEMPLATES_FOLDER, home / TEMPLATES_FOLDER, built_in_folder())
+    roots = [home] if project is None else [project, home]
+    return (*(root / TEMPLATES_FOLDER for root in roots), built_in_folder())
 
 
 def built_in_folder(package: Path = _PACKAGE) -> Path:
@@ -131,25 +133,29 @@ def built_in_folder(package: Path = _PACKAGE) -> Path:
 def read_template(path: Path) -> tuple[str | None, str | None]:
     """Return the text of a file, or the problem with it. Reads at most `MAX_BYTES`.
 
+    The file is a regular one inside its folder: its text is sent to the model, and a link could
+    lead to any other file.
+
     Drops a byte order mark and converts CRLF line endings to LF, so that the same text has the
     same digest on every platform.
     """
     try:
-        # Opening a pipe would block.
-        if not path.is_file():
-            return None, "is not a file"
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            return None, f"has {path.stat().st_size:,} bytes, more than {MAX_BYTES:,}"
+        data = _content(path)
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    except OSError as error:
-        return None, f"cannot be read ({error.strerror})"
+    except NotReadable as error:
+        return None, str(error)
     except UnicodeDecodeError:
         return None, "is not UTF-8 text"
     if not text.strip():
         return None, "is empty"
     return (None, "is not text") if "\0" in text else (text, None)
+
+
+def _content(path: Path) -> bytes:
+    # Some installers fill a package with links into their cache.
+    if path.is_relative_to(built_in_folder()):
+        return read_regular(path.resolve(), MAX_BYTES)
+    return read_inside(path, path.parent, MAX_BYTES)
 
 
 def _exists(path: Path) -> bool:

@@ -7,6 +7,7 @@ import msgspec
 from turnetl.errors import BadUsage
 from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.base import ErrorOutput, JsonOutput, described
+from turnetl.json_output.config import ConfigOutput
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
 from turnetl.json_output.forget import ForgetOutput
@@ -31,6 +32,7 @@ from turnetl.json_output.show import (
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.templates import TemplatesOutput
 from turnetl.json_output.timeline import TimelineOutput
+from turnetl.json_output.trust import TrustOutput
 from turnetl.json_output.undo import UndoOutput
 from turnetl.json_output.verify import VerifyOutput
 from turnetl.json_output.why import WhyOutput
@@ -86,6 +88,8 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "why": (WhyOutput,),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
+    "config show": (ConfigOutput,),
+    "trust": (TrustOutput,),
     "schema": (CommandsOutput, JsonSchemaOutput),
     "templates list": (TemplatesOutput,),
     "templates show": (TemplatesOutput,),

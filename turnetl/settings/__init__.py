@@ -2,10 +2,17 @@
 
 Precedence: arguments (command-line options, parameters of a flow), then the environment
 (`TURNETL_*`, sections separated by `__`), then the `turnetl` and `extraction` sections of a JSON
-config file, then the defaults. Unknown names are rejected. Secrets are never printed.
+config file, then the defaults. A config file of the working directory counts only if the user
+trusts it. Unknown names are rejected. Secrets are never printed.
 """
 
-from turnetl.settings.loading import load_settings, read_settings
+from turnetl.settings.explanation import explain
+from turnetl.settings.loading import (
+    LoadedSettings,
+    load_settings,
+    load_with_sources,
+    read_settings,
+)
 from turnetl.settings.model import ExtractorName, Settings
 from turnetl.settings.model_intent import model_intent
 from turnetl.settings.sections import (
@@ -14,18 +21,27 @@ from turnetl.settings.sections import (
     ModelSettings,
     NoiseSettings,
 )
-from turnetl.settings.sources import CONFIG_NAME, ENV_PREFIX
+from turnetl.settings.sources import ENV_PREFIX
+from turnetl.settings.trusting import list_trust, revoke_trust, trust_folder
+from turnetl.settings.working_folder import trust_store, trusted_folder
 
 __all__ = [
-    "CONFIG_NAME",
     "ENV_PREFIX",
     "BudgetSettings",
     "EmbedderSettings",
     "ExtractorName",
+    "LoadedSettings",
     "ModelSettings",
     "NoiseSettings",
     "Settings",
+    "explain",
+    "list_trust",
     "load_settings",
+    "load_with_sources",
     "model_intent",
     "read_settings",
+    "revoke_trust",
+    "trust_folder",
+    "trust_store",
+    "trusted_folder",
 ]

@@ -2,7 +2,8 @@
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -10,37 +11,67 @@ from typing import Any
 from pydantic import ValidationError
 
 from turnetl.errors import BadUsage
+from turnetl.setting_values import SettingSource
+from turnetl.settings import credentials
 from turnetl.settings.errors import error_sentence
+from turnetl.settings.layers import Layer, has, merge_layers
 from turnetl.settings.locations import default_lake
 from turnetl.settings.model import Settings
 from turnetl.settings.sources import (
-    CONFIG_NAME,
     from_config_file,
     from_environment,
     from_neo4j_environment,
-    merged,
+    parse_config,
 )
+from turnetl.settings.working_folder import working_folder
+from turnetl.trust.folder_trust import FolderTrust
+from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """Settings, and what each source gave."""
+
+    settings: Settings
+    layers: tuple[Layer, ...]
+    """The one that wins first; without the defaults."""
+    folder: FolderTrust | None = None
+    """The working directory."""
 
 
 def load_settings(config: str | PathLike[str] | None = None, **arguments: Any) -> Settings:
     """Load the settings of this process: its environment, and the config file in its usual places.
 
+    A config file of the working directory that is not trusted is ignored, with a warning in the
+    log.
+
     Args:
-        config: a JSON config file that must exist; None: `./graphiti.config.json`, else
-            `~/.graphiti/graphiti.config.json`, else no file.
+        config: a JSON config file that must exist; None: `./graphiti.config.json` if the working
+            directory is trusted, else `~/.graphiti/graphiti.config.json`, else no file.
         arguments: settings that win over all others; None counts as not given.
 
     Raises:
         BadUsage: see `read_settings`.
     """
+    return load_with_sources(config, **arguments).settings
+
+
+def load_with_sources(
+    config: str | PathLike[str] | None = None, **arguments: Any
+) -> LoadedSettings:
+    """Load the settings as `load_settings`, and say what each source gave."""
     environment = os.environ  # noqa: TID251 - the only place that reads it
-    folders = (Path.cwd(), Path.home() / ".graphiti")
+    home = Path.home()
+    folder = working_folder(environment, Path.cwd(), home)
+    if folder.warning is not None:
+        _log.warning("%s", folder.warning)
     return read_settings(
         environment,
         config=None if config is None else Path(config),
-        folders=folders,
+        home=home,
+        folder=folder,
         arguments=arguments,
     )
 
@@ -49,49 +80,62 @@ def read_settings(
     environment: Mapping[str, str],
     *,
     config: Path | None,
-    folders: tuple[Path, ...],
+    home: Path,
+    folder: FolderTrust | None = None,
     arguments: Mapping[str, Any],
-) -> Settings:
+) -> LoadedSettings:
     """Read the settings from all sources.
 
     Args:
         environment: the process's environment, which also decides the default lake.
         config: a JSON config file that must exist.
-        folders: without `config`, the first of these that holds `graphiti.config.json` gives it.
+        home: the user's home folder.
+        folder: the working directory. Without `config`, its config file counts if it is trusted,
+            else that of the user.
         arguments: settings that win over all others; None counts as not given.
 
     Raises:
-        BadUsage: a source has an unknown name or an invalid value. The message names the setting
-            and its source, never the value, which may be a secret.
+        BadUsage: a source has an unknown name or an invalid value, or a credential would be sent to
+            an endpoint that its owner may not have chosen. The message names the setting and its
+            source, never the value, which may be a secret.
     """
-    path = _config_path(config, folders)
-    _log.debug("settings", extra={"config": path or "none"})
     given = {name: value for name, value in arguments.items() if value is not None}
-    above = merged(
-        merged(from_neo4j_environment(environment), from_environment(environment)), given
+    file = _config_layer(config, home, folder)
+    _log.debug("settings", extra={"config": (file and file.path) or "none"})
+    layers = (
+        Layer(SettingSource.OPTION, given),
+        Layer(SettingSource.ENVIRONMENT, from_environment(environment)),
+        Layer(SettingSource.ENVIRONMENT, from_neo4j_environment(environment), is_fallback=True),
+        *([file] if file else []),
     )
-    file = from_config_file(path) if path else {}
-    defaults = {"lake": default_lake(environment, Path.home())}
+    defaults = Layer(SettingSource.DEFAULT, {"lake": default_lake(environment, home)})
     try:
-        return Settings.model_validate(merged(merged(defaults, file), above))
+        settings = Settings.model_validate(merge_layers((*layers, defaults)))
     except ValidationError as error:
-        place = error.errors(include_input=False, include_url=False)[0]["loc"]
-        is_in_file = not _has(above, place) and _has(file, place)
-        where = f"config file `{path}`: " if is_in_file else ""
-        sentence = error_sentence(error, is_argument=_has(given, place))
-        raise BadUsage(where + sentence) from None
+        raise _invalid(error, layers) from None
+    if file is not None:
+        credentials.check_plain_http_source(file, home, folder)
+    if folder is not None:
+        credentials.check_credentials(settings, layers, folder)
+    return LoadedSettings(settings, layers, folder)
 
 
-def _config_path(config: Path | None, folders: tuple[Path, ...]) -> Path | None:
-    if config is None:
-        return next((f / CONFIG_NAME for f in folders if (f / CONFIG_NAME).is_file()), None)
-    if not config.is_file():
-        raise BadUsage(f"config file `{config}` does not exist; name another one with --config")
-    return config
+def _config_layer(config: Path | None, home: Path, folder: FolderTrust | None) -> Layer | None:
+    if config is not None:
+        if not config.is_file():
+            raise BadUsage(f"config file `{config}` does not exist; name another one with --config")
+        return Layer(SettingSource.USER, from_config_file(config), config)
+    if folder is not None and folder.is_trusted and folder.files.config is not None:
+        path = folder.folder / CONFIG_NAME
+        return Layer(SettingSource.FOLDER, parse_config(folder.files.config, path), path)
+    path = home / USER_FOLDER / CONFIG_NAME
+    return Layer(SettingSource.USER, from_config_file(path), path) if path.is_file() else None
 
 
-def _has(values: Any, place: Sequence[int | str]) -> bool:
-    """Whether a source sets this place. Steps below a value are pydantic's own and ignored."""
-    if not place or not isinstance(values, Mapping):
-        return True
-    return place[0] in values and _has(values[place[0]], place[1:])
+def _invalid(error: ValidationError, layers: tuple[Layer, ...]) -> BadUsage:
+    place = error.errors(include_input=False, include_url=False)[0]["loc"]
+    *above, last = layers
+    above = above if last.path else [*layers]
+    is_in_file = last.path is not None and not has(merge_layers(above), place) and last.has(place)
+    where = f"config file `{last.path}`: " if is_in_file else ""
+    return BadUsage(where + error_sentence(error, is_argument=layers[0].has(place)))

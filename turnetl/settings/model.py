@@ -47,6 +47,8 @@ class Settings(BaseModel):
     """Seconds after which a Neo4j server ends a transaction that writes, also one that waits for a
     lock, and after which a server that does not respond is given up."""
     llm: ModelSettings = ModelSettings()
+    allow_plain_http: bool = False
+    """Send a key over plain HTTP to another machine. Never read from the working directory."""
     budget: BudgetSettings = BudgetSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     journal: bool = True

@@ -13,11 +13,10 @@ from turnetl.settings.errors import unknown_sentence
 from turnetl.settings.model import Settings
 
 ENV_PREFIX = "TURNETL_"
-CONFIG_NAME = "graphiti.config.json"
 _TEST_PREFIX = "TURNETL_TEST_"
-_SEPARATOR = "__"
+SEPARATOR = "__"
 _REMEDY = "correct it, or name another file with --config"
-_NEO4J_NAMES = {"graph_user": "NEO4J_USER", "graph_password": "NEO4J_PASSWORD"}
+NEO4J_NAMES = {"graph_user": "NEO4J_USER", "graph_password": "NEO4J_PASSWORD"}
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         BadUsage: a name is unknown, or a section and a name in it are both set.
     """
     variables = {
-        tuple(name.removeprefix(ENV_PREFIX).lower().split(_SEPARATOR)): value
+        tuple(name.removeprefix(ENV_PREFIX).lower().split(SEPARATOR)): value
         for name, value in sorted(environment.items())
         if _is_set(name, value)
     }
@@ -48,9 +47,7 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def from_neo4j_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """Return `NEO4J_USER` and `NEO4J_PASSWORD`, which other Graphiti programs read."""
     return {
-        setting: environment[name]
-        for setting, name in _NEO4J_NAMES.items()
-        if environment.get(name)
+        setting: environment[name] for setting, name in NEO4J_NAMES.items() if environment.get(name)
     }
 
 
@@ -61,8 +58,21 @@ def from_config_file(path: Path) -> dict[str, Any]:
         BadUsage: the file is not JSON, or has no object where a section belongs.
     """
     try:
-        content = msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError) as error:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadUsage(f"config file `{path}` cannot be read: {error}; {_REMEDY}") from error
+    return parse_config(data, path)
+
+
+def parse_config(data: bytes, path: Path) -> dict[str, Any]:
+    """Return the sections of the content of a config file, as `from_config_file`.
+
+    Raises:
+        BadUsage: as `from_config_file`.
+    """
+    try:
+        content = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise BadUsage(
             f"config file `{path}` cannot be read as JSON: {error}; {_REMEDY}"
         ) from error
@@ -104,7 +114,7 @@ def _check_overlap(path: tuple[str, ...], paths: Collection[tuple[str, ...]]) ->
     for depth in range(1, len(path)):
         if path[:depth] in paths:
             above, below = (
-                ENV_PREFIX + _SEPARATOR.join(steps).upper() for steps in (path[:depth], path)
+                ENV_PREFIX + SEPARATOR.join(steps).upper() for steps in (path[:depth], path)
             )
             raise BadUsage(f"both `{above}` and `{below}` are set; unset one of them")
 

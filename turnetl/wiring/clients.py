@@ -19,7 +19,8 @@ from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices, load_prices
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.settings import Settings
+from turnetl.settings import Settings, trusted_folder
+from turnetl.settings.credentials import check_plain_http
 from turnetl.wiring.embedding import is_remote
 from turnetl.wiring.extraction import CONFIGURE_MODEL, uses_model
 
@@ -51,7 +52,7 @@ def journal(settings: Settings, clock: Clock) -> closing[Journal]:
 
 
 def prices(at: datetime) -> Prices:
-    """Return the prices of models: the price files of project and user, then the library's.
+    """Return the prices of models: the files of a trusted project and of the user, the library's.
 
     Args:
         at: time of the run; some prices apply from a date on.
@@ -59,7 +60,7 @@ def prices(at: datetime) -> Prices:
     Raises:
         BadUsage: a file is not valid; names the file and the line.
     """
-    return load_prices(Path.cwd(), Path.home(), at=at)
+    return load_prices(trusted_folder(), Path.home(), at=at)
 
 
 def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
@@ -70,11 +71,12 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
         stack: wraps its requests; None for a model of which only the name is needed.
 
     Raises:
-        BadUsage: a setting is missing or unknown; names it.
+        BadUsage: a setting is missing or unknown, or a key would be sent unencrypted; names it.
     """
     llm = settings.llm
     if llm.provider == "none":
         raise BadUsage(f"no model is configured: {CONFIGURE_MODEL}")
+    check_plain_http(settings, "llm")
     from turnetl.llm.providers.registry import open_models
     from turnetl.llm.transport.http import Timeouts
 

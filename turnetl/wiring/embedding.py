@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, open_embedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.settings import Settings
+from turnetl.settings.credentials import check_plain_http
 
 if TYPE_CHECKING:  # the built-in embedder does without these
     from turnetl.llm.meter import Meter
@@ -43,6 +44,8 @@ def _embedder(
     settings: Settings, retry_policy: "RetryPolicy | None", meter: "Meter | None"
 ) -> Embedder:
     config = settings.embedder
+    if is_remote(settings):
+        check_plain_http(settings, "embedder")
     return open_embedder(
         config.provider,
         base_url=config.base_url,

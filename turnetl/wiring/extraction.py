@@ -13,7 +13,7 @@ from turnetl.extraction.structural.recipe import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.model import GroupId, Usage
 from turnetl.recipe_parts import RecipeParts
-from turnetl.settings import Settings, model_intent
+from turnetl.settings import Settings, model_intent, trusted_folder
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.port import Extractor
@@ -30,8 +30,8 @@ CONFIGURE_MODEL = (
 
 
 def templates() -> TemplateResolver:
-    """Return the resolver of templates: those of the project, of the user, built in."""
-    return TemplateResolver(search_folders(Path.cwd(), Path.home()))
+    """Return the resolver of templates: those of the project if it is trusted, the user's, ours."""
+    return TemplateResolver(search_folders(trusted_folder(), Path.home()))
 
 
 def uses_model(settings: Settings) -> bool:

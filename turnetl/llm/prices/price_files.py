@@ -23,11 +23,11 @@ _MAX_DOLLARS = 100_000.0
 _EXAMPLE = "{ input = 0.40, cached_input = 0.10, output = 1.60 }"
 
 
-def load_prices(project: Path, home: Path, *, at: datetime) -> Prices:
+def load_prices(project: Path | None, home: Path, *, at: datetime) -> Prices:
     """Return the prices of the project's file, of the user's file and of the library.
 
     Args:
-        project: the working directory of the run.
+        project: the working directory of the run, if it is trusted.
         home: the user's home directory.
         at: the time for which the library's prices are taken: that of the run.
 
@@ -41,9 +41,10 @@ def load_prices(project: Path, home: Path, *, at: datetime) -> Prices:
 
         return find_price(model, at)
 
-    paths = [folder / ".graphiti" / NAME for folder in (project, home)]
+    of_project = [project / ".graphiti" / NAME] if project is not None else []
     # The working directory of a Prefect worker is deleted after the run, the home stays.
-    return Prices(read_price_files(*paths), paths[1], library)
+    of_user = home / ".graphiti" / NAME
+    return Prices(read_price_files(*of_project, of_user), of_user, library)
 
 
 def read_price_files(*paths: Path) -> tuple[dict[str, Price], ...]:

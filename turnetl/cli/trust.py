@@ -1,0 +1,44 @@
+"""The command that trusts the configuration in a folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from turnetl import console
+from turnetl.cli.options import NO_OUTPUT, Flag, OutputOptions
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
+
+
+def trust(
+    folder: Path = Path(),
+    /,
+    *,
+    revoke: Flag = False,
+    listed: Annotated[Flag, Parameter(name="--list")] = False,
+    common: OutputOptions = NO_OUTPUT,
+) -> int:
+    """Use the config file, templates and prices in a folder, as they are now.
+
+    Args:
+        folder: The folder [default: the working directory].
+        revoke: Use them no longer.
+        listed: List the folders that are trusted.
+    """
+    if listed and (revoke or folder != Path()):
+        raise BadUsage("`--list` lists all folders: give it alone")
+    from turnetl.json_output.trust import trust_output
+    from turnetl.report import trust as view
+    from turnetl.settings import list_trust, revoke_trust, trust_folder, trust_store
+
+    store, home = trust_store(), Path.home()
+    if listed:
+        report = list_trust(store, home=home)
+    elif revoke:
+        report = revoke_trust(store, folder, home=home)
+    else:
+        report = trust_folder(store, folder, home=home, now=now())
+    console.print_result(view.view(report), trust_output(report), as_json=common.json)
+    return ExitCode.DONE

@@ -1,0 +1,106 @@
+"""Where credentials may be sent."""
+
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from turnetl.errors import BadUsage
+from turnetl.setting_values import SettingSource
+from turnetl.settings.layers import Layer
+from turnetl.settings.model import Settings
+from turnetl.trust.folder_trust import FolderTrust
+from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER, turnetl_section
+
+PLAIN_HTTP = "allow_plain_http"
+_ENVIRONMENT_NAME = "TURNETL_ALLOW_PLAIN_HTTP"
+
+
+def check_plain_http(settings: Settings, section: str) -> None:
+    """Check that the key of `llm` or `embedder` is not sent over a network without encryption.
+
+    Args:
+        settings: all settings.
+        section: `llm` or `embedder`.
+
+    Raises:
+        BadUsage: it would be sent to another machine over plain HTTP.
+    """
+    url, key = (getattr(getattr(settings, section), name) for name in ("base_url", "api_key"))
+    if url is None or settings.allow_plain_http:
+        return
+    parts = urlsplit(url)
+    has_credential = key is not None or "@" in parts.netloc
+    if parts.scheme == "http" and has_credential and not _is_loopback(parts.hostname or ""):
+        raise BadUsage(
+            f"`{section}.base_url` is plain HTTP to another machine, and a key would be sent "
+            f"there unencrypted: use https://, remove the key, or set {_ENVIRONMENT_NAME}=true"
+        )
+
+
+def check_plain_http_source(file: Layer, home: Path, folder: FolderTrust | None) -> None:
+    """Check that no config file of the working directory allows plain HTTP.
+
+    Args:
+        file: the config file.
+        home: the user's home folder.
+        folder: the working directory; None: there is none.
+
+    Raises:
+        BadUsage: it does.
+    """
+    if PLAIN_HTTP not in file.values:
+        return
+    if file.source == SettingSource.FOLDER or _is_below(file.path, home, folder):
+        raise BadUsage(
+            f"config file `{file.path}`: `{PLAIN_HTTP}` is not read from the working directory; "
+            f"remove it, and set {_ENVIRONMENT_NAME} or write it into "
+            f"`~/{USER_FOLDER}/{CONFIG_NAME}`"
+        )
+
+
+def check_credentials(settings: Settings, layers: tuple[Layer, ...], folder: FolderTrust) -> None:
+    """Check that no key is sent to another endpoint than the one that goes with it.
+
+    A key in the environment may belong to the endpoint that the folder names. If the folder is not
+    trusted, that endpoint is ignored, and the key would be sent to the provider's own.
+
+    Raises:
+        BadUsage: it would be.
+    """
+    if folder.is_trusted or folder.files.config is None:
+        return
+    untrusted = turnetl_section(folder.files.config)
+    sends = {
+        "llm": settings.llm.provider != "none",
+        "embedder": settings.embedder.provider == "openai-compatible",
+    }
+    for section in (name for name, is_sending in sends.items() if is_sending):
+        key, endpoint = (section, "api_key"), (section, "base_url")
+        values = untrusted.get(section)
+        names_endpoint = isinstance(values, dict) and values.get("base_url") is not None
+        keys = [layer for layer in layers if layer.has(key)]
+        if names_endpoint and keys and not any(layer.has(endpoint) for layer in layers):
+            origin = keys[0].origin(key) or "an option"
+            raise BadUsage(
+                f"`{section}.api_key` (from `{origin}`) is sent nowhere: the config file "
+                f"`{folder.folder / CONFIG_NAME}` names the endpoint for it and is not trusted; "
+                f"read the file and run `turnetl trust`, or set `{section}.base_url` yourself"
+            )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_below(path: Path | None, home: Path, folder: FolderTrust | None) -> bool:
+    """Whether a config file is in the working directory and not among the user's own."""
+    if path is None or folder is None:
+        return False
+    resolved, home = path.resolve(), home.resolve()
+    is_own = resolved.is_relative_to(home / USER_FOLDER) or home.is_relative_to(folder.folder)
+    return resolved.is_relative_to(folder.folder) and not is_own

@@ -1,0 +1,103 @@
+"""Whether the configuration in a folder is trusted, and the sentence that says why it is not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from turnetl.trust.project_files import ProjectFiles
+
+_NAMES_SHOWN = 3
+
+
+class TrustState(StrEnum):
+    """Whether the configuration in a folder is used."""
+
+    NO_FILES = "no_files"
+    """There is nothing to trust."""
+    TRUSTED = "trusted"
+    UNTRUSTED = "untrusted"
+    """It was never trusted, or no longer is."""
+    CHANGED = "changed"
+    """It is not what was trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderTrust:
+    """The configuration in a folder, and what of it was trusted."""
+
+    files: ProjectFiles
+    trusted: Mapping[str, str] | None = None
+    """Digest by name of what was trusted; None if the folder never was."""
+    store_problem: str | None = None
+    """Why nothing is trusted: the trust store cannot be used."""
+
+    @property
+    def state(self) -> TrustState:
+        if self.trusted is None:
+            return TrustState.UNTRUSTED if self.files.files else TrustState.NO_FILES
+        is_same = not self.files.unusable and self.trusted == self.files.digests
+        return TrustState.TRUSTED if is_same else TrustState.CHANGED
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.state == TrustState.TRUSTED
+
+    @property
+    def folder(self) -> Path:
+        return self.files.folder
+
+    @property
+    def warning(self) -> str | None:
+        """The sentence for a run that ignores the configuration; None if it does not."""
+        if self.state in (TrustState.TRUSTED, TrustState.NO_FILES) or not self.files.files:
+            return None
+        if self.store_problem is not None:
+            return f"ignored {self._files} of `{self.folder}`: {self.store_problem}"
+        if self.state == TrustState.CHANGED:
+            return (
+                f"ignored {self._files} of `{self.folder}`: since `turnetl trust`, "
+                f"{'; '.join(self.changes)}; read what changed, then run `turnetl trust` again"
+            )
+        return (
+            f"ignored {self._files} of `{self.folder}`, which is not trusted: read what is in "
+            f"there, then run `turnetl trust`"
+        )
+
+    @property
+    def changes(self) -> Sequence[str]:
+        """What differs from what was trusted, a phrase for each kind of change."""
+        trusted, current = self.trusted or {}, self.files.digests
+        problems = {file.name: file.problem for file in self.files.unusable}
+        usable = [name for name in current if name not in problems]
+        changed = [name for name in usable if trusted.get(name, current[name]) != current[name]]
+        added = [name for name in usable if name not in trusted]
+        removed = sorted(trusted.keys() - current.keys())
+        kinds = (
+            (changed, "changed", "changed"),
+            (added, "is new", "are new"),
+            (removed, "was removed", "were removed"),
+        )
+        return [
+            *(_phrase(names, one, several) for names, one, several in kinds if names),
+            *(f"`{shown(name)}` {problem}" for name, problem in problems.items()),
+        ]
+
+    @property
+    def _files(self) -> str:
+        return _listed([file.name for file in self.files.files])
+
+
+def shown(name: str) -> str:
+    """Return a file's name for a message: whoever made the folder chose its characters."""
+    return "".join(character if character.isprintable() else "?" for character in name)
+
+
+def _phrase(names: Sequence[str], one: str, several: str) -> str:
+    return f"{_listed(names)} {one if len(names) == 1 else several}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    first = ", ".join(f"`{shown(name)}`" for name in names[:_NAMES_SHOWN])
+    more = len(names) - _NAMES_SHOWN
+    return f"{first} and {more:,} more" if more > 0 else first

@@ -1,0 +1,140 @@
+"""The configuration in a folder: the files that turnetl would read, with their digests."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from turnetl.regular_files import NotReadable, read_regular
+
+CONFIG_NAME = "graphiti.config.json"
+USER_FOLDER = ".graphiti"
+"""Folder of prices and templates, in a project as in the home folder."""
+TEMPLATES = (f"{USER_FOLDER}/templates", f"{USER_FOLDER}/templates/ontology")
+PRICES = f"{USER_FOLDER}/prices.toml"
+_MAX_BYTES = 1_000_000
+_MAX_TEMPLATE_BYTES = 64 * 1024
+_MAX_FILES = 500
+_NAMED_IN_CONFIG = (("noise", "rules"), ("group_map",))
+"""Settings that name a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFile:
+    """A file of the configuration of a folder."""
+
+    name: str
+    """From the folder, with slashes."""
+    digest: str
+    """SHA-256 of its content; empty if it cannot be used."""
+    problem: str | None = None
+    """Why it cannot be used: as the end of a sentence that begins with its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFiles:
+    """The configuration in a folder."""
+
+    folder: Path
+    """Absolute, without links."""
+    files: tuple[ProjectFile, ...]
+    """Sorted by name."""
+    config: bytes | None = None
+    """The content of the config file; None if there is none that can be used."""
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        return {file.name: file.digest for file in self.files}
+
+    @property
+    def unusable(self) -> tuple[ProjectFile, ...]:
+        return tuple(file for file in self.files if file.problem is not None)
+
+
+def read_project(folder: Path, home: Path) -> ProjectFiles:
+    """Read the configuration in a folder. Follows no symbolic link below the folder.
+
+    Args:
+        folder: the folder.
+        home: the user's home folder, whose `.graphiti` is the user's own.
+    """
+    root = folder.resolve()
+    files: dict[str, ProjectFile] = {}
+    config = _read(root, CONFIG_NAME, files)
+    names = [*_in_user_folder(root, home), *_named_files(root, config)]
+    for name in names[:_MAX_FILES]:
+        _read(root, name, files)
+    if len(names) > _MAX_FILES:
+        problem = f"holds more than {_MAX_FILES:,} files"
+        files[USER_FOLDER] = ProjectFile(USER_FOLDER, "", problem)
+    return ProjectFiles(root, tuple(files[name] for name in sorted(files)), config)
+
+
+def turnetl_section(config: bytes | None) -> Mapping[str, Any]:
+    """Return the `turnetl` section of a config file; empty if there is none or it is invalid."""
+    try:
+        content = msgspec.json.decode(config or b"{}")
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return {}
+    section = content.get("turnetl") if isinstance(content, dict) else None
+    return section if isinstance(section, dict) else {}
+
+
+def _read(root: Path, name: str, files: dict[str, ProjectFile]) -> bytes | None:
+    """Add a file to the files, unless it does not exist; return its content if it can be used."""
+    path = root / name
+    if not os.path.lexists(path):
+        return None
+    try:
+        _check_no_link_above(path)
+        is_template = name.startswith(TEMPLATES)
+        content = read_regular(path, _MAX_TEMPLATE_BYTES if is_template else _MAX_BYTES)
+    except NotReadable as error:
+        files[name] = ProjectFile(name, "", str(error))
+        return None
+    files[name] = ProjectFile(name, hashlib.sha256(content).hexdigest())
+    return content
+
+
+def _check_no_link_above(path: Path) -> None:
+    try:
+        parent = path.parent.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise NotReadable("is not a file") from error
+    if parent != path.parent:
+        raise NotReadable("lies below a symbolic link")
+
+
+def _in_user_folder(root: Path, home: Path) -> Iterator[str]:
+    if root == home.resolve():
+        return
+    yield PRICES
+    for folder in TEMPLATES:
+        for name in _names(root / folder):
+            # Folders between templates are not read.
+            if f"{folder}/{name}" not in TEMPLATES:
+                yield f"{folder}/{name}"
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in folder.iterdir())
+    except OSError:
+        return []
+
+
+def _named_files(root: Path, config: bytes | None) -> Iterator[str]:
+    """Yield the files that the config file names and that lie in the folder."""
+    section = turnetl_section(config)
+    for path in _NAMED_IN_CONFIG:
+        value: Any = section
+        for step in path:
+            value = value.get(step) if isinstance(value, dict) else None
+        if isinstance(value, str) and value and "\0" not in value:
+            named = Path(os.path.normpath(root / Path(value).expanduser()))
+            if named != root and named.is_relative_to(root):
+                yield named.relative_to(root).as_posix()
