@@ -117,6 +117,23 @@ async def test_a_smaller_batch_after_the_kill_leaves_no_trace_of_the_larger_one(
     index.close()
 
 
+async def test_a_removal_that_was_killed_before_its_commit_does_not_stop_the_next_one(
+    indexed: Path, tmp_path: Path
+) -> None:
+    """Tantivy gives the same name to the list of removed words of both."""
+    folder = tmp_path / "index"
+    shutil.copytree(indexed, folder)
+    with closing(open_index(folder)) as index:
+        index.forget([turn("cart")])
+    # Everything is as before, but for new files and the list of them, which tantivy writes first.
+    shutil.copytree(
+        indexed, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".managed.json")
+    )
+    with closing(open_index(folder)) as index:
+        index.forget([turn("cart")])
+        assert (await answers(index))["selected"] == ["tax"]
+
+
 async def test_a_reader_with_open_files_sees_what_was_committed_meanwhile(
     indexed: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:

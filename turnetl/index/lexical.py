@@ -183,6 +183,8 @@ class LexicalIndex:
         self._before_step(f"{LEXICAL}/{kind}")
         try:
             writer = self._indexes[kind].writer(_WRITER_BYTES, 1)
+            # A killed writer may have left a file that has the name of one to come.
+            writer.garbage_collect_files()
             yield writer
             writer.commit()
             writer.wait_merging_threads()

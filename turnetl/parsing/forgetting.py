@@ -47,10 +47,12 @@ def delete_stale_episodes(
     The next filter builds them again.
 
     Returns:
-        The groups without their table, sorted.
+        The groups without their table, sorted: also those of which an interrupted call deleted it.
     """
     groups = set(changed)
     for group in lake.groups():
+        if group in forgotten.groups and lake.episodes_metadata(group) is None:
+            groups.add(group)
         with lake.reading_episodes(group):
             rows = lake.scan_episodes(group).select(_KEYS).collect()
         if is_forgotten(rows, forgotten).any():
