@@ -36,7 +36,7 @@ PROPERTIES = {
 }
 """The points to which an action applies, unless it applies to all."""
 _DIFFERENCES, _LINE = 6, 300
-"""Shown of a trial that failed: differences, and characters of each."""
+"""Shown of a trial that failed: differences, and characters of each and of how its runs ended."""
 
 
 def main() -> None:
@@ -79,7 +79,8 @@ def try_points(program: TrialProgram, graph: str, name: str, options: argparse.N
 
 def _shown(outcome: TrialOutcome) -> str:
     """Return how a trial ended, with the beginnings of some differences: they hold vectors."""
-    lines = [f"{outcome.ended=} {outcome.other=} {outcome.repeated=}"]
+    ends = (outcome.ended, outcome.other, outcome.repeated)
+    lines = [" | ".join(end[-_LINE:] for end in ends)]
     lines += [line[:_LINE] for line in outcome.differences[:_DIFFERENCES]]
     if len(outcome.differences) > _DIFFERENCES:
         lines.append(f"… {len(outcome.differences)} differences")
