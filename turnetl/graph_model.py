@@ -5,7 +5,7 @@ All times are aware and UTC, with microseconds. All texts are redacted.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId, Usage, Vector
@@ -118,6 +118,10 @@ class GroupVersion:
     turns: int
     creation_id: str = ""
     """Tells the group from an earlier one of that name."""
+
+
+LONGEST_LEASE = timedelta(hours=1)
+"""A lease that ends later than this was written by a clock that was ahead, and counts as expired."""
 
 
 @dataclass(frozen=True, slots=True)

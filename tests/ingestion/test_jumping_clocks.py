@@ -16,7 +16,7 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease
+from turnetl.graph_model import LONGEST_LEASE, Lease
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
@@ -87,16 +87,25 @@ async def test_a_run_whose_clock_was_a_year_ahead_leaves_no_lease(
     assert (again.committed, again.already_committed) == (1, 1)
 
 
-async def test_the_lease_of_a_dead_process_whose_clock_was_a_year_ahead_is_taken_over(
+async def test_a_lease_that_ends_later_than_any_lease_can_counts_as_expired(
     store: GraphStore,
 ) -> None:
-    await acquire(store, "host:dead", now=NOW + YEAR)
-    with pytest.raises(GraphBusy, match=r"`host:dead` until 2027-04-01"):
-        await acquire(store, "host:2")
-    lease = await store.acquire(
-        GROUP, PROFILE, owner="host:2", now=NOW, ttl=TTL, is_dead=lambda _: True
+    """Only a clock that was ahead can have written it."""
+    first, second, _ = history()
+    ahead = await acquire(store, "host:1", now=NOW + YEAR)
+    assert await commit(store, ahead, first, NOW + YEAR)
+    lease = await acquire(store, "host:2")
+    with pytest.raises(GraphUnusable, match=r"`host:2` took it over"):
+        await commit(store, ahead, second, NOW + YEAR)
+    assert await commit(store, lease, second, NOW)
+
+
+async def test_the_longest_lease_is_respected(store: GraphStore) -> None:
+    await store.acquire(
+        GROUP, PROFILE, owner="host:1", now=NOW, ttl=LONGEST_LEASE, is_dead=lambda _: False
     )
-    assert lease.owner == "host:2"
+    with pytest.raises(GraphBusy, match=r"`host:1` until 2026-04-01 13:00"):
+        await acquire(store, "host:2")
 
 
 async def test_a_writer_whose_clock_goes_back_may_lose_the_group_but_writes_nothing_after(

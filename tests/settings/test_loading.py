@@ -100,6 +100,7 @@ def test_an_invalid_value_is_attributed_to_the_source_that_wins(tmp_path: Path) 
         ("CLOSE_AFTER_MINUTES", "soon", "must be a number"),
         ("CLOSE_AFTER_MINUTES", "9999999", "must be at most 5,270,400"),
         ("LEASE_SECONDS", "0", "must be more than 0"),
+        ("LEASE_SECONDS", "3601", "must be at most 3,600"),
         ("JOURNAL", "perhaps", "must be `true` or `false`"),
         ("EXTRACTOR", "magic", "must be `structural`, `llm` or `hybrid`"),
     ],

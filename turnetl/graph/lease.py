@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from turnetl.errors import GraphBusy, GraphUnusable
-from turnetl.graph_model import GroupProfile, Lease
+from turnetl.graph_model import LONGEST_LEASE, GroupProfile, Lease
 from turnetl.model import GroupId
 
 
@@ -40,7 +40,7 @@ def grant(
     """
     if state.used and state.profile is not None:
         _check_embedder(group, state.profile, profile)
-    is_running = state.until is not None and state.until > now
+    is_running = state.until is not None and now < state.until <= now + LONGEST_LEASE
     if state.owner and state.owner != owner and is_running and not is_dead(state.owner):
         raise GraphBusy(
             f"group `{group}` is being written by `{state.owner}` until {state.until}; "

@@ -121,12 +121,13 @@ class GraphStore(ReceiptStore, Protocol):
             profile: embedder and recipe of the run; its recipe replaces the recorded one.
             owner: who takes the lease.
             now: the current time.
-            ttl: how long the lease runs.
+            ttl: how long the lease runs, at most `LONGEST_LEASE`.
             is_dead: called with the owner of a lease that has not expired; True if that process is
                 known to have ended, so that a killed run can be repeated without waiting.
 
         Raises:
-            GraphBusy: the lease of another owner has not expired; says whose and until when.
+            GraphBusy: the lease of another owner has not expired; says whose and until when. One
+                that ends later than `LONGEST_LEASE` from now counts as expired.
             GraphUnusable: the group was created with another embedder or other dimensions.
         """
 

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from turnetl.extraction.config import ExtractionConfig
+from turnetl.graph_model import LONGEST_LEASE
 from turnetl.settings.locations import default_lake
 from turnetl.settings.sections import (
     BudgetSettings,
@@ -77,7 +78,7 @@ class Settings(BaseModel):
     """The report names each turn that invalidates more facts than this."""
     close_after_minutes: float = Field(default=30, ge=0, le=_MAX_CLOSE_AFTER_MINUTES)
     """Minutes without a new row after which the last turn of a session is closed."""
-    lease_seconds: float = Field(default=120, gt=0)
+    lease_seconds: float = Field(default=120, gt=0, le=LONGEST_LEASE.total_seconds())
     """Seconds for which a run that no longer responds keeps its lease on a group."""
 
     @field_validator("lake", "group_map")
