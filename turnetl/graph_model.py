@@ -121,7 +121,7 @@ class GroupVersion:
 
 
 LONGEST_LEASE = timedelta(hours=1)
-"""A lease that ends later than this was written by a clock that was ahead, and counts as expired."""
+"""A lease that ends later was written by a clock that was ahead, and counts as expired."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,8 +108,27 @@ def test_a_damaged_turns_file_of_a_deleted_archive_is_named_and_stops_no_other_g
     damaged(table)
     result = run("filter", folder=folder)
     assert result.exit_code == 1
-    assert f"{table.name}` is damaged" in result.stderr
+    assert f"{table.name}` is damaged, and its archive" in result.stderr
+    assert "lost from the lake unless you restore the file from a copy" in result.stderr
+    assert "committed stay in the graph" in result.stderr
     assert committed(run("ingest", "--json", folder=folder)) == {"shop": 0, "till": 2}
+    table.unlink()
+    assert run("filter", folder=folder).exit_code == 0
+
+
+def test_a_backfill_ingests_the_other_groups_of_a_lake_with_a_damaged_turns_file(
+    folder: Path,
+) -> None:
+    (table,) = (folder / "lk[1]" / "turns" / "shop").iterdir()
+    (folder / "shop" / "session.jsonl").unlink()
+    damaged(table)
+    more = archive(folder, "more").rename(folder / "shop" / "more.jsonl")
+    more.write_text(more.read_text().replace("/home/dev/more", "/home/dev/shop"))
+    result = run("backfill", more, folder / "till" / "session.jsonl", "--json", folder=folder)
+    assert result.exit_code == 1
+    assert "lost from the lake unless you restore the file from a copy" in result.stderr
+    groups = {group["group"]: group["committed"] for group in result.json["groups"]}
+    assert groups == {"shop": 0, "till": 2}
 
 
 def test_status_counts_the_turns_that_wait_for_the_filter(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_one_flipped_bit_in_a_turns_file_is_never_read_as_other_values(
         with pytest.raises(TableUnusable) as caught:
             batch.read()
         assert caught.value.path == path
-    with pytest.raises(TableUnusable, match="delete it, and the next run creates it again"):
+    with pytest.raises(TableUnusable, match="delete it and parse its archive again"):
         lake.turns(SHOP)
 
 

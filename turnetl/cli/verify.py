@@ -6,11 +6,10 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.confirmation import Yes, is_confirmed
+from turnetl.cli.confirmation import Yes, execute_previewed
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 from turnetl.clock import now
 from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 _EXAMPLES = 5
 
@@ -41,20 +40,18 @@ def verify(
         report = console.run_async(
             pipeline.verify(settings, groups, examples=examples, progress=progress)
         )
-    is_repairing = fix and report.can_repair
-    if not (is_repairing and yes and common.json):
-        output = verify_output(report)
-        console.print_result(view.findings(report, fix=fix), output, as_json=common.json)
-    if not is_repairing:
+    if not (fix and report.can_repair):
         console.print_messages(view.messages(report))
+        console.print_result(view.result(report), verify_output(report), as_json=common.json)
         return view.exit_code(report)
-    question = view.question(report)
-    if not is_confirmed(question, view.NOT_CONFIRMED, yes=yes, as_json=common.json):
-        return ExitCode.FAILED
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            pipeline.repair_graph(settings, report, now, examples=examples, progress=progress)
-        )
-    console.print_messages(view.messages(report))
-    console.print_result(view.findings(report), verify_output(report), as_json=common.json)
-    return view.exit_code(report)
+    return execute_previewed(
+        report,
+        lambda progress: pipeline.repair_graph(
+            settings, report, now, examples=examples, progress=progress
+        ),
+        view=view,
+        output=verify_output,
+        dry_run=False,
+        yes=yes,
+        common=common,
+    )

@@ -29,6 +29,7 @@ def build(
     *,
     filters: Filters = Filters(),  # noqa: B008 - frozen
     progress: Callable[[int, int], None] | None = None,
+    on_damaged: Callable[[TableUnusable], None] | None = None,
 ) -> FilterReport:
     """Bring the episodes tables of these groups up to date.
 
@@ -40,9 +41,11 @@ def build(
         groups: the groups to build, in the order of the report.
         filters: which turns are noise, and what is removed from a text.
         progress: called after each group with the number of groups done and their total.
+        on_damaged: called with the error of each group that has a damaged turns file. None: the
+            first one is raised after the last group.
 
     Raises:
-        TableUnusable: a turns file is damaged; raised after the last group.
+        TableUnusable: a turns file is damaged.
         Fatal: a table has another schema version, or cannot be written.
     """
     reports, damaged = [], []
@@ -53,8 +56,10 @@ def build(
             damaged.append(error)
         if progress is not None:
             progress(done, len(groups))
-    if damaged:
-        raise damaged[0]
+    for unusable in damaged:
+        if on_damaged is None:
+            raise unusable
+        on_damaged(unusable)
     return FilterReport(tuple(reports))
 
 

@@ -11,6 +11,7 @@ from turnetl import schema
 from turnetl.errors import Fatal, TableUnusable
 from turnetl.lake.checksum import ChecksumError, read_footer
 from turnetl.lake.checksum import verify as verify_file
+from turnetl.lake.paths import TURNS
 from turnetl.lake.versions import check_version
 
 METADATA_KEY = "turnetl"
@@ -102,7 +103,14 @@ def check_columns(path: Path, table: schema.Table) -> None:
 
 def read_error(path: Path, problem: str) -> TableUnusable:
     """Return the error for a file that cannot be used."""
-    return TableUnusable(path, f"`{path}` {problem}; delete it, and the next run creates it again.")
+    remedy = "delete it, and the next run creates it again."
+    if path.parent.parent.name == TURNS:
+        remedy = (
+            "delete it and parse its archive again. If the archive is gone, restore the file from "
+            "a copy of the lake, or its turns are lost from the lake; those that were committed "
+            "stay in the graph."
+        )
+    return TableUnusable(path, f"`{path}` {problem}; {remedy}")
 
 
 def write_error(path: Path, error: OSError) -> Fatal:

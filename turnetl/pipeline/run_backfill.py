@@ -1,5 +1,6 @@
 """The backfill: parse, filter and ingest, each unit of work run by an executor."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from turnetl.pipeline.tables import filter_turns, plan_parse
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 async def backfill(
@@ -89,5 +92,12 @@ async def _filter(
     one_off = one_off or options.preprocessing is not None
     return await executor.run_blocking(
         Unit(Stage.FILTER, "groups"),
-        lambda: filter_turns(settings, groups, one_off=one_off, progress=progress),
+        lambda: filter_turns(
+            settings,
+            groups,
+            one_off=one_off,
+            progress=progress,
+            # The ingest reports the group as not filtered, and the others are ingested.
+            on_damaged=lambda error: log.error("%s", error),
+        ),
     )

@@ -118,6 +118,7 @@ def filter_turns(
     *,
     one_off: bool = False,
     progress: Progress = ignore_progress,
+    on_damaged: Callable[[TableUnusable], None] | None = None,
 ) -> episodes.FilterReport:
     """Mark noise in the turns of the groups and render the episodes.
 
@@ -128,32 +129,50 @@ def filter_turns(
         groups: group ids or project names; all groups if empty.
         one_off: the rules apply to this run only; the next ingest accepts the tables they make.
         progress: called after each group.
+        on_damaged: called with the error of each group with a damaged turns file whose archive
+            cannot be read, after the others are filtered. None: the first one is raised then.
 
     Raises:
         BadUsage: an unknown group or rule, or a rules file or template that is not valid.
-        TableUnusable: a turns file is damaged and its archive cannot be read; the other groups are
-            filtered.
+        TableUnusable: see `on_damaged`.
     """
     lake, tried = Lake(settings.lake), set[Path]()
     selected = select_groups(lake.groups(), groups)
     filters = wiring.filters(settings, one_off=one_off)
     removed = lake.remove_abandoned()
     while True:
-        try:
-            report = episodes.build(
-                lake,
-                selected,
-                filters=filters,
-                progress=lambda done, all_: progress(
-                    ProgressUpdate("filter", "groups", done, all_)
-                ),
-            )
-        except TableUnusable as error:
-            if error.path in tried or not _parse_again(error.path, lake, settings):
-                raise
-            tried.add(error.path)
-        else:
-            return replace(report, removed_temporary_files=removed)
+        damaged = list[TableUnusable]()
+        report = episodes.build(
+            lake,
+            selected,
+            filters=filters,
+            progress=lambda done, all_: progress(ProgressUpdate("filter", "groups", done, all_)),
+            on_damaged=damaged.append,
+        )
+        paths = {error.path for error in damaged} - tried
+        again = [path for path in sorted(paths) if _parse_again(path, lake, settings)]
+        if not again:
+            break
+        tried |= paths
+    for error in damaged:
+        unusable = _without_archive(error, lake)
+        if on_damaged is None:
+            raise unusable from error
+        on_damaged(unusable)
+    return replace(report, removed_temporary_files=removed)
+
+
+def _without_archive(error: TableUnusable, lake: Lake) -> TableUnusable:
+    """Return the error of a damaged turns file that could not be created again."""
+    metadata = lake.archive_metadata(error.path)
+    source = f"its archive `{metadata.archive}`" if metadata else "its archive (not known)"
+    return TableUnusable(
+        error.path,
+        f"`{error.path}` is damaged, and {source} cannot be read: its turns are lost from the lake "
+        "unless you restore the file from a copy of the lake, or the archive and parse it again. "
+        "Turns that were committed stay in the graph. To continue without the others, delete the "
+        "file and filter again",
+    )
 
 
 def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:

@@ -12,6 +12,8 @@ from rich.text import Text
 
 V = TypeVar("V")
 
+LISTED = 10
+"""Values of a list that are printed, by default."""
 _MB = 1_000_000
 _TAB_CELLS = 8
 
@@ -59,7 +61,7 @@ def hanging(mark: Text, text: Text) -> Table:
     return grid
 
 
-def limited(values: Sequence[V], line: Callable[[V], Text], limit: int) -> Iterator[Text]:
+def limited(values: Sequence[V], line: Callable[[V], Text], limit: int = LISTED) -> Iterator[Text]:
     """Yield the lines of the first values, and how many more there are: `--json` has all."""
     yield from map(line, values[:limit])
     if len(values) > limit:

@@ -11,12 +11,9 @@ from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.report import costs, status
 from turnetl.report.layout import add_group_column, caption, limited, plural
-from turnetl.report.turns import section
-from turnetl.report.undo import turn_line
+from turnetl.report.turns import section, turn_line
 
 NOT_CONFIRMED = "nothing was redone: confirm it on a terminal, or add --yes"
-_LINES = 10
-"""Lines of each kind and group; `--json` has all."""
 
 
 def preview(report: RedoReport) -> RenderableType:
@@ -86,8 +83,8 @@ def _sections(group: GroupRedo) -> list[RenderableType]:
     later = f"{name}: later turns, which are repeated too (* built on selected ones)"
     return [
         *section(f"{name}: what made them stale", _reasons(group)),
-        *section(f"{name}: turns", limited(group.selected, turn_line, _LINES)),
-        *section(later, limited(group.later, lambda turn: _later(turn, group), _LINES)),
+        *section(f"{name}: turns", limited(group.selected, turn_line)),
+        *section(later, limited(group.later, lambda turn: _later(turn, group))),
     ]
 
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.graph_model import Receipt
+from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.model import Fact
 from turnetl.report.layout import format_minute, indented, relative_path, unwrapped
 from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
@@ -39,6 +40,17 @@ def turns_grid(
             Group(Text(turn.prompt or _NO_PROMPT), *lines),
         )
     return grid
+
+
+def turn_line(turn: UndoneTurn) -> Text:
+    """Return a committed turn that is undone: its time, id, session and prompt."""
+    receipt = turn.receipt
+    return Text.assemble(
+        (format_minute(receipt.started_at), "cyan"),
+        "  ",
+        (receipt.turn_id[:ID_CHARS], "bold"),
+        f"  session {receipt.session_id[:ID_CHARS]}  {turn.prompt or _NO_PROMPT}",
+    )
 
 
 def files_line(files: Sequence[str]) -> list[RenderableType]:

@@ -7,7 +7,6 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.undo_report import (
     GroupUndo,
-    UndoneTurn,
     UndoReport,
     ValueChange,
     value_changes,
@@ -15,13 +14,10 @@ from turnetl.ingestion.undo_report import (
 from turnetl.ingestion.undo_state import Restored
 from turnetl.model import Entity, Fact
 from turnetl.report import status
-from turnetl.report.layout import add_group_column, caption, format_minute, limited, plural
-from turnetl.report.turns import section
-from turnetl.retrieval.turn_summary import ID_CHARS
+from turnetl.report.layout import add_group_column, caption, limited, plural
+from turnetl.report.turns import section, turn_line
 
 NOT_CONFIRMED = "nothing was undone: confirm it on a terminal, or add --yes"
-_LINES = 10
-"""Lines of each kind and group; `--json` has all."""
 _VALUE_CHARS = 60
 
 
@@ -82,12 +78,12 @@ def _sections(group: GroupUndo) -> list[RenderableType]:
     diff, name = group.diff, group.group
     dependents = f"{name}: later turns that built on them"
     return [
-        *section(f"{name}: turns", limited(group.turns, turn_line, _LINES)),
-        *section(dependents, limited(group.dependents, turn_line, _LINES)),
-        *section(f"{name}: entities removed", limited(diff.entities_removed, _entity, _LINES)),
-        *section(f"{name}: entities restored", limited(diff.entities_restored, _restored, _LINES)),
-        *section(f"{name}: facts removed", limited(diff.facts_removed, _fact, _LINES)),
-        *section(f"{name}: facts restored", limited(diff.facts_restored, _restored, _LINES)),
+        *section(f"{name}: turns", limited(group.turns, turn_line)),
+        *section(dependents, limited(group.dependents, turn_line)),
+        *section(f"{name}: entities removed", limited(diff.entities_removed, _entity)),
+        *section(f"{name}: entities restored", limited(diff.entities_restored, _restored)),
+        *section(f"{name}: facts removed", limited(diff.facts_removed, _fact)),
+        *section(f"{name}: facts restored", limited(diff.facts_restored, _restored)),
     ]
 
 
@@ -96,16 +92,6 @@ def _next(report: UndoReport) -> str:
         return "nothing is undone"
     again = "undone turns are pending again: the next `turnetl ingest` takes them"
     return f"{plural(report.undone, 'turn')} undone; {again}" if report.undone else again
-
-
-def turn_line(turn: UndoneTurn) -> Text:
-    receipt = turn.receipt
-    return Text.assemble(
-        (format_minute(receipt.started_at), "cyan"),
-        "  ",
-        (receipt.turn_id[:ID_CHARS], "bold"),
-        f"  session {receipt.session_id[:ID_CHARS]}  {turn.prompt or '(no prompt)'}",
-    )
 
 
 def _entity(entity: Entity) -> Text:

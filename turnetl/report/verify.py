@@ -16,11 +16,14 @@ _REPAIRS = 20
 """Repairs that are shown; `--json` has all."""
 
 
-def findings(report: VerifyReport, *, fix: bool = False) -> RenderableType:
-    """Render the findings of each group, and with `fix` what would be repaired."""
-    lines = [line for group in report.groups for line in _group(group)]
-    repairs = list(_repairs(report)) if fix else []
-    return Group(*lines, *section("repairs", repairs), caption(_summary(report)))
+def preview(report: VerifyReport) -> RenderableType:
+    """Render the findings of each group, and what would be repaired."""
+    return Group(*_groups(report), *section("repairs", _repairs(report)), caption(_summary(report)))
+
+
+def result(report: VerifyReport) -> RenderableType:
+    """Render the findings of each group."""
+    return Group(*_groups(report), caption(_summary(report)))
 
 
 def question(report: VerifyReport) -> str:
@@ -52,6 +55,11 @@ def messages(report: VerifyReport) -> list[str]:
 
 def exit_code(report: VerifyReport) -> int:
     return ExitCode.FOUND if report.wrong else ExitCode.DONE
+
+
+def _groups(report: VerifyReport) -> Iterator[RenderableType]:
+    for group in report.groups:
+        yield from _group(group)
 
 
 def _group(group: GroupVerification) -> Iterator[RenderableType]:

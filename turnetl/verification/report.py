@@ -65,6 +65,11 @@ class VerifyReport:
         return sum(group.wrong for group in self.groups)
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the repairs are refused: never, because only what is safe is one."""
+        return False
+
+    @property
     def can_repair(self) -> bool:
         """Whether `--fix` may change something."""
         return bool(self.repairs) or any(group.index_is_wrong for group in self.groups)
