@@ -93,10 +93,29 @@ def test_an_id_that_begins_several_runs_is_rejected(shop: Path) -> None:
     )
 
 
-def test_a_graph_without_runs_says_so(tmp_path: Path) -> None:
-    result = run_in_process("runs", folder=tmp_path)
-    assert (result.exit_code, "no run has written" in result.stdout) == (0, True)
+@pytest.mark.parametrize("arguments", [(), ("show", "a1")])
+def test_without_a_graph_the_command_says_where_it_would_be_and_creates_nothing(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Not that there are no runs: a file that is lost recorded some."""
+    result = run_in_process("runs", *arguments, folder=tmp_path)
+    assert result.exit_code == 1
+    assert "there is no graph at" in result.messages[0]
+    assert "graph.lbug`: run `turnetl backfill`, or name another with --graph" in result.messages[0]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_graph_without_runs_says_so(shop: Path) -> None:
+    graph = f"ladybug://{shop / 'empty.lbug'}"
+    asyncio.run(_create(graph))
+    result = run_in_process("runs", "--graph", graph, folder=shop)
+    assert (result.exit_code, "no run has written" in result.stdout) == (0, True)
+
+
+async def _create(graph: str) -> None:
+    store = await open_graph(graph, user="", password="")
+    await store.prepare()
+    await store.close()
 
 
 def test_a_run_without_an_end_runs_until_its_process_has_died_and_counts_its_receipts(

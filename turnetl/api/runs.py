@@ -152,7 +152,7 @@ async def runs(
     Raises:
         BadUsage: an unknown group, or a limit below 1.
         GraphBusy: the graph did not respond, or another process writes an embedded one.
-        GraphUnusable: the graph cannot be opened.
+        GraphUnusable: there is no graph, or it cannot be opened.
     """
     if limit is not None:
         check_limit(limit)

@@ -9,6 +9,7 @@ from turnetl.group_names import select_groups
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.run_recorder import with_totals
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
+from turnetl.pipeline.index import check_graph
 from turnetl.settings import Settings
 
 
@@ -25,7 +26,7 @@ async def runs(
     Raises:
         BadUsage: an unknown group.
         GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened.
+        GraphUnusable: there is no graph, or it cannot be opened.
     """
     recorded = await _recorded(settings)
     existing = sorted({group for run in recorded for group in run.run.groups})
@@ -40,7 +41,7 @@ async def show_run(settings: Settings, run_id: str) -> RecordedRun:
     Raises:
         BadUsage: no run, or several.
         GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened.
+        GraphUnusable: there is no graph, or it cannot be opened.
     """
     matching = [run for run in await _recorded(settings) if run.run.run_id.startswith(run_id)]
     if not run_id or not matching:
@@ -52,6 +53,7 @@ async def show_run(settings: Settings, run_id: str) -> RecordedRun:
 
 
 async def _recorded(settings: Settings) -> list[RecordedRun]:
+    check_graph(settings)
     async with wiring.store(settings, write=False) as store:
         totals = await store.run_totals()
         return [_recorded_run(run, totals) for run in await store.runs()]
