@@ -4,6 +4,7 @@ The graph, not Prefect, records what is done. A run may be killed, repeated or s
 turn is committed once.
 """
 
+import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,6 +28,8 @@ from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
 from turnetl.settings import ExtractorName, Settings, load_settings, units
 
+_UMASK = 0o077
+"""For files that libraries create beside a graph; turnetl's own need no umask."""
 _DAY = timedelta(days=1).total_seconds()
 
 Passes = Annotated[int, Field(ge=0, le=3)]
@@ -88,6 +91,8 @@ async def backfill(
         The report that `turnetl backfill --json` prints. The run is Failed, with the reason in one
         sentence, if anything was rejected; everything else is done nevertheless.
     """
+    # The process of a flow run is its own.
+    os.umask(_UMASK)
     try:
         settings = _settings(
             config,

@@ -3,11 +3,13 @@
 import asyncio
 import json
 import logging
+import os
 import shutil
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 import polars as pl
@@ -217,6 +219,28 @@ async def test_model_parameters_apply_and_an_exhausted_budget_fails_the_run(
     assert any("Look at the colours only." in text for text in first)
     wrong = await _run(archives, tmp_path / "lake", budget="5 euro")
     assert "`5 euro` is not a budget" in (wrong.message or "")
+
+
+async def test_nobody_else_may_read_what_a_run_or_a_library_writes(
+    archives: Path, tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in model_environment(provider).items():
+        monkeypatch.setenv(name, value)
+    lake = tmp_path / "lake"
+    provider.hold = threading.Event()
+    before = os.umask(0o022)
+    try:
+        running = asyncio.create_task(_run(archives, lake))
+        assert await asyncio.to_thread(provider.arrived.acquire, timeout=60)
+        # As Ladybug creates the pages of a checkpoint.
+        (lake / "graph.lbug.of-a-library").touch()
+        provider.hold.set()
+        assert (await running).is_completed()
+    finally:
+        provider.hold.set()
+        os.umask(before)
+    modes = {str(path): oct(S_IMODE(path.stat().st_mode)) for path in (lake, *lake.rglob("*"))}
+    assert {name for name, mode in modes.items() if mode not in ("0o700", "0o600")} == set()
 
 
 async def test_a_search_beside_a_flow_run_answers_from_the_index(
