@@ -15,7 +15,7 @@ _OWNER, _GROUP, _OTHERS, _RIGHTS = 0o700, 0o070, 0o007, 0o777
 _EXECUTE = 0o111
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_OPEN = os.O_RDWR | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_OPEN = _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def create_folder(folder: Path, root: Path | None = None) -> None:
@@ -59,8 +59,8 @@ def create_file(path: Path) -> IO[bytes]:
     return os.fdopen(handle, "wb+")
 
 
-def open_lock(path: Path, like: Path | None = None) -> IO[bytes]:
-    """Open a lock file for reading and writing; create it unless there is one.
+def open_or_create(path: Path, like: Path | None = None) -> IO[bytes]:
+    """Open a file for reading and writing; create it unless there is one.
 
     A symbolic link is not followed: whoever may write the folder would otherwise choose a file
     that this process creates or changes.
@@ -76,17 +76,21 @@ def open_lock(path: Path, like: Path | None = None) -> IO[bytes]:
     return open_no_follow(path)
 
 
-def open_no_follow(path: Path) -> IO[bytes]:
-    """Open an existing regular file for reading and writing, without following a link.
+def open_no_follow(path: Path, *, write: bool = True) -> IO[bytes]:
+    """Open an existing regular file, without following a link.
+
+    Args:
+        path: of the file.
+        write: for reading and writing; False: for reading only.
 
     Raises:
-        OSError: as `open_lock`.
+        OSError: as `open_or_create`.
     """
-    handle = os.open(path, _OPEN)
+    handle = os.open(path, _OPEN | (os.O_RDWR if write else os.O_RDONLY))
     if not S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(EINVAL, "is not a regular file", str(path))
-    return os.fdopen(handle, "rb+")
+    return os.fdopen(handle, "rb+" if write else "rb")
 
 
 def check_no_link(path: Path) -> None:
@@ -96,7 +100,7 @@ def check_no_link(path: Path) -> None:
         OSError: it is one.
     """
     if path.is_symlink():
-        raise OSError(ELOOP, os.strerror(ELOOP), str(path))
+        raise OSError(ELOOP, "is a symbolic link", str(path))
 
 
 def write_whole(path: Path, content: bytes) -> None:

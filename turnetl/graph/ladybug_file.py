@@ -45,7 +45,7 @@ class LadybugFile:
 
     connection: Any
     database: Any
-    lock: IO[str] | None
+    lock: IO[bytes] | None
     space: DiskSpace | None = None
     """None if it is open for reading only."""
 
@@ -100,7 +100,7 @@ class LadybugFile:
 
     @classmethod
     def _opened(
-        cls, lock: IO[str] | None, space: DiskSpace, *, write: bool, low_memory: bool = False
+        cls, lock: IO[bytes] | None, space: DiskSpace, *, write: bool, low_memory: bool = False
     ) -> "LadybugFile":
         path = space.path
         with ExitStack() as opened:
@@ -135,7 +135,7 @@ class LadybugFile:
 
 def _lock(
     path: Path, *, write: bool, timeout: float, sleep: Callable[[float], None]
-) -> IO[str] | None:
+) -> IO[bytes] | None:
     """Lock the file beside the graph: exclusively for writing, shared for reading."""
     if sys.platform == "win32":  # only Ladybug's own exclusion there
         return None
@@ -146,27 +146,31 @@ def _lock(
     while not _try_lock(lock, write=write):
         if time.monotonic() >= deadline:
             lock.seek(0)
-            pid = lock.read().strip()
+            pid = lock.read().decode(errors="replace").strip()
             lock.close()
             raise busy(path, pid)
         sleep(_LOCK_INTERVAL)
     if write:
         lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
+        lock.write(f"{os.getpid()}\n".encode())
         lock.flush()
     return lock
 
 
-def _lock_file(path: Path, *, write: bool) -> IO[str] | None:
+def _lock_file(path: Path, *, write: bool) -> IO[bytes] | None:
     """Open the file beside the graph; None if there is none and a reader cannot create it."""
     lock = path.with_name(f"{path.name}.lock")
     try:
         private_files.create_folder(path.parent)
-        private_files.ensure_file(lock, like=path if path.exists() else None)
-        return lock.open("a+")
+        return private_files.open_or_create(lock, like=path if path.exists() else None)
     except OSError as error:
+        if lock.is_symlink():
+            raise GraphUnusable(
+                f"cannot open graph `{path}`: its lock file `{lock}` is a symbolic link, which "
+                "turnetl never makes; remove it"
+            ) from error
         if not write and path.exists():
-            return lock.open() if lock.exists() else None
+            return private_files.open_no_follow(lock, write=False) if lock.exists() else None
         raise GraphUnusable(
             f"cannot open graph `{path}`: {error.strerror}; name another file with --graph"
         ) from error
@@ -179,7 +183,7 @@ def _ensure_file(path: Path, like: Path | None = None) -> None:
         private_files.ensure_file(path, like)
 
 
-def _try_lock(lock: IO[str], *, write: bool) -> bool:
+def _try_lock(lock: IO[bytes], *, write: bool) -> bool:
     if sys.platform == "win32":
         return True
     try:

@@ -22,6 +22,7 @@ from turnetl.index.port import Field, Keys
 _ANALYZER = "spaces"
 _KEY = "key"
 _META = "meta.json"
+_LOCKS = (".tantivy-meta.lock", ".tantivy-writer.lock")
 """Tantivy's list of the files of an index."""
 _TURNS, _PASSAGES = "turns", "passages"
 _FIELDS: Mapping[str, tuple[Field, ...]] = {
@@ -74,7 +75,7 @@ class LexicalIndex:
         Raises:
             DamagedFile: the folder holds something else, or a file is damaged.
         """
-        self._before_step = before_step
+        self._before_step, self._folder = before_step, folder
         if not create and not all((folder / kind / _META).exists() for kind in _FIELDS):
             raise DamagedFile(f"`{folder.name}` is missing")
         with _damage():
@@ -181,6 +182,7 @@ class LexicalIndex:
     def _writer(self, kind: str) -> Iterator[tantivy.IndexWriter]:
         """Commit at the end of the block."""
         self._before_step(f"{LEXICAL}/{kind}")
+        _check_locks(self._folder / kind)
         try:
             writer = self._indexes[kind].writer(_WRITER_BYTES, 1)
             # A killed writer may have left a file that has the name of one to come.
@@ -234,10 +236,17 @@ def _open(folder: Path, fields: Sequence[Field]) -> tantivy.Index:
     for field in fields:
         builder.add_text_field(field.value, tokenizer_name=_ANALYZER, index_option="freq")
     private_files.create_folder(folder, folder.parent.parent)
+    _check_locks(folder)
     index = tantivy.Index(builder.build(), str(folder))
     spaces = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer(_ANALYZER, spaces)
     return index
+
+
+def _check_locks(folder: Path) -> None:
+    """Raise OSError if a lock of Tantivy, which follows links, is a symbolic link."""
+    for name in _LOCKS:
+        private_files.check_no_link(folder / name)
 
 
 def _document(key: int, fields: Mapping[Field, str]) -> tantivy.Document:

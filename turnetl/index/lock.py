@@ -17,7 +17,10 @@ def write_lock(folder: Path) -> Iterator[None]:
 
     Raises:
         IndexBusy: another process writes the index; says which.
+        OSError: the file of the lock is a symbolic link, or cannot be created.
     """
+    # Not opened here: to close it would release the locks of another writer in this process.
+    private_files.check_no_link(folder / LOCK)
     private_files.ensure_file(folder / LOCK)
     connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)
     with closing(connection):
@@ -34,9 +37,9 @@ def write_lock(folder: Path) -> Iterator[None]:
 @contextmanager
 def _named_writer(path: Path) -> Iterator[None]:
     """Store the id of this process for the messages of others. A full disk is reported later."""
-    with suppress(OSError):
-        private_files.ensure_file(path)
-        path.write_text(str(os.getpid()))
+    with suppress(OSError), private_files.open_or_create(path) as file:
+        file.truncate(0)
+        file.write(str(os.getpid()).encode())
     try:
         yield
     finally:

@@ -260,7 +260,7 @@ class PassageVectors:
         self._before_step(f"vectors/{name}")
         path = self._folder / name
         offset = before * values.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
-        with path.open("r+b") if path.exists() else private_files.create_file(path) as file:
+        with private_files.open_or_create(path) as file:
             file.truncate(offset)
             file.seek(offset)
             file.write(np.ascontiguousarray(values).tobytes())

@@ -127,7 +127,7 @@ def _remove_abandoned(path: Path) -> bool:
     if sys.platform == "win32":
         return False
     # Another run may use, rename or remove it meanwhile, or it is another user's.
-    with suppress(OSError), path.open("rb+") as file:
+    with suppress(OSError), private_files.open_no_follow(path) as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _remove(path)
         return True

@@ -137,7 +137,7 @@ class TrustStore:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    with private_files.open_lock(path) as lock:
+    with private_files.open_or_create(path) as lock:
         _lock(lock)
         yield
 

@@ -64,6 +64,11 @@ def not_stored(count: int, error: JournalUnusable) -> str:
 
 
 def _sentence(path: Path, error: Exception, wait: float) -> str:
+    if path.is_symlink():
+        return (
+            f"journal `{path}` is a symbolic link, which turnetl does not follow: put the file "
+            "there, or the lake where the file is"
+        )
     if isinstance(error, OSError):
         return f"journal `{path}`: {error.strerror}; make sure that its folder is writable"
     match _primary_code(error):

@@ -53,7 +53,9 @@ class JournalFile:
             sqlite3.Error, OSError: it cannot be read or written.
         """
         private_files.create_folder(path.parent)
-        # SQLite gives its other files the mode of this one.
+        # SQLite locks this file. Its other files have the mode of this one, and it follows no link
+        # to them.
+        private_files.check_no_link(path)
         private_files.ensure_file(path)
         writer = _connect(path, wait)
         try:
