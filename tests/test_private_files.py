@@ -7,7 +7,13 @@ from stat import S_IMODE
 
 import pytest
 
-from turnetl.private_files import create_file, create_folder, ensure_file
+from turnetl.private_files import (
+    create_file,
+    create_folder,
+    ensure_file,
+    open_or_create,
+    write_whole,
+)
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077, 0o277], ids=oct)
@@ -72,12 +78,12 @@ def test_what_exists_keeps_its_mode_and_content(tmp_path: Path) -> None:
     assert (mode(folder), mode(file), file.read_text()) == (0o755, 0o644, "content")
 
 
-def test_a_file_can_get_the_mode_of_another(tmp_path: Path) -> None:
+def test_a_file_can_get_the_mode_of_another_but_for_the_rights_of_others(tmp_path: Path) -> None:
     graph = tmp_path / "graph"
     graph.touch()
     graph.chmod(0o644)
     ensure_file(tmp_path / "graph.wal", like=graph)
-    assert mode(tmp_path / "graph.wal") == 0o644
+    assert mode(tmp_path / "graph.wal") == 0o640
 
 
 def test_a_file_in_the_place_of_a_folder_is_an_error(tmp_path: Path) -> None:
@@ -86,3 +92,25 @@ def test_a_file_in_the_place_of_a_folder_is_an_error(tmp_path: Path) -> None:
         create_folder(tmp_path / "file")
     with pytest.raises(OSError, match="file"):
         create_folder(tmp_path / "file" / "below")
+
+
+def test_a_file_is_replaced_as_a_whole_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    path, target = tmp_path / "file", tmp_path / "target"
+    target.write_text("of somebody else")
+    path.symlink_to(target)
+    tmp_path.chmod(0o750)
+    write_whole(path, b"content")
+    assert (path.read_text(), mode(path), path.is_symlink()) == ("content", 0o600, False)
+    assert target.read_text() == "of somebody else"
+    assert sorted(tmp_path.iterdir()) == [path, target]
+
+
+def test_a_link_and_a_pipe_are_not_opened_in_the_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to(tmp_path / "target")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    for name in ("dangling", "pipe", "link"):
+        with pytest.raises(OSError, match=name):
+            open_or_create(tmp_path / name)
+    assert not (tmp_path / "target").exists()

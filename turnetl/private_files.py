@@ -33,7 +33,7 @@ def create_folder(folder: Path, root: Path | None = None) -> None:
     if folder.parent != folder:
         create_folder(folder.parent, root)
     is_below = root is not None and root in folder.parents
-    mode = _inherited(folder.parent) if is_below else _OWNER
+    mode = rights_below(folder.parent) if is_below else _OWNER
     try:
         folder.mkdir(mode)
     except FileExistsError:
@@ -52,7 +52,7 @@ def create_file(path: Path) -> IO[bytes]:
         FileExistsError: there is one.
         OSError: it cannot be created.
     """
-    mode = _inherited(path.parent) & ~_EXECUTE
+    mode = rights_below(path.parent) & ~_EXECUTE
     handle = os.open(path, _CREATE, mode)
     if hasattr(os, "fchmod") and S_IMODE(os.fstat(handle).st_mode) != mode:
         os.fchmod(handle, mode)
@@ -130,7 +130,8 @@ def ensure_file(path: Path, like: Path | None = None) -> None:
 
     Args:
         path: of the file.
-        like: a file whose mode it gets; None: it gets the rights of its folder.
+        like: a file whose mode it gets, but for the rights of others than its group; None: it gets
+            the rights of its folder.
 
     Raises:
         OSError: it cannot be created.
@@ -143,10 +144,10 @@ def ensure_file(path: Path, like: Path | None = None) -> None:
     except FileExistsError:
         return  # Another process created it.
     if like is not None:
-        path.chmod(S_IMODE(like.stat().st_mode))
+        path.chmod(S_IMODE(like.stat().st_mode) & ~_OTHERS)
 
 
-def _inherited(folder: Path) -> int:
-    """Return the mode of a new folder in a folder."""
+def rights_below(folder: Path) -> int:
+    """Return the mode of a new folder in a folder; that of a file is the same without execution."""
     mode = S_IMODE(folder.stat().st_mode)
     return _OWNER if mode & _OTHERS else _OWNER | mode & _GROUP

@@ -17,7 +17,7 @@ async def verify(
     examples: int = 5,
     progress: Progress = ignore_progress,
 ) -> VerifyReport:
-    """Compare the graph with itself, with the lake and with the search index.
+    """Compare the graph with itself, with the lake and with the search index; check permissions.
 
     Args:
         settings: everything that is configured; None: as the command line would load it.

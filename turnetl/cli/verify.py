@@ -22,7 +22,7 @@ def verify(
     examples: Annotated[int, Parameter(validator=Number(gte=0), show_default=False)] = _EXAMPLES,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Compare the graph with itself, the lake and the search index.
+    """Compare the graph with itself, the lake and the search index; check permissions.
 
     Args:
         fix: Repair what is safe, after showing it; without --yes it asks.
@@ -38,7 +38,9 @@ def verify(
     settings = common.settings()
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
-            pipeline.verify(settings, groups, examples=examples, progress=progress)
+            pipeline.verify(
+                settings, groups, examples=examples, config=common.config, progress=progress
+            )
         )
     if not (fix and report.can_repair):
         console.print_messages(view.messages(report))
@@ -47,7 +49,7 @@ def verify(
     return execute_previewed(
         report,
         lambda progress: pipeline.repair_graph(
-            settings, report, now, examples=examples, progress=progress
+            settings, report, now, examples=examples, config=common.config, progress=progress
         ),
         view=view,
         output=verify_output,

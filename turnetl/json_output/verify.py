@@ -42,7 +42,11 @@ class VerifyOutput(JsonOutput):
     """The result of a verification."""
 
     groups: Annotated[list[VerifiedGroupOutput], described("The groups, sorted by name.")]
-    wrong: Annotated[int, described("Errors of all groups; the exit code is 3 if there are any.")]
+    permissions: Annotated[
+        FindingOutput | None,
+        described("Files and folders that too many users may use; null if there are none."),
+    ]
+    wrong: Annotated[int, described("All errors; the exit code is 3 if there are any.")]
     repaired: Annotated[int, described("Repairs that `--fix` made.")]
     index: Annotated[
         str | None, described("Folder of the search index; null if there is none to compare with.")
@@ -55,6 +59,7 @@ class VerifyOutput(JsonOutput):
 def verify_output(report: VerifyReport) -> VerifyOutput:
     return VerifyOutput(
         groups=[_group(group) for group in report.groups],
+        permissions=None if report.permissions is None else _finding(report.permissions),
         wrong=report.wrong,
         repaired=report.repaired,
         index=None if report.index is None else str(report.index),

@@ -19,9 +19,11 @@ from turnetl.ingestion.held_lease import held_lease
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.pipeline.index import check_graph, update_index
+from turnetl.pipeline.permissions import loose_files, take_rights_away
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 from turnetl.verification.index_checks import IndexedTurns
+from turnetl.verification.permission_checks import permission_finding
 from turnetl.verification.read import read_group
 from turnetl.verification.repairs import group_repairs
 from turnetl.verification.report import GroupVerification, VerifyReport
@@ -47,14 +49,16 @@ async def verify(
     groups: Sequence[str] = (),
     *,
     examples: int = EXAMPLES,
+    config: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> VerifyReport:
-    """Verify the groups of the graph, the lake and the index. Writes nothing.
+    """Verify the groups of the graph, the lake, the index and permissions. Writes nothing.
 
     Args:
         settings: the graph, the lake and the index.
         groups: group ids or project names; all groups if empty.
         examples: of each finding, at most.
+        config: a config file beside those in the usual places, whose permissions are checked too.
         progress: called after each group.
 
     Raises:
@@ -77,7 +81,11 @@ async def verify(
             found = verify_group(state, turns, indexed, versions.get(group), examples=examples)
             verified.append(replace(found, lake_problem=problem))
             progress(ProgressUpdate(_STAGE, "groups", len(verified), len(selected)))
-    return VerifyReport(tuple(verified), index.path, index.problem)
+    loose = loose_files(settings, config)
+    permissions = permission_finding(loose, examples=examples)
+    return VerifyReport(
+        tuple(verified), index.path, index.problem, loose_files=loose, permissions=permissions
+    )
 
 
 async def repair_graph(
@@ -86,6 +94,7 @@ async def repair_graph(
     clock: Clock,
     *,
     examples: int = EXAMPLES,
+    config: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> VerifyReport:
     """Make the repairs of a report, one transaction each, and verify its groups again.
@@ -97,6 +106,7 @@ async def repair_graph(
         report: from `verify`.
         clock: returns the current time.
         examples: of each finding, at most.
+        config: as of `verify`.
         progress: called after each repair and each group.
 
     Raises:
@@ -110,10 +120,11 @@ async def repair_graph(
                 repaired += await _repair_group(
                     store, group, repairs, settings=settings, clock=clock, progress=progress
                 )
+    repaired += take_rights_away(report.loose_files)
     if any(group.index_is_wrong for group in report.groups):
         await update_index(settings, clock, progress=progress)
     groups = [group.group for group in report.groups]
-    again = await verify(settings, groups, examples=examples, progress=progress)
+    again = await verify(settings, groups, examples=examples, config=config, progress=progress)
     return replace(again, repaired=repaired)
 
 

@@ -28,10 +28,15 @@ def result(report: VerifyReport) -> RenderableType:
 
 def question(report: VerifyReport) -> str:
     count = sum(map(len, report.repairs.values()))
-    index = "bring the search index up to date"
-    if not any(group.index_is_wrong for group in report.groups):
-        return f"Make {plural(count, 'repair')}?"
-    return f"Make {plural(count, 'repair')}, and {index}?" if count else f"{index.capitalize()}?"
+    loose = len(report.loose_files)
+    index_is_wrong = any(group.index_is_wrong for group in report.groups)
+    parts = (
+        (count, f"make {plural(count, 'repair')}"),
+        (loose, f"take rights to {plural(loose, 'file')} away"),
+        (index_is_wrong, "bring the search index up to date"),
+    )
+    text = ", and ".join(text for is_needed, text in parts if is_needed)
+    return f"{text[:1].upper()}{text[1:]}?"
 
 
 def messages(report: VerifyReport) -> list[str]:
@@ -60,16 +65,23 @@ def exit_code(report: VerifyReport) -> int:
 def _groups(report: VerifyReport) -> Iterator[RenderableType]:
     for group in report.groups:
         yield from _group(group)
+    if report.permissions is not None:
+        yield Text("permissions", "bold")
+        yield from _lines(report.permissions)
 
 
 def _group(group: GroupVerification) -> Iterator[RenderableType]:
     yield Text.assemble((group.group, "bold"), f": {plural(group.turns, 'turn')}, ", _state(group))
     for finding in group.findings:
-        yield indented(_finding(finding))
-        for example in finding.examples:
-            yield indented(Text(example), 8)
-        if (more := finding.count - len(finding.examples)) and finding.examples:
-            yield indented(Text(f"and {more:,} more", "dim"), 8)
+        yield from _lines(finding)
+
+
+def _lines(finding: Finding) -> Iterator[RenderableType]:
+    yield indented(_finding(finding))
+    for example in finding.examples:
+        yield indented(Text(example), 8)
+    if (more := finding.count - len(finding.examples)) and finding.examples:
+        yield indented(Text(f"and {more:,} more", "dim"), 8)
 
 
 def _state(group: GroupVerification) -> str:

@@ -15,6 +15,7 @@ from turnetl.settings.loading import (
 )
 from turnetl.settings.model import ExtractorName, Settings
 from turnetl.settings.model_intent import model_intent
+from turnetl.settings.secret_files import secret_files
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
@@ -41,6 +42,7 @@ __all__ = [
     "model_intent",
     "read_settings",
     "revoke_trust",
+    "secret_files",
     "trust_folder",
     "trust_store",
     "trusted_folder",

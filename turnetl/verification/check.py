@@ -150,3 +150,8 @@ class Check(StrEnum):
         "nothing: it is not touched",
         False,
     )
+    LOOSE_PERMISSIONS = (
+        "loose_permissions",
+        "file or folder of the lake, graph or settings that more users may use than should",
+        "`turnetl verify --fix` takes the rights away",
+    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl.graph.group_repair import GroupRepair
+from turnetl.loose_files import LooseFile
 from turnetl.model import GroupId
 from turnetl.verification.check import Check
 
@@ -59,10 +60,14 @@ class VerifyReport:
     """Why the index was not verified; None if it was, or if there is none."""
     repaired: int = 0
     """Repairs that `--fix` made."""
+    loose_files: tuple[LooseFile, ...] = ()
+    """Files and folders with too many rights, sorted by path."""
+    permissions: Finding | None = None
+    """The finding about them; None if there are none."""
 
     @property
     def wrong(self) -> int:
-        return sum(group.wrong for group in self.groups)
+        return sum(group.wrong for group in self.groups) + len(self.loose_files)
 
     @property
     def is_refused(self) -> bool:
@@ -72,7 +77,9 @@ class VerifyReport:
     @property
     def can_repair(self) -> bool:
         """Whether `--fix` may change something."""
-        return bool(self.repairs) or any(group.index_is_wrong for group in self.groups)
+        return bool(self.repairs or self.loose_files) or any(
+            group.index_is_wrong for group in self.groups
+        )
 
     @property
     def repairs(self) -> Mapping[GroupId, tuple[GroupRepair, ...]]:
