@@ -15,6 +15,7 @@ from turnetl.errors import GraphUnusable
 T = TypeVar("T")
 
 _POOL_FULL = "buffer pool is full"
+_NOT_WRITTEN = "Cannot write to file"
 
 
 class LadybugConnection(Protocol):
@@ -33,6 +34,10 @@ class BufferPoolFull(GraphUnusable):
     """A statement needs more memory than the buffer pool may take."""
 
 
+class WriteFailed(GraphUnusable):
+    """The log ends in a part of a record: nothing may be written after it."""
+
+
 class LadybugClient:
     """Runs operations in its thread; `query`, `table` and `transaction` are called only there."""
 
@@ -41,6 +46,7 @@ class LadybugClient:
         connection: LadybugConnection,
         close: Callable[[], None],
         reopen: Reopen | None = None,
+        abandon: Callable[[], None] | None = None,
     ) -> None:
         """Use an open connection.
 
@@ -48,7 +54,10 @@ class LadybugClient:
             connection: open.
             close: closes it; called once, in the client's thread.
             reopen: opens the file again after a pause, in the client's thread; None: never closed.
+            abandon: called instead of `close` after a write that failed; None: `close`.
         """
+        self._abandon = abandon
+        self._failed: WriteFailed | None = None
         self._connection = connection
         self._close = close
         self._reopen = reopen
@@ -106,7 +115,10 @@ class LadybugClient:
     def _pause(self) -> None:
         if not self._is_paused:
             self._is_paused = True
-            self._close()
+            if self._failed is not None and self._abandon is not None:
+                self._abandon()
+            else:
+                self._close()
 
     @contextmanager
     def transaction(self) -> Generator[None]:
@@ -123,11 +135,17 @@ class LadybugClient:
 
     def query(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[Any]:
         """Run one statement and return its rows as lists."""
-        with _translate_errors():
-            result = self._connection.execute(query, dict(parameters or {}))
-            rows: list[Any] = result.get_all()
-            result.close()
-            return rows
+        if self._failed is not None:
+            raise self._failed
+        try:
+            with _translate_errors():
+                result = self._connection.execute(query, dict(parameters or {}))
+                rows: list[Any] = result.get_all()
+                result.close()
+                return rows
+        except WriteFailed as error:
+            self._failed = error
+            raise
 
     def rows(self, query: str, parameters: Mapping[str, Any]) -> Iterator[list[Any]]:
         """Run one query and yield its rows: one at a time is a Python object."""
@@ -150,6 +168,11 @@ def _translate_errors() -> Generator[None]:
     except RuntimeError as error:
         # Truncated, so that no text of a turn gets into a message.
         reason = (str(error).splitlines() or [""])[0][:160]
+        if _NOT_WRITTEN in reason:
+            raise WriteFailed(
+                f"the embedded graph cannot be written: {reason}; free some disk space, then "
+                "repeat the command: committed turns stay, and it continues after them"
+            ) from error
         error_class = BufferPoolFull if _POOL_FULL in reason else GraphUnusable
         raise error_class(
             f"the embedded graph rejected a statement: {reason}; check that the disk is not full "

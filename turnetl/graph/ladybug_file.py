@@ -5,6 +5,7 @@ writer in the same process. A lock on a file beside the graph excludes all three
 and finds a log knows that the last writer did not close the file.
 """
 
+import ctypes
 import os
 import sys
 import time
@@ -95,6 +96,18 @@ class LadybugFile:
             self.connection.execute("CALL force_checkpoint_on_close=false")
         self.connection.close()
         self.database.close()
+        if self.lock:
+            self.lock.close()
+
+    def abandon(self) -> None:
+        """Release the file after a write that failed, and leave the database as it is.
+
+        The database would write the same bytes again when it is closed, and end the process when
+        that fails too. The next writer repairs the log.
+        """
+        # Never collected: that would close it. A module must not hold it, because its values are
+        # collected at the end of the process.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
         if self.lock:
             self.lock.close()
 

@@ -50,6 +50,7 @@ class LadybugStore:
         write: bool,
         reopen: Reopen | None = None,
         space: DiskSpace | None = None,
+        abandon: Callable[[], None] | None = None,
     ) -> None:
         """Use an open connection; arguments as of `LadybugClient`.
 
@@ -59,8 +60,9 @@ class LadybugStore:
             write: whether it is open for writing.
             reopen: opens the file again after a pause.
             space: checked before each transaction; None: not checked.
+            abandon: called instead of `close` after a write that failed.
         """
-        self._client = LadybugClient(connection, close, reopen)
+        self._client = LadybugClient(connection, close, reopen, abandon)
         self._write = write
         self._space = space
 
@@ -84,7 +86,14 @@ class LadybugStore:
         file = await asyncio.to_thread(open_file)
         # A writer keeps the file: another one could change what this one knows of its groups.
         reopen_reader = None if write else reopen
-        return cls(file.connection, file.close, write=write, reopen=reopen_reader, space=file.space)
+        return cls(
+            file.connection,
+            file.close,
+            write=write,
+            reopen=reopen_reader,
+            space=file.space,
+            abandon=file.abandon if write else None,
+        )
 
     async def prepare(self) -> None:
         if self._write:
