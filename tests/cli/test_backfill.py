@@ -52,12 +52,14 @@ def test_archives_become_a_graph_whose_hits_have_file_and_line(
 
 def test_a_second_backfill_writes_nothing(graph_url: str, tmp_path: Path) -> None:
     command: tuple[str | Path, ...] = ("backfill", *two_samples(), "--graph", graph_url)
-    first = run_in_process(*command, "--json", folder=tmp_path).json
+    run = run_in_process(*command, "--json", folder=tmp_path)
+    assert run.exit_code == 0, run.stderr
+    first = run.json
     assert len(first["groups"]) == 2
     before = modification_times(tmp_path)
     # Another process: another hash seed, and nothing in memory.
     second = turnetl_process(*command, "--json", folder=tmp_path)
-    assert second.exit_code == 0
+    assert second.exit_code == 0, second.stderr
     assert (second.json["committed"], second.json["already_committed"]) == (0, first["committed"])
     archives = second.json["parsed"]["archives"]
     assert archives["unchanged"] == sum(first["parsed"]["archives"].values())

@@ -18,12 +18,14 @@ MANY, STOPS = 20, 6
 """Points of a sample with --full."""
 
 
-def check(place: TrialRunner, command: str, action: str, numbers: list[int]) -> None:
+def check(
+    place: TrialRunner, command: str, action: str, numbers: list[int], *, is_later: bool = False
+) -> None:
     """Try the points of a command, and print how many they are."""
     points = place.points(command)
     failed = []
     for number in numbers:
-        outcome = place.run(Trial(command, action, number))
+        outcome = place.run(Trial(command, action, number, is_later))
         if not (outcome.is_as_undisturbed and outcome.is_orderly):
             failed.append((number, points[number - 1], outcome))
     print(f"{command}: {len(numbers)} of {len(points)} points, {action}")  # noqa: T201 - with -s
@@ -105,9 +107,5 @@ def test_a_command_that_is_stopped_while_another_one_runs_leaves_nothing_half_do
     place: TrialRunner, command: str, *, is_later: bool
 ) -> None:
     """The second run starts immediately, or after every lease has expired."""
-    points, failed = place.points(command), []
-    for number in sample(points, STOPS, place.port):
-        outcome = place.run(Trial(command, "STOP", number, is_later))
-        if not (outcome.is_as_undisturbed and outcome.is_orderly):
-            failed.append((number, points[number - 1], outcome))
-    assert not failed
+    numbers = sample(place.points(command), STOPS, place.port)
+    check(place, command, "STOP", numbers, is_later=is_later)
