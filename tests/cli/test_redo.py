@@ -1,5 +1,6 @@
 """`turnetl redo`: what it says before it starts, what it sends, and what it refuses."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,20 +11,28 @@ import pytest
 
 from tests.cli.command import ROOT, CommandResult, clean_environment, run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.provider import FakeProvider
+from tests.servers.provider import FakeProvider, serving
 from turnetl.episodes.kinds import KINDS
 
 TURNS = 3
 CHANGED = {"EXTRACTION__PREPROCESSING_PROMPT": "Look at the colours only."}
 
 
-@pytest.fixture
-def filled(provider: FakeProvider, tmp_path: Path) -> Path:
-    """Return a folder with a graph that a model filled."""
-    write_session(tmp_path / "a.jsonl", TURNS)
-    done = run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
+@pytest.fixture(scope="module")
+def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a graph that a model filled; it is only copied."""
+    folder = tmp_path_factory.mktemp("filled")
+    write_session(folder / "a.jsonl", TURNS)
+    with serving() as provider:
+        done = run_in_process("backfill", "a.jsonl", folder=folder, **model_environment(provider))
     assert done.exit_code == 0
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def filled(filled_once: Path, tmp_path: Path) -> Path:
+    """Return a folder with a graph that a model filled."""
+    return shutil.copytree(filled_once, tmp_path, dirs_exist_ok=True)
 
 
 def redo(folder: Path, provider: FakeProvider, *arguments: str) -> CommandResult:

@@ -15,6 +15,11 @@ from turnetl.graph.ladybug_probe import COMPRESSION, NEEDS_RECOVERY
 SMALL_POOL = 128 << 20
 """Bytes of a limited buffer pool, at least. By default the pool may take most of the memory, and
 setting it up is most of the time in which a file is opened."""
+_LARGE_POOL = 2 << 30
+"""Bytes of the buffer pool of a small file: enough for it to grow twentyfold while it is open."""
+_SMALL_FILE = _LARGE_POOL // 20
+_DEFAULT_POOL = 0
+"""Most of the memory."""
 
 
 class Unrecovered(GraphUnusable):
@@ -42,7 +47,7 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
             read_only=not write,
             max_num_threads=1,
             compression=COMPRESSION,
-            buffer_pool_size=_small_pool(path) if low_memory else 0,
+            buffer_pool_size=_small_pool(path) if low_memory else _pool(path),
             throw_on_wal_replay_failure=strict,
         )
     except RuntimeError as error:
@@ -55,10 +60,18 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
         ) from error
 
 
+def _pool(path: Path) -> int:
+    """Return the bytes of a pool that holds the file, also when it grows."""
+    return _LARGE_POOL if _size(path) < _SMALL_FILE else _DEFAULT_POOL
+
+
 def _small_pool(path: Path) -> int:
     """Return the bytes of a pool that holds a part of the file, and what its queries build."""
-    size = path.stat().st_size if path.exists() else 0
-    return max(SMALL_POOL, size // 2)
+    return max(SMALL_POOL, _size(path) // 2)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def busy(path: Path, pid: str) -> GraphBusy:
