@@ -13,9 +13,9 @@ pytestmark = pytest.mark.neo4j
 NUMBERS = 20_000
 """Nodes: more than the pages that are read ahead."""
 FIRST_DELETED = 15_000
-NODES = in_pages("MATCH (item:Number {group_id: $group})", NODE, "item.number, labels(item)")
+NODES = in_pages("MATCH (item:Number {group_id: $group})", NODE, "[item.number, labels(item)]")
 LINKS = in_pages(
-    "MATCH (:Number {group_id: $group})-[item:TWICE]->()", LINK, "startNode(item).number"
+    "MATCH (:Number {group_id: $group})-[item:TWICE]->()", LINK, "[startNode(item).number]"
 )
 
 

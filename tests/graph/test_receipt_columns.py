@@ -62,7 +62,7 @@ def test_no_statement_for_a_server_names_a_column(column: str) -> None:
     texts = [value for value in vars(neo4j_cypher).values() if isinstance(value, str)]
     assert not re.search(rf"\bc\.{column}\b", "".join(texts))
     assert "SET c = $commit" in neo4j_cypher.CREATE_TURN
-    assert "c {.*" in neo4j_cypher.RECEIPTS
+    assert "item {.*" in neo4j_cypher.RECEIPTS
 
 
 def test_a_row_has_each_column_once_and_reads_back_as_the_receipt() -> None:

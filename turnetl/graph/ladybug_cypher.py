@@ -198,6 +198,7 @@ LEASE_STATE = """
 MATCH (g:TurnGroup {group_id: $group_id})
 RETURN g.fence, g.embedder, g.dimensions, g.recipe, g.lease_owner, g.lease_until
 """
+HOLDER = "MATCH (g:TurnGroup {group_id: $group_id}) RETURN g.fence, g.lease_owner"
 HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN 1 LIMIT 1"
 IS_COMMITTED = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN 1"
 

@@ -35,8 +35,8 @@ def check(client: LadybugClient, lease: Lease) -> None:
     Raises:
         GraphUnusable: another writer did.
     """
-    state = ladybug_reads.lease_state(client, lease.group_id)
-    check_lease(lease, *((state.fence, state.owner) if state else (None, None)))
+    rows = client.query(cypher.HOLDER, {"group_id": lease.group_id})
+    check_lease(lease, *(rows[0] if rows else (None, None)))
 
 
 def extend(client: LadybugClient, lease: Lease, until: datetime) -> None:

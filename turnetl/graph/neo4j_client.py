@@ -69,13 +69,15 @@ class Neo4jClient:
             for record in records:
                 yield dict(record)
 
-    async def pages(
-        self, query: LiteralString, **parameters: Any
-    ) -> AsyncGenerator[list[list[Any]]]:
+    async def pages(self, query: LiteralString, **parameters: Any) -> AsyncGenerator[list[Any]]:
         """Run a query of `neo4j_pages` in its own transaction and yield its pages of rows."""
         async for records in self._fetch(query, parameters, _PAGES, self.timeout_seconds):
             for record in records:
                 yield record[0]
+
+    async def paged_rows(self, query: LiteralString, **parameters: Any) -> list[Any]:
+        """Run a query of `neo4j_pages` in its own transaction and return all rows."""
+        return [row async for page in self.pages(query, **parameters) for row in page]
 
     async def _fetch(
         self, query: LiteralString, parameters: dict[str, Any], size: int, limit: float

@@ -9,6 +9,9 @@ Properties are set and read as complete maps, so a TurnCommit has the columns of
 
 from typing import LiteralString
 
+from turnetl import schema
+from turnetl.graph.neo4j_pages import LINK, NODE, SMALL_PAGE, in_pages, microseconds
+
 # Graphiti's own names, so that it recognises its indexes.
 _GRAPHITI_INDEXES: tuple[LiteralString, ...] = (
     "CREATE INDEX entity_uuid IF NOT EXISTS FOR (n:Entity) ON (n.uuid)",
@@ -36,10 +39,15 @@ AWAIT_INDEXES: LiteralString = "CALL db.awaitIndexes($seconds)"
 GROUPS: LiteralString = (
     "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS group_id ORDER BY group_id"
 )
-RECEIPTS: LiteralString = """
-MATCH (c:TurnCommit {group_id: $group})
-RETURN c {.*, before_images: null} AS commit
-"""
+RECEIPT_TIMES = tuple(
+    column.name for column in schema.RECEIPTS.columns if column.dtype == schema.TIME
+)
+_COMMIT_TIMES: LiteralString = microseconds(*RECEIPT_TIMES)
+RECEIPTS: LiteralString = in_pages(
+    "MATCH (item:TurnCommit {group_id: $group})",
+    NODE,
+    f"item {{.*, before_images: null, {_COMMIT_TIMES}}}",
+)
 # Counts only what the number includes: another commit may end while the query runs.
 VERSIONS: LiteralString = """
 MATCH (g:TurnGroup)
@@ -49,62 +57,71 @@ RETURN group_id, sequence, creation_id,
        COUNT { MATCH (c:TurnCommit {group_id: group_id}) WHERE c.sequence <= sequence } AS turns
 """
 # The order names both properties of the index, so that nothing is sorted.
-COMMITS_AFTER: LiteralString = """
-MATCH (c:TurnCommit)
-WHERE c.group_id = $group AND c.sequence > $after
-RETURN c {.*} AS commit
-ORDER BY c.group_id, c.sequence
+COMMITS_AFTER: LiteralString = f"""
+MATCH (item:TurnCommit)
+WHERE item.group_id = $group AND item.sequence > $after
+WITH item
+ORDER BY item.group_id, item.sequence
 LIMIT $limit
+RETURN item {{.*, {_COMMIT_TIMES}}} AS commit
 """
-COMMIT_RECORDS: LiteralString = """
-MATCH (c:TurnCommit {group_id: $group})
-WHERE $turns IS NULL OR c.turn_id IN $turns
-RETURN c {.*} AS commit
-"""
-FACT_ENDS: LiteralString = """
-MATCH (source)-[e:RELATES_TO {group_id: $group}]->(target)
-RETURN e.uuid AS uuid, source.uuid AS source, target.uuid AS target
-"""
-TURN_IDS: LiteralString = """
-MATCH (c:TurnCommit {group_id: $group})
-RETURN c.turn_id AS turn_id
-"""
+COMMIT_RECORDS: LiteralString = in_pages(
+    """
+    MATCH (item:TurnCommit {group_id: $group})
+    WHERE $turns IS NULL OR item.turn_id IN $turns
+    """,
+    NODE,
+    f"item {{.*, {_COMMIT_TIMES}}}",
+    SMALL_PAGE,
+)
+FACT_ENDS: LiteralString = in_pages(
+    "MATCH ()-[item:RELATES_TO {group_id: $group}]->()",
+    NODE,
+    "[item.uuid, startNode(item).uuid, endNode(item).uuid]",
+)
+TURN_IDS: LiteralString = in_pages(
+    "MATCH (item:TurnCommit {group_id: $group})", NODE, "item.turn_id"
+)
 COUNTS: LiteralString = """
 RETURN COUNT { (:Episodic {group_id: $group}) } AS episodes,
        COUNT { (:Entity {group_id: $group}) } AS entities,
        COUNT { ()-[:RELATES_TO {group_id: $group}]->() } AS facts
 """
-# The driver needs 40 µs to build a time, and less than 1 µs to read microseconds as an integer.
-_ENTITY_COLUMNS: LiteralString = """
-RETURN n {.*, created_at: n.created_at.epochSeconds * 1000000 + n.created_at.microsecond}
-       AS properties, labels(n) AS labels
-"""
-ENTITIES: LiteralString = f"MATCH (n:Entity {{group_id: $group}}) {_ENTITY_COLUMNS}"
-SOME_ENTITIES: LiteralString = f"""
-UNWIND $uuids AS uuid
-MATCH (n:Entity {{uuid: uuid}})
-WITH n WHERE n.group_id = $group {_ENTITY_COLUMNS}
-"""
-_FACT_COLUMNS: LiteralString = """
-RETURN e {
-    .*,
-    created_at: e.created_at.epochSeconds * 1000000 + e.created_at.microsecond,
-    valid_at: e.valid_at.epochSeconds * 1000000 + e.valid_at.microsecond,
-    invalid_at: e.invalid_at.epochSeconds * 1000000 + e.invalid_at.microsecond,
-    expired_at: e.expired_at.epochSeconds * 1000000 + e.expired_at.microsecond,
-    reference_time: e.reference_time.epochSeconds * 1000000 + e.reference_time.microsecond
-} AS properties, startNode(e).uuid AS source, endNode(e).uuid AS target
-"""
-FACTS: LiteralString = f"MATCH ()-[e:RELATES_TO {{group_id: $group}}]->() {_FACT_COLUMNS}"
-SOME_FACTS: LiteralString = f"""
-UNWIND $uuids AS uuid
-MATCH ()-[e:RELATES_TO {{uuid: uuid}}]->()
-WITH e WHERE e.group_id = $group {_FACT_COLUMNS}
-"""
-EPISODE_CONTENTS: LiteralString = """
-MATCH (e:Episodic {group_id: $group})
-RETURN e.uuid AS uuid, e.content AS content
-"""
+_ENTITY: LiteralString = f"""{{
+    properties: item {{.*, {microseconds("created_at")}}}, labels: labels(item)
+}}"""
+ENTITIES: LiteralString = in_pages(
+    "MATCH (item:Entity {group_id: $group})", NODE, _ENTITY, SMALL_PAGE
+)
+SOME_ENTITIES: LiteralString = in_pages(
+    "UNWIND $uuids AS uuid MATCH (item:Entity {uuid: uuid}) WITH item WHERE item.group_id = $group",
+    NODE,
+    _ENTITY,
+    SMALL_PAGE,
+)
+_FACT_TIMES: LiteralString = microseconds(
+    "created_at", "valid_at", "invalid_at", "expired_at", "reference_time"
+)
+_FACT: LiteralString = f"""{{
+    properties: item {{.*, {_FACT_TIMES}}},
+    source: startNode(item).uuid, target: endNode(item).uuid
+}}"""
+FACTS: LiteralString = in_pages(
+    "MATCH ()-[item:RELATES_TO {group_id: $group}]->()", NODE, _FACT, SMALL_PAGE
+)
+SOME_FACTS: LiteralString = in_pages(
+    """
+    UNWIND $uuids AS uuid
+    MATCH ()-[item:RELATES_TO {uuid: uuid}]->()
+    WITH item WHERE item.group_id = $group
+    """,
+    NODE,
+    _FACT,
+    SMALL_PAGE,
+)
+EPISODE_CONTENTS: LiteralString = in_pages(
+    "MATCH (item:Episodic {group_id: $group})", NODE, "[item.uuid, item.content]", SMALL_PAGE
+)
 RECIPES: LiteralString = """
 UNWIND $digests AS digest
 MATCH (r:TurnRecipe {recipe: digest})
@@ -116,18 +133,17 @@ UNWIND $uuids AS uuid
 MATCH (e:Episodic {uuid: uuid})
 RETURN e.uuid AS uuid, e.content AS content
 """
-EPISODES: LiteralString = """
-MATCH (e:Episodic {group_id: $group})
-RETURN e {
-    .*,
-    created_at: e.created_at.epochSeconds * 1000000 + e.created_at.microsecond,
-    valid_at: e.valid_at.epochSeconds * 1000000 + e.valid_at.microsecond
-} AS properties
-"""
-MENTIONS: LiteralString = """
-MATCH (e:Episodic {group_id: $group})-[:MENTIONS]->(n:Entity)
-RETURN e.uuid AS episode, n.uuid AS entity
-"""
+EPISODES: LiteralString = in_pages(
+    "MATCH (item:Episodic {group_id: $group})",
+    NODE,
+    f"item {{.*, {microseconds('created_at', 'valid_at')}}}",
+    SMALL_PAGE,
+)
+MENTIONS: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})-[item:MENTIONS]->(:Entity)",
+    LINK,
+    "[startNode(item).uuid, endNode(item).uuid]",
+)
 COMMUNITIES: LiteralString = """
 MATCH (c:Community {group_id: $group})
 RETURN c {

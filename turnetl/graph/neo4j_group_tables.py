@@ -15,26 +15,26 @@ from turnetl.model import GroupId
 _COMMITS: LiteralString = in_pages(
     "MATCH (item:TurnCommit {group_id: $group}) WHERE NOT item.turn_id IN $without",
     NODE,
-    """
+    """[
     item.turn_id, item.session_id, item.chunks, item.content_hash, item.text_hash,
     item.started_at.epochSeconds * 1000000 + item.started_at.microsecond,
     item.ended_at.epochSeconds * 1000000 + item.ended_at.microsecond,
     item.committed_at.epochSeconds * 1000000 + item.committed_at.microsecond,
     item.sequence, item.before_images
-    """,
+    ]""",
 )
 _SEQUENCES: LiteralString = in_pages(
-    "MATCH (item:TurnCommit {group_id: $group})", NODE, "item.turn_id, item.sequence"
+    "MATCH (item:TurnCommit {group_id: $group})", NODE, "[item.turn_id, item.sequence]"
 )
 _ENTITIES: LiteralString = in_pages(
     "MATCH (item:Entity {group_id: $group})",
     NODE,
-    "item.uuid, item.name, labels(item), size(item.name_embedding)",
+    "[item.uuid, item.name, labels(item), size(item.name_embedding)]",
 )
 _FACTS: LiteralString = in_pages(
     "MATCH ()-[item:RELATES_TO {group_id: $group}]->()",
     NODE,
-    """
+    """[
     item.uuid,
     CASE WHEN startNode(item):Entity THEN startNode(item).uuid END,
     CASE WHEN startNode(item):Entity THEN startNode(item).group_id END,
@@ -43,22 +43,22 @@ _FACTS: LiteralString = in_pages(
     item.episodes,
     item.valid_at.epochSeconds * 1000000 + item.valid_at.microsecond,
     size(item.fact_embedding)
-    """,
+    ]""",
 )
 _MENTIONS: LiteralString = in_pages(
     "MATCH (:Episodic {group_id: $group})-[item:MENTIONS]->(:Entity)",
     LINK,
-    "startNode(item).uuid, endNode(item).uuid, endNode(item).group_id",
+    "[startNode(item).uuid, endNode(item).uuid, endNode(item).group_id]",
 )
 _EPISODES: LiteralString = in_pages(
-    "MATCH (item:Episodic {group_id: $group})", NODE, "item.uuid, item.source_description"
+    "MATCH (item:Episodic {group_id: $group})", NODE, "[item.uuid, item.source_description]"
 )
 _SAGAS: LiteralString = in_pages(
     "MATCH (item:Saga {group_id: $group})",
     NODE,
-    "item.uuid, item.first_episode_uuid, item.last_episode_uuid",
+    "[item.uuid, item.first_episode_uuid, item.last_episode_uuid]",
 )
-_ENDS: LiteralString = "startNode(item).uuid, endNode(item).uuid"
+_ENDS: LiteralString = "[startNode(item).uuid, endNode(item).uuid]"
 _SAGA_LINKS: LiteralString = in_pages(
     "MATCH (:Episodic {group_id: $group})<-[item:HAS_EPISODE]-(:Saga)", LINK, _ENDS
 )

@@ -1,4 +1,4 @@
-"""Cypher that returns rows in pages: lists of rows, each a list of its columns.
+"""Cypher that returns rows in pages: lists of rows.
 
 The driver needs 150 µs of CPU for a record, whatever it holds, and a few for a row within one. The
 server holds a reference to each item while it reads the properties of one page after the other.
@@ -9,23 +9,37 @@ from typing import LiteralString
 NODE: LiteralString = "item.group_id IS NOT NULL"
 LINK: LiteralString = "size(labels(startNode(item))) > 0"
 """Whether an item is still there: another transaction may delete it meanwhile."""
-_PAGE: LiteralString = "2000"
-"""Rows: without vectors, about a megabyte."""
+PAGE: LiteralString = "2000"
+"""Rows of a page without vectors or texts: about a megabyte."""
+SMALL_PAGE: LiteralString = "200"
+"""Rows with vectors or texts: some megabytes."""
 
 
 def in_pages(
-    match: LiteralString, is_there: LiteralString, columns: LiteralString
+    match: LiteralString, is_there: LiteralString, row: LiteralString, page: LiteralString = PAGE
 ) -> LiteralString:
     """Return a query for `Neo4jClient.pages`.
 
     Args:
         match: binds `item`, a node or a relationship.
         is_there: `NODE`, also for a relationship with a group, or `LINK`.
-        columns: expressions of the item, separated by commas.
+        row: an expression of the item, a list or a map.
+        page: `PAGE` or `SMALL_PAGE`.
     """
     return f"""
 {match}
 WITH collect(item) AS items
-UNWIND range(0, size(items) - 1, {_PAGE}) AS start
-RETURN [item IN items[start..start + {_PAGE}] WHERE {is_there} | [{columns}]] AS page
+UNWIND range(0, size(items) - 1, {page}) AS start
+RETURN [item IN items[start..start + {page}] WHERE {is_there} | {row}] AS rows
 """
+
+
+def microseconds(*times: str) -> LiteralString:
+    """Return entries of a map: properties of the item as microseconds since 1970.
+
+    The driver needs 40 µs to build a time, and less than 1 µs to read an integer.
+    """
+    return ", ".join(
+        f"{time}: item.{time}.epochSeconds * 1000000 + item.{time}.microsecond"
+        for time in times
+    )

@@ -30,8 +30,8 @@ async def groups(client: Neo4jClient) -> list[GroupId]:
 
 
 async def receipts(client: Neo4jClient, group: GroupId) -> list[Receipt]:
-    rows = await client.read(cypher.RECEIPTS, group=group)
-    return sorted(map(neo4j_rows.receipt, rows), key=attrgetter("started_at", "turn_id"))
+    commits = await client.paged_rows(cypher.RECEIPTS, group=group)
+    return sorted(map(neo4j_rows.receipt, commits), key=attrgetter("started_at", "turn_id"))
 
 
 async def counts(client: Neo4jClient, group: GroupId) -> tuple[int, int, int]:
@@ -46,10 +46,11 @@ async def recipes(client: Neo4jClient, digests: Collection[str]) -> dict[str, Re
 
 async def load(client: Neo4jClient, group: GroupId) -> GroupContents:
     recorded = await profile(client, group)
-    entity_rows = client.stream(cypher.ENTITIES, group=group)
-    entity_values = [neo4j_rows.entity(row) async for row in entity_rows]
-    fact_values = [neo4j_rows.fact(row) async for row in client.stream(cypher.FACTS, group=group)]
-    episodes = await client.read(cypher.EPISODE_CONTENTS, group=group)
+    entity_pages = client.pages(cypher.ENTITIES, group=group)
+    entity_values = [neo4j_rows.entity(row) async for page in entity_pages for row in page]
+    fact_pages = client.pages(cypher.FACTS, group=group)
+    fact_values = [neo4j_rows.fact(row) async for page in fact_pages for row in page]
+    contents = dict(await client.paged_rows(cypher.EPISODE_CONTENTS, group=group))
     committed = await receipts(client, group)
     return GroupContents(
         group_id=group,
@@ -57,13 +58,13 @@ async def load(client: Neo4jClient, group: GroupId) -> GroupContents:
         entities=tuple(_in_order(entity_values)),
         facts=tuple(_in_order(fact_values)),
         receipts=tuple(committed),
-        texts=from_rows.turn_texts(committed, {row["uuid"]: row["content"] for row in episodes}),
+        texts=from_rows.turn_texts(committed, contents),
     )
 
 
 async def load_subgraphs(client: Neo4jClient, group: GroupId) -> Subgraphs:
-    episodes = await client.read(cypher.EPISODES, group=group)
-    mentions = await client.read(cypher.MENTIONS, group=group)
+    episodes = await client.paged_rows(cypher.EPISODES, group=group)
+    mentions = await client.paged_rows(cypher.MENTIONS, group=group)
     communities = await client.read(cypher.COMMUNITIES, group=group)
     return neo4j_rows.subgraphs(episodes, mentions, communities)
 
@@ -84,23 +85,24 @@ async def commits(
     client: Neo4jClient, group: GroupId, after: int, limit: int
 ) -> list[CommittedTurn]:
     rows = await client.read(cypher.COMMITS_AFTER, group=group, after=after, limit=limit)
-    uuids = [uuid for row in rows for uuid in from_rows.chunk_ids(neo4j_rows.receipt(row))]
+    records = [row["commit"] for row in rows]
+    uuids = [uuid for one in records for uuid in from_rows.chunk_ids(neo4j_rows.receipt(one))]
     episodes = await client.read(cypher.SOME_EPISODE_CONTENTS, uuids=uuids)
     contents = {row["uuid"]: row["content"] for row in episodes}
-    return [neo4j_rows.committed_turn(row, contents) for row in rows]
+    return [neo4j_rows.committed_turn(one, contents) for one in records]
 
 
 async def commit_records(
     client: Neo4jClient, group: GroupId, turns: Collection[TurnId] | None
 ) -> list[CommitRecord]:
     selected = None if turns is None else sorted(set(turns))
-    rows = await client.read(cypher.COMMIT_RECORDS, group=group, turns=selected)
+    rows = await client.paged_rows(cypher.COMMIT_RECORDS, group=group, turns=selected)
     mentioned: dict[str, list[str]] = {}
-    async for row in client.stream(cypher.MENTIONS, group=group):
-        mentioned.setdefault(row["episode"], []).append(row["entity"])
+    for episode, entity in await client.paged_rows(cypher.MENTIONS, group=group):
+        mentioned.setdefault(episode, []).append(entity)
     ends = {
-        row["uuid"]: (row["source"], row["target"])
-        async for row in client.stream(cypher.FACT_ENDS, group=group)
+        uuid: (source, target)
+        for uuid, source, target in await client.paged_rows(cypher.FACT_ENDS, group=group)
     }
     records = (neo4j_rows.commit_record(row, mentioned, ends) for row in rows)
     return sorted(records, key=attrgetter("sequence"))
@@ -117,18 +119,17 @@ async def run_totals(client: Neo4jClient) -> dict[str, RunTotals]:
 
 
 async def turn_ids(client: Neo4jClient, group: GroupId) -> frozenset[TurnId]:
-    rows = await client.read(cypher.TURN_IDS, group=group)
-    return frozenset(TurnId(row["turn_id"]) for row in rows)
+    return frozenset(map(TurnId, await client.paged_rows(cypher.TURN_IDS, group=group)))
 
 
 async def entities(client: Neo4jClient, group: GroupId, uuids: Collection[str]) -> list[Entity]:
-    rows = client.stream(cypher.SOME_ENTITIES, group=group, uuids=sorted(set(uuids)))
-    return _in_order([neo4j_rows.entity(row) async for row in rows])
+    pages = client.pages(cypher.SOME_ENTITIES, group=group, uuids=sorted(set(uuids)))
+    return _in_order([neo4j_rows.entity(row) async for page in pages for row in page])
 
 
 async def facts(client: Neo4jClient, group: GroupId, uuids: Collection[str]) -> list[Fact]:
-    rows = client.stream(cypher.SOME_FACTS, group=group, uuids=sorted(set(uuids)))
-    return _in_order([neo4j_rows.fact(row) async for row in rows])
+    pages = client.pages(cypher.SOME_FACTS, group=group, uuids=sorted(set(uuids)))
+    return _in_order([neo4j_rows.fact(row) async for page in pages for row in page])
 
 
 def _in_order(values: Iterable[V]) -> list[V]:

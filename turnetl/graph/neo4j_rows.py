@@ -99,8 +99,8 @@ def lease_state(row: Mapping[str, Any]) -> LeaseState:
 
 
 def receipt(row: Mapping[str, Any]) -> Receipt:
-    """Return the receipt in a row of `cypher.RECEIPTS` or `cypher.COMMITS_AFTER`."""
-    return from_rows.receipt_from_row(with_python_times(row["commit"]))
+    """Return the receipt in a row of `cypher.RECEIPTS` or in a commit of `COMMITS_AFTER`."""
+    return from_rows.receipt_from_row(_from_microseconds(row, cypher.RECEIPT_TIMES))
 
 
 def run(row: Mapping[str, Any]) -> TurnRun:
@@ -109,9 +109,8 @@ def run(row: Mapping[str, Any]) -> TurnRun:
 
 
 def committed_turn(row: Mapping[str, Any], contents: Mapping[str, str]) -> CommittedTurn:
-    """Return the turn in a row of `cypher.COMMITS_AFTER`, with its text from the contents."""
-    commit = row["commit"]
-    sequence, before_images = commit[to_rows.SEQUENCE], commit[to_rows.BEFORE_IMAGES]
+    """Return the turn in a commit of `cypher.COMMITS_AFTER`, with its text from the contents."""
+    sequence, before_images = row[to_rows.SEQUENCE], row[to_rows.BEFORE_IMAGES]
     return from_rows.committed_turn(receipt(row), sequence, before_images, contents)
 
 
@@ -121,8 +120,7 @@ def commit_record(
     endpoints: Mapping[str, tuple[str, str]],
 ) -> CommitRecord:
     """Return the record in a row of `cypher.COMMIT_RECORDS`; as `from_rows.commit_record`."""
-    commit = row["commit"]
-    sequence, before_images = commit[to_rows.SEQUENCE], commit[to_rows.BEFORE_IMAGES]
+    sequence, before_images = row[to_rows.SEQUENCE], row[to_rows.BEFORE_IMAGES]
     return from_rows.commit_record(receipt(row), sequence, before_images, mentioned, endpoints)
 
 
@@ -145,13 +143,13 @@ def fact(row: Mapping[str, Any]) -> Fact:
 
 def subgraphs(
     episodes: Iterable[Mapping[str, Any]],
-    mentions: Iterable[Mapping[str, Any]],
+    mentions: Iterable[tuple[str, str]],
     communities: Iterable[Mapping[str, Any]],
 ) -> Subgraphs:
     """Return what rows of `cypher.EPISODES`, `cypher.MENTIONS` and `cypher.COMMUNITIES` hold."""
     return from_rows.subgraphs_from_rows(
-        (_from_microseconds(row["properties"], _EPISODE_TIMES) for row in episodes),
-        (Mention(row["episode"], row["entity"]) for row in mentions),
+        (_from_microseconds(row, _EPISODE_TIMES) for row in episodes),
+        (Mention(episode, entity) for episode, entity in mentions),
         (_from_microseconds(row["properties"], _ENTITY_TIMES) for row in communities),
     )
 

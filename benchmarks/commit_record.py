@@ -1,0 +1,166 @@
+"""Share of fence, commit record and before-images in what a commit takes: at most 10 %.
+
+    python -m benchmarks.commit_record [ladybug] [neo4j] [--turns 400]
+
+The turns of `benchmarks.commit` are written twice, in turn: into one group by the store, and into
+another by the same statements in a transaction of their own, without those that lock and check the
+lease, number the commit, and create the TurnCommit with its before-images. CPU time is that of this
+process and of the server, if the benchmark started it.
+"""
+
+import asyncio
+import sys
+import tempfile
+import time
+from argparse import ArgumentParser
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from benchmarks.commit import PROFILE, server_cpu, synthetic
+from benchmarks.cost import at_most
+from tests.graph.sample_changes import NOW, TTL, receipt
+from tests.servers import neo4j_server
+from turnetl.graph import ladybug_cypher, ladybug_rows, neo4j_cypher, neo4j_rows, to_rows
+from turnetl.graph.ladybug_client import LadybugClient
+from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
+from turnetl.graph.ladybug_store import LadybugStore
+from turnetl.graph.neo4j_client import Neo4jClient, write_all
+from turnetl.graph.neo4j_store import Neo4jStore
+from turnetl.graph.port import GraphStore
+from turnetl.model import Change, GroupId
+
+LIMIT = 10
+"""Percent, of CPU and of wall time."""
+WARM_UP, BLOCK = 100, 20
+"""Turns."""
+WITH, WITHOUT = GroupId("with"), GroupId("without")
+
+_RECORD = "CREATE (c:TurnCommit)\nSET c = $commit\n"
+_CREATE_TURN = neo4j_cypher.CREATE_TURN.replace(_RECORD, "")
+
+
+@dataclass(frozen=True)
+class Writers:
+    """The two ways to write a turn."""
+
+    store: GraphStore
+    write_bare: Callable[[Change], Awaitable[None]]
+    server: int | None
+    """Process id, if the benchmark started it."""
+
+    def clocks(self) -> tuple[float, float]:
+        """Return seconds of CPU and of wall time."""
+        return time.process_time() + server_cpu(self.server), time.perf_counter()
+
+
+async def measure(name: str, writers: Writers, turns: int) -> bool:
+    """Print the shares; return whether both are within the limit."""
+    store = writers.store
+    await store.prepare()
+    lease = await store.acquire(
+        WITH, PROFILE, owner="bench", now=NOW, ttl=TTL, is_dead=lambda _: False
+    )
+
+    async def commit(change: Change) -> None:
+        await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
+
+    whole, bare, unused = [0.0, 0.0], [0.0, 0.0], 0.0
+    pairs = zip(synthetic(WITH, turns + WARM_UP), synthetic(WITHOUT, turns + WARM_UP), strict=True)
+    blocks = iter(lambda: list(islice(pairs, BLOCK)), [])
+    for number, block in enumerate(blocks):
+        counted = number * BLOCK >= WARM_UP
+        for spent, write, changes in (
+            (whole, commit, [pair[0] for pair in block]),
+            (bare, writers.write_bare, [pair[1] for pair in block]),
+        ):
+            before = writers.clocks()
+            for change in changes:
+                await write(change)
+            for at, (start, end) in enumerate(zip(before, writers.clocks(), strict=True)):
+                spent[at] += (end - start) * counted
+        unused += _seconds_of_records(pair[1] for pair in block) * counted
+    print(f"{name}: {turns} turns, ms each: with {_ms(whole, turns)}, without {_ms(bare, turns)}")
+    # The statements without it are made with it: the row of the TurnCommit is built and dropped.
+    shares = [100 * (1 - (b - unused) / w) for w, b in zip(whole, bare, strict=True)]
+    passed = at_most(f"% of the CPU of a commit, {name}", shares[0], LIMIT)
+    return at_most(f"% of the wall time of a commit, {name}", shares[1], LIMIT) and passed
+
+
+def _seconds_of_records(changes: Iterable[Change]) -> float:
+    """Return the seconds of building the rows of TurnCommits."""
+    given = [(change, receipt(change)) for change in changes]
+    start = time.process_time()
+    for change, of_change in given:
+        to_rows.commit_row(change, of_change, 1)
+    return time.process_time() - start
+
+
+def _ms(spent: Sequence[float], turns: int) -> str:
+    cpu, wall = (seconds / turns * 1e3 for seconds in spent)
+    return f"{cpu:.1f} CPU, {wall:.1f} wall"
+
+
+@asynccontextmanager
+async def ladybug_writers(folder: Path) -> AsyncGenerator[Writers]:
+    file = LadybugFile.open(folder / "bench.lbug", write=True, timeout=LOCK_TIMEOUT)
+    store = LadybugStore(file.connection, file.close, write=True, space=file.space)
+    client = LadybugClient(file.connection, lambda: None)
+
+    def write(change: Change) -> None:
+        with client.transaction():
+            statements = ladybug_rows.statements(change, receipt(change), NOW, sequence=1)
+            for query, parameters, _ in statements:
+                if query != ladybug_cypher.CREATE_TURN_COMMIT:
+                    client.query(query, parameters)
+
+    async def write_bare(change: Change) -> None:
+        await client.run(lambda _: write(change))
+
+    yield Writers(store, write_bare, None)
+    await client.close()
+    await store.close()
+
+
+@asynccontextmanager
+async def neo4j_writers(folder: Path) -> AsyncGenerator[Writers]:
+    with neo4j_server.running(folder) as server:
+        async with server.async_driver() as driver:
+            client = Neo4jClient(
+                driver, address=server.address, user=server.user, timeout_seconds=60
+            )
+
+            async def write_bare(change: Change) -> None:
+                (_, turn), *others = neo4j_rows.statements(change, receipt(change), NOW, sequence=1)
+                del turn["commit"]
+                async with client.transaction() as transaction:
+                    await write_all(transaction, [(_CREATE_TURN, turn), *others])
+                    await transaction.commit()
+
+            store = Neo4jStore(driver, address=server.address, user=server.user)
+            yield Writers(store, write_bare, server.pid)
+        server.clear()
+
+
+WRITERS = {"ladybug": ladybug_writers, "neo4j": neo4j_writers}
+
+
+async def main(names: Sequence[str], turns: int) -> int:
+    if _RECORD not in neo4j_cypher.CREATE_TURN:
+        raise AssertionError("the statement for a turn creates the TurnCommit in another way")
+    results = []
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            async with WRITERS[name](Path(folder)) as writers:
+                results.append(await measure(name, writers, turns))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("graphs", nargs="*", default=list(WRITERS))
+    parser.add_argument("--turns", type=int, default=400)
+    arguments = parser.parse_args()
+    sys.exit(asyncio.run(main(arguments.graphs, arguments.turns)))
