@@ -27,6 +27,7 @@ NAMES = (
     "replay",
     "session",
     "budget",
+    "commit_record",
     "undo",
     "redo",
     "verify",

@@ -5,10 +5,12 @@
 The turns of `benchmarks.commit` are written twice, in turn: into one group by the store, and into
 another by the same statements in a transaction of their own, without those that lock and check the
 lease, number the commit, and create the TurnCommit with its before-images. CPU time is that of this
-process and of the server, if the benchmark started it.
+process and of the server, if the benchmark started it. Each figure is the median of blocks of
+twenty turns.
 """
 
 import asyncio
+import statistics
 import sys
 import tempfile
 import time
@@ -67,26 +69,38 @@ async def measure(name: str, writers: Writers, turns: int) -> bool:
     async def commit(change: Change) -> None:
         await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
 
-    whole, bare, unused = [0.0, 0.0], [0.0, 0.0], 0.0
+    costs: list[tuple[float, ...]] = []
     pairs = zip(synthetic(WITH, turns + WARM_UP), synthetic(WITHOUT, turns + WARM_UP), strict=True)
     blocks = iter(lambda: list(islice(pairs, BLOCK)), [])
     for number, block in enumerate(blocks):
-        counted = number * BLOCK >= WARM_UP
-        for spent, write, changes in (
-            (whole, commit, [pair[0] for pair in block]),
-            (bare, writers.write_bare, [pair[1] for pair in block]),
-        ):
-            before = writers.clocks()
-            for change in changes:
-                await write(change)
-            for at, (start, end) in enumerate(zip(before, writers.clocks(), strict=True)):
-                spent[at] += (end - start) * counted
-        unused += _seconds_of_records(pair[1] for pair in block) * counted
-    print(f"{name}: {turns} turns, ms each: with {_ms(whole, turns)}, without {_ms(bare, turns)}")
+        with_record, without = ([pair[at] for pair in block] for at in (0, 1))
+        cost = [
+            *await _cost(writers, commit, with_record),
+            *await _cost(writers, writers.write_bare, without),
+            _seconds_of_records(without),
+        ]
+        if number * BLOCK >= WARM_UP:
+            costs.append(tuple(seconds / len(block) for seconds in cost))
+    cpu, wall, bare_cpu, bare_wall, unused = map(statistics.median, zip(*costs, strict=True))
+    print(
+        f"{name}: {turns} turns, ms of CPU and of wall time each: {_ms(cpu, wall)}, "
+        f"without {_ms(bare_cpu, bare_wall)}"
+    )
     # The statements without it are made with it: the row of the TurnCommit is built and dropped.
-    shares = [100 * (1 - (b - unused) / w) for w, b in zip(whole, bare, strict=True)]
+    shares = [100 * (1 - (b - unused) / w) for w, b in ((cpu, bare_cpu), (wall, bare_wall))]
     passed = at_most(f"% of the CPU of a commit, {name}", shares[0], LIMIT)
     return at_most(f"% of the wall time of a commit, {name}", shares[1], LIMIT) and passed
+
+
+async def _cost(
+    writers: Writers, write: Callable[[Change], Awaitable[None]], changes: Iterable[Change]
+) -> tuple[float, float]:
+    """Return the seconds of CPU and of wall time of writing the turns."""
+    cpu, wall = writers.clocks()
+    for change in changes:
+        await write(change)
+    cpu_after, wall_after = writers.clocks()
+    return cpu_after - cpu, wall_after - wall
 
 
 def _seconds_of_records(changes: Iterable[Change]) -> float:
@@ -98,9 +112,8 @@ def _seconds_of_records(changes: Iterable[Change]) -> float:
     return time.process_time() - start
 
 
-def _ms(spent: Sequence[float], turns: int) -> str:
-    cpu, wall = (seconds / turns * 1e3 for seconds in spent)
-    return f"{cpu:.1f} CPU, {wall:.1f} wall"
+def _ms(*seconds: float) -> str:
+    return " and ".join(f"{each * 1e3:.1f}" for each in seconds)
 
 
 @asynccontextmanager

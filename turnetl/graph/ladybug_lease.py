@@ -45,8 +45,11 @@ def extend(client: LadybugClient, lease: Lease, until: datetime) -> None:
 
 
 def next_sequence(client: LadybugClient, lease: Lease, until: datetime) -> int:
-    """Number the next commit of the group, which nobody took; extend the lease."""
-    [[sequence]] = client.query(cypher.NEXT_SEQUENCE, parameters(lease, until=until))
+    """Number the next commit of the group; extend the lease. Raises as `check`."""
+    rows = client.query(cypher.NEXT_SEQUENCE, parameters(lease, until=until))
+    if not rows:
+        check(client, lease)
+    [[sequence]] = rows
     return int(sequence)
 
 

@@ -179,8 +179,8 @@ class LadybugStore:
         def commit(client: LadybugClient) -> bool:
             self._check_space(change_size(change))
             with client.transaction():
-                ladybug_lease.check(client, lease)
                 if client.query(cypher.IS_COMMITTED, {"turn_id": change.episode.turn_id}):
+                    ladybug_lease.check(client, lease)
                     return False
                 _write_turn(client, lease, change, receipt, now=now, until=now + ttl)
             return True
@@ -259,7 +259,8 @@ def _write_turn(
     """Write a turn with the next number of its group; extend the lease.
 
     Raises:
-        GraphUnusable: the turn names an entity or a fact that the graph does not hold.
+        GraphUnusable: another writer took the group, or the turn names an entity or a fact that
+            the graph does not hold.
     """
     sequence = ladybug_lease.next_sequence(client, lease, until)
     statements = ladybug_rows.statements(change, receipt, now, sequence=sequence)

@@ -40,6 +40,5 @@ def microseconds(*times: str) -> LiteralString:
     The driver needs 40 µs to build a time, and less than 1 µs to read an integer.
     """
     return ", ".join(
-        f"{time}: item.{time}.epochSeconds * 1000000 + item.{time}.microsecond"
-        for time in times
+        f"{time}: item.{time}.epochSeconds * 1000000 + item.{time}.microsecond" for time in times
     )
