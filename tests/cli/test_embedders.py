@@ -90,3 +90,13 @@ def test_a_download_that_is_refused_is_a_sentence_after_one_request(
     assert "TURNETL_EMBEDDER__MODEL to a folder that holds a model" in result.messages[-1]
     assert "Traceback" not in result.stderr
     assert len(hub.paths) == 1
+
+
+def test_a_folder_of_the_working_directory_does_not_take_the_name_of_a_model(
+    tmp_path: Path,
+) -> None:
+    write_model(tmp_path / "BAAI" / "tiny")
+    for name, code in (("BAAI/tiny", 2), ("./BAAI/tiny", 0)):
+        environment = {"TURNETL_EMBEDDER__PROVIDER": f"fastembed:{name}"}
+        result = run_in_process("backfill", SAMPLES, folder=tmp_path, **environment)
+        assert result.exit_code == code, result.stderr

@@ -1,6 +1,9 @@
 """Reading a git repository with the `git` command."""
 
+import os
+import re
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +17,13 @@ _OPTIONS = (
     "--no-pager",
     "-c",
     "core.quotePath=false",
+    # What the repository may name as a program to be run.
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "log.showSignature=false",
 )
+_FILTER = re.compile(r"filter\..+\.(?:clean|smudge|process|required)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
     if line is not None and line < 1:
         raise BadUsage(f"`{file.path}` has no line {line}: lines are counted from 1")
     only = ["-L", f"{line},{line}"] if line is not None else []
-    result = _git(file.root, "blame", "--porcelain", *only, "--", file.path)
+    result = _git(file.root, "blame", "--no-textconv", "--porcelain", *only, "--", file.path)
     if result.returncode != 0:
         reason = result.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
         raise BadUsage(f"git cannot say who wrote `{file.path}`: {reason}")
@@ -75,10 +84,27 @@ def previous_change(file: FileInRepository, commit: BlamedCommit) -> datetime | 
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run git, and none of the programs that the configuration of the repository names.
+
+    A repository that was unpacked, and not cloned, has a configuration of its author.
+    """
+    names = _run(folder, os.environ, "config", "--null", "--name-only", "--list").stdout  # noqa: TID251 - for a child
+    filters = [name for name in names.split("\0") if _FILTER.fullmatch(name)]
+    disabled = {f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(filters)}
+    # As a Boolean, the empty text is false.
+    values = {f"GIT_CONFIG_VALUE_{number}": "" for number in range(len(filters))}
+    count = {"GIT_CONFIG_COUNT": str(len(filters))}
+    return _run(folder, {**os.environ, **disabled, **values, **count}, *arguments)  # noqa: TID251 - as above
+
+
+def _run(
+    folder: Path, environment: Mapping[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             ["git", *_OPTIONS, *arguments],
             cwd=folder,
+            env=dict(environment),
             capture_output=True,
             check=False,
             encoding="utf-8",
