@@ -13,10 +13,13 @@ GRAPH    ?=
 backfill: $(VENV)/.ready
 	@$(BIN)/turnetl backfill $(ARCHIVES) --lake "$(LAKE)" $(if $(GRAPH),--graph "$(GRAPH)")
 
+# Without bytecode, every process that a test starts would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 test: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers auto
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto
 
