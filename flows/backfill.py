@@ -20,6 +20,7 @@ from flows.warnings import each_once
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
+from turnetl.control_characters import displayed_message
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.json_output.backfill import backfill_output
@@ -166,15 +167,15 @@ def _absolute(paths: Sequence[str]) -> list[str]:
 def _log_warnings(parsed: ParseReport) -> None:
     """Log the warnings about archives and joined groups, also if the run fails later."""
     for problem in parsed.problems:
-        get_run_logger().warning(problem.message)
+        get_run_logger().warning(displayed_message(problem.message))
     for collision in parsed.name_collisions:
-        get_run_logger().warning(collision.message)
+        get_run_logger().warning(displayed_message(collision.message))
 
 
 def _final_state(report: BackfillReport) -> State[dict[str, Any]]:
     """Return Completed with the report, or Failed with the first error."""
     if is_failure(view.exit_code(report)):
-        first, *more = view.errors(report)
+        first, *more = map(displayed_message, view.errors(report))
         return Failed(message=f"{first} (and {len(more)} more)" if more else first)
     ingested = report.ingested
     message = f"{ingested.committed} turns committed, {ingested.already_committed} before"

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from tests.cli.command import clean_environment, command_line
-from turnetl.console.displayed import Displayed, displayed_text
+from turnetl.console.displayed import Displayed
 from turnetl.console.pager import pager_command, show_in_pager
 from turnetl.console.terminal import rich_console
+from turnetl.control_characters import displayed_text
 from turnetl.exit_code import ExitCode
 
 

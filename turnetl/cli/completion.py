@@ -7,6 +7,7 @@ from cyclopts import App, Parameter
 
 from turnetl import console
 from turnetl.cli.options import NO_DIAGNOSTICS, SETUP_COMMANDS, DiagnosticOptions
+from turnetl.control_characters import displayed_text
 from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
 
@@ -33,7 +34,9 @@ def install(
     from turnetl.cli import app as root
 
     path = root.install_completion(shell=_known(shell), output=output)
-    console.print_text(f"completion installed in {path}; open a new shell to use it")
+    console.print_text(
+        displayed_text(f"completion installed in {path}; open a new shell to use it")
+    )
     return ExitCode.DONE
 
 

@@ -1,26 +1,13 @@
-"""Text from archives on a terminal: control characters are displayed, never obeyed.
+"""Views in which the control characters of archives are displayed."""
 
-An escape sequence in a tool result could move the cursor, change the title of the window or write
-to the clipboard; bidirectional controls could show a command in another order than it has.
-"""
-
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from turnetl.control_characters import displayed_text
 
 if TYPE_CHECKING:  # rich takes time to import, which `--help` must not spend
     from rich.console import Console, ConsoleOptions
     from rich.segment import Segment
-
-_CONTROLS = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-"""Control characters but for tab and newline, controls of bidirectional text, and surrogates."""
-
-
-def displayed_text(text: str) -> str:
-    r"""Return the text with each control character as its escape, such as `\x1b`."""
-    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 class Displayed:

@@ -1,14 +1,18 @@
 """The log on standard error: warnings as sentences, and with `--verbose` everything."""
 
 import logging
+import sys
+import warnings
+from typing import TextIO
 
 from turnetl.console.log_filter import unique_messages
+from turnetl.control_characters import DisplayingFormatter, displayed_message
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 """Attributes of every record; the others were passed as `extra`."""
 
 
-class _VerboseFormatter(logging.Formatter):
+class _VerboseFormatter(DisplayingFormatter):
     """A line per record: time, level, logger, message, and what was passed as `extra`."""
 
     def __init__(self) -> None:
@@ -17,11 +21,11 @@ class _VerboseFormatter(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - overrides
         extra = {name: value for name, value in vars(record).items() if name not in _STANDARD}
         facts = "".join(f" {name}={value}" for name, value in extra.items())
-        return super().formatMessage(record) + facts
+        return super().formatMessage(record) + displayed_message(facts)
 
 
 def install(*, verbose: bool, debug: bool) -> None:
-    """Log to standard error.
+    """Log to standard error, and print Python's warnings as the log is printed.
 
     Without `verbose`, the log has the warnings of turnetl, each once, and no record of any other
     package: those are not written for users. With `verbose` it has every record of turnetl.
@@ -36,12 +40,25 @@ def install(*, verbose: bool, debug: bool) -> None:
         handler.setFormatter(_VerboseFormatter())
         logger.setLevel(logging.DEBUG)
     else:
-        handler.setFormatter(logging.Formatter("turnetl: %(message)s"))
+        handler.setFormatter(DisplayingFormatter("turnetl: %(message)s"))
         handler.addFilter(unique_messages())
         handler.addFilter(_is_warning_or_traceback)
         logger.setLevel(logging.INFO if debug else logging.WARNING)
     logger.addHandler(handler)
     logging.getLogger().addHandler(logging.NullHandler())
+    warnings.showwarning = _show_warning
+
+
+def _show_warning(  # noqa: PLR0917 - as Python's
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    text = warnings.formatwarning(message, category, filename, lineno, line)
+    print(displayed_message(text.rstrip("\n")), file=file or sys.stderr)
 
 
 def _is_warning_or_traceback(record: logging.LogRecord) -> bool:

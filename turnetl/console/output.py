@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from turnetl import stop_signals
 from turnetl.console import pager, terminal
-from turnetl.console.displayed import Displayed, displayed_text
+from turnetl.console.displayed import Displayed
+from turnetl.control_characters import displayed_message, displayed_text
 
 if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
     from turnetl.json_output.base import JsonOutput
@@ -17,14 +18,14 @@ if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
 def print_messages(messages: Iterable[str]) -> None:
     """Print sentences for the user on standard error."""
     for message in messages:
-        print(f"turnetl: {displayed_text(message)}", file=sys.stderr)
+        print(f"turnetl: {displayed_message(message)}", file=sys.stderr)
 
 
 def confirm(question: str) -> bool:
     """Ask on the terminal; False without one, and for every answer but yes."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    print(f"{displayed_text(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{displayed_message(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -12,6 +12,7 @@ from cyclopts import CycloptsError
 from turnetl.console import log
 from turnetl.console.output import print_messages
 from turnetl.console.usage_errors import usage_sentence
+from turnetl.control_characters import displayed_text
 from turnetl.errors import TurnetlError
 from turnetl.exit_code import ExitCode
 from turnetl.stop_signals import StopSignals
@@ -69,7 +70,9 @@ def _run(app: Callable[..., Any], arguments: list[str], interrupted: str) -> int
         raise
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last resort
         if flags.debug and not isinstance(error, CycloptsError):
-            traceback.print_exception(error, file=sys.stderr)
+            print(
+                displayed_text("".join(traceback.format_exception(error))), end="", file=sys.stderr
+            )
         message, code = _explained(error, interrupted)
         return _fail(message, code, as_json=flags.json)
     return code if isinstance(code, int) else ExitCode.DONE
@@ -95,5 +98,7 @@ def _fail(message: str, code: int, *, as_json: bool) -> int:
     if as_json:
         from turnetl.json_output.base import ErrorOutput
 
-        print(ErrorOutput(error=message, exit_code=code).encode())
+        # The name of a file that is not UTF-8 has surrogates, which JSON cannot hold.
+        error = message.encode("utf-8", "backslashreplace").decode()
+        print(ErrorOutput(error=error, exit_code=code).encode())
     return code

@@ -18,6 +18,7 @@ from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schem
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
+from turnetl.llm.prompt_delimiters import escape_text, unescape_text
 from turnetl.llm.sanitize import strip_invisible
 from turnetl.model import Usage
 
@@ -76,7 +77,8 @@ async def write_questions(model: ChatModel, text: str) -> tuple[str, ...]:
             f"model `{model.name}` returned an invalid response to `{PROMPT}`: {reason}",
             response.usage,
         ) from error
-    questions = (" ".join(strip_invisible(question).split()) for question in parsed.questions)
+    readable = (unescape_text(strip_invisible(question)) for question in parsed.questions)
+    questions = (" ".join(question.split()) for question in readable)
     return tuple(dict.fromkeys(one[:_MAX_CHARS] for one in questions if one))[:_MAX_QUESTIONS]
 
 
@@ -148,11 +150,12 @@ def used_text(text: str) -> str:
 
 
 def _request(text: str) -> ChatRequest:
+    turn = escape_text(used_text(text))
     return ChatRequest(
         prompt_name=PROMPT,
         messages=(
             ChatMessage("system", _INSTRUCTIONS),
-            ChatMessage("user", strip_invisible(f"<TURN>\n{used_text(text)}\n</TURN>\n\n{_TASK}")),
+            ChatMessage("user", strip_invisible(f"<TURN>\n{turn}\n</TURN>\n\n{_TASK}")),
         ),
         schema=response_schema(TurnQuestions),
         max_tokens=_MAX_TOKENS,

@@ -7,6 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from turnetl.control_characters import displayed_json
+
 
 def described(description: str, *, keys: type[StrEnum] | None = None) -> Meta:
     """Return the description of a field; `keys` are the only keys of a mapping."""
@@ -28,8 +30,8 @@ class JsonOutput(msgspec.Struct, forbid_unknown_fields=True):
     """An object that `--json` prints; its JSON Schema allows no other key."""
 
     def encode(self) -> str:
-        """Return the object as one line of JSON."""
-        return msgspec.json.encode(self).decode()
+        """Return the object as one line of JSON in which control characters are escaped."""
+        return displayed_json(msgspec.json.encode(self).decode())
 
 
 class ErrorOutput(JsonOutput):

@@ -16,6 +16,7 @@ from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role, response_schema
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.float_lists import floats
+from turnetl.llm.prompt_delimiters import unescape_values
 from turnetl.llm.sanitize import sanitized, strip_invisible
 from turnetl.model import Usage, Vector
 
@@ -77,7 +78,9 @@ class GraphitiModel(LLMClient):
         try:
             response = await self._model.complete(request)
             self.usage += response.usage
-            parsed: dict[str, Any] = sanitized(validate.parse_object(response.text))
+            parsed: dict[str, Any] = sanitized(
+                unescape_values(validate.parse_object(response.text))
+            )
         except BadTurn as error:
             self.usage += error.usage
             raise

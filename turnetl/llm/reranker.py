@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiModel
+from turnetl.llm.prompt_delimiters import escape_text
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +88,8 @@ class GraphitiReranker(CrossEncoderClient):
 
 
 def _messages(query: str, passages: Sequence[str]) -> list[Message]:
-    numbered = [{"passage": number, "text": _excerpt(text)} for number, text in enumerate(passages)]
+    excerpts = (escape_text(_excerpt(text)) for text in passages)
+    numbered = [{"passage": number, "text": text} for number, text in enumerate(excerpts)]
     return [
         Message(
             role="system",
@@ -96,7 +98,7 @@ def _messages(query: str, passages: Sequence[str]) -> list[Message]:
         ),
         Message(
             role="user",
-            content=f"<QUERY>\n{query}\n</QUERY>\n\n"
+            content=f"<QUERY>\n{escape_text(query)}\n</QUERY>\n\n"
             f"<PASSAGES>\n{json.dumps(numbered, ensure_ascii=False)}\n</PASSAGES>\n\n"
             "Rate every passage by its number: 0 if it is irrelevant to the query, 100 if it "
             "answers the query.",

@@ -14,6 +14,7 @@ from turnetl.errors import BadTurn, ModelBusy, TooLong
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.cost_bounds import allows_retry
+from turnetl.llm.prompt_delimiters import escape_text
 from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
@@ -194,10 +195,10 @@ def _gave_up(busy: ModelBusy, reason: str) -> ModelBusy:
 def _with_error(request: ChatRequest, response: ChatResponse, error: ValueError) -> ChatRequest:
     """Return the request followed by the start of the invalid response and the error."""
     correction = (
-        f"The response is invalid: {validate.describe(error)}. Respond again with only the JSON "
-        "object."
+        f"The response is invalid: {escape_text(validate.describe(error))}. Respond again with "
+        "only the JSON object."
     )
     # Providers reject an empty message.
-    quoted = response.text[:MAX_QUOTED].strip() or "(empty response)"
+    quoted = escape_text(response.text[:MAX_QUOTED].strip()) or "(empty response)"
     messages = (ChatMessage("assistant", quoted), ChatMessage("user", correction))
     return replace(request, messages=(*request.messages, *messages))

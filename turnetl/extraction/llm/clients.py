@@ -3,9 +3,12 @@
 from graphiti_core.graphiti_types import GraphitiClients
 from graphiti_core.tracer import NoOpTracer
 
+from turnetl.extraction.llm.prompts import escaping_prompts
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
+
+_PROMPTS = escaping_prompts()
 
 
 class CheckedClients:
@@ -20,6 +23,7 @@ class CheckedClients:
             embedder=embedder,
             cross_encoder=NoReranker(),
             tracer=NoOpTracer(),
+            prompt_library=_PROMPTS,
         )
 
     def check(self) -> None:

@@ -14,6 +14,7 @@ from graphiti_core.prompts.models import Message
 from pydantic import BaseModel, Field
 
 from turnetl.llm.graphiti import GraphitiModel
+from turnetl.llm.prompt_delimiters import escape_text
 
 _MAX_HINTS = 30
 """Hints of a pass: a model that returns more hallucinates."""
@@ -100,7 +101,7 @@ def fact_hints(missed: Iterable[str]) -> str:
 
 
 def _messages(episode: EpisodicNode, previous: Sequence[EpisodicNode], task: str) -> list[Message]:
-    earlier = [node.content for node in previous]
+    earlier = [escape_text(node.content) for node in previous]
     return [
         Message(
             role="system",
@@ -110,13 +111,13 @@ def _messages(episode: EpisodicNode, previous: Sequence[EpisodicNode], task: str
         Message(
             role="user",
             content=f"<EARLIER TEXTS>\n{json.dumps(earlier, ensure_ascii=False)}\n</EARLIER TEXTS>"
-            f"\n\n<TEXT>\n{episode.content}\n</TEXT>\n\n{task}",
+            f"\n\n<TEXT>\n{escape_text(episode.content)}\n</TEXT>\n\n{task}",
         ),
     ]
 
 
 def _lines(items: Iterable[str]) -> str:
-    return "\n".join(f"- {item}" for item in items) or "- (none)"
+    return "\n".join(f"- {escape_text(item)}" for item in items) or "- (none)"
 
 
 def _new_hints(missed: Iterable[str], known: Iterable[str]) -> list[str]:

@@ -1,0 +1,224 @@
+"""Control characters in archives, names of files and responses: no command prints them as they are.
+
+On standard output and error, in tables, errors, the log and `--json`; in a pipe and on a terminal.
+"""
+
+import json
+import logging
+import re
+import warnings
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cli.archives import conversation, tool_call, tool_result, write_archive
+from tests.cli.command import (
+    CommandResult,
+    restored_handlers,
+    run_in_process,
+    turnetl_process,
+)
+from tests.cli.provider_setup import model_environment
+from tests.cli.test_assumed_time import MARCH
+from tests.cli.test_console import in_terminal
+from tests.servers.provider import FakeProvider, Fault
+from turnetl import console
+from turnetl.control_characters import displayed_json, displayed_message, displayed_text
+from turnetl.errors import GraphUnusable
+
+TITLE = "\x1b]0;owned\x07"
+LINK = "\x1b]8;;https://example.org\x1b\\click\x1b]8;;\x1b\\"
+HOSTILE = f"{TITLE}{LINK}\x1b[2J\x9b31m\u0085\u202egpj.\u2066exe\u2069\x7f\r\x08\U000e0041 [red]"
+NAME = "a\x1b]0;owned\x07\x9b2J\u202egpj\nturnetl: all is well"
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\U000e0000-\U000e007f]"
+)
+"""Everything that a terminal may obey but tab and newline."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an ingested archive whose texts and names are all hostile."""
+    home = tmp_path_factory.mktemp("home")
+    rows = [
+        *conversation(f"Add `cart.py` {HOSTILE}", "We decided to use sqlite", at=MARCH),
+        tool_call("c1", f"Bash{HOSTILE}", MARCH, command=f"pytest {HOSTILE}"),
+        tool_result("r1", "c1", f"KeyError: {HOSTILE}", MARCH),
+        tool_call("c2", "Edit", MARCH, file_path=f"/home/dev/shop/{NAME}.py", new_string=HOSTILE),
+        tool_result("r2", "c2", HOSTILE, MARCH),
+    ]
+    renamed = [
+        row.replace("/home/dev/shop", "/home/dev/sh\\u001b]0;x\\u0007\\u202ep") for row in rows
+    ]
+    write_archive(home / f"f{NAME}" / f"{NAME}.jsonl", [*rows, *renamed, f"not JSON {HOSTILE}"])
+    write_archive(home / f"f{NAME}" / f"bad {NAME}.jsonl", [f"nothing {HOSTILE}"])
+    (home / f"f{NAME}" / f"{NAME}.jsonl.gz").write_bytes(b"\x1f\x8b damaged")
+    run_in_process("backfill", ".", folder=home)
+    return home
+
+
+COMMANDS: list[tuple[str, ...]] = [
+    ("backfill", "."),
+    ("parse", "."),
+    ("parse", f"no {NAME}"),
+    ("parse", ".", "--dry-run", "--verbose"),
+    ("filter",),
+    ("filter", "--group", NAME),
+    ("ingest",),
+    ("retry",),
+    ("ingest", "--dry-run"),
+    ("status",),
+    ("verify",),
+    ("index",),
+    ("search", "cart"),
+    ("search", f"cart {HOSTILE}"),
+    ("search", "cart", "--recipe", "COMBINED_HYBRID_SEARCH_RRF"),
+    ("timeline",),
+    ("entity", "cart.py"),
+    ("file", "cart.py"),
+    ("file", f"{NAME}.py"),
+    ("fix", "KeyError"),
+    ("why", f"{NAME}.py:1"),
+    ("show", NAME),
+    ("runs",),
+    ("rules",),
+    ("templates", "list"),
+    ("templates", "show", NAME),
+    ("redo", "--dry-run"),
+    ("forget", "--session", "s1", "--dry-run"),
+    ("config", "show"),
+    ("trust", "--list"),
+    ("status", "--config", f"{NAME}.json"),
+    ("status", "--lake", f"lake {NAME}"),
+    ("status", f"--{NAME}"),
+]
+
+
+def assert_clean(result: CommandResult) -> None:
+    assert FORBIDDEN.findall(result.stdout) == []
+    assert FORBIDDEN.findall(result.stderr) == []
+    if "Traceback" not in result.stderr:
+        # A line that the name of a file contains does not look like a message.
+        assert "\nturnetl: all is well" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", COMMANDS, ids=lambda arguments: ascii(" ".join(arguments))[:40]
+)
+@pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
+def test_no_command_prints_a_control_character(
+    arguments: tuple[str, ...], options: tuple[str, ...], folder: Path
+) -> None:
+    result = run_in_process(*arguments, *options, folder=folder)
+    assert_clean(result)
+    if options:
+        assert isinstance(result.json, dict)
+
+
+def test_the_archive_is_hostile_enough(folder: Path) -> None:
+    """Its texts are displayed, and not missing."""
+    shown = run_in_process("search", "cart", "--json", folder=folder)
+    assert "\\u001b]0;owned" in shown.stdout
+    assert "\\u202egpj" in shown.stdout
+    assert "\\u009b31m" in shown.stdout
+    assert "\x9b31m" in "".join(hit["prompt"] + hit["fact"] for hit in shown.json["hits"])
+    again = run_in_process("parse", ".", folder=folder)
+    assert "\\u202egpj" in again.stderr
+
+
+@pytest.mark.parametrize("arguments", [("parse", "."), ("search", "cart")])
+def test_no_command_prints_a_control_of_an_archive_on_a_terminal(
+    arguments: tuple[str, ...], folder: Path
+) -> None:
+    text = in_terminal(*arguments, folder=folder, PAGER="cat")
+    own = re.compile(r"\x1b\[[0-9;?]*[A-Za-ln-z]|\x1b\[[0-9;]*m|\r")
+    assert FORBIDDEN.findall(own.sub("", text)) == []
+    assert "owned" in text
+
+
+def test_the_text_of_a_provider_is_displayed(provider: FakeProvider, folder: Path) -> None:
+    body = json.dumps({"error": {"message": f"quota {HOSTILE}"}})
+    provider.faults = [Fault(400, body)] * 100
+    environment = model_environment(provider)
+    for arguments in (("model", "check"), ("ingest", "--extractor", "llm", "--lake", "other")):
+        for options in ((), ("--json",), ("--debug",)):
+            result = run_in_process(*arguments, *options, folder=folder, **environment)
+            assert_clean(result)
+    assert "quota" in run_in_process("model", "check", folder=folder, **environment).stderr
+
+
+def failing(*_: object, **__: object) -> int:
+    logging.getLogger("turnetl.example").warning("bad %s", NAME, extra={"path": NAME})
+    warnings.warn(f"warning {NAME}", UserWarning, stacklevel=1)
+    raise GraphUnusable(f"no graph {NAME}")
+
+
+def unexpected(*_: object, **__: object) -> int:
+    log = logging.getLogger("turnetl.example")
+    log.info("unexpected", exc_info=KeyError(NAME))
+    raise OSError(2, f"No such file {NAME}", f"{NAME}\udcff")
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("app", [failing, unexpected])
+@pytest.mark.parametrize("options", [[], ["--debug"], ["--verbose"], ["--json"]])
+def test_errors_warnings_and_tracebacks_are_displayed(
+    app: object, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert callable(app)
+    with restored_handlers():
+        console.run(app, ["status", *options])
+    captured = capsys.readouterr()
+    assert_clean(CommandResult((), 1, captured.out, captured.err))
+    assert "\\x1b]0;owned" in captured.err
+    if app is failing:
+        assert "UserWarning: warning a\\x1b" in captured.err
+
+
+def test_the_name_of_a_file_that_is_not_utf8_is_printed(tmp_path: Path) -> None:
+    name = b"bad \xff\x1b.jsonl".decode("utf-8", "surrogateescape")
+    (tmp_path / name).write_text("nothing")
+    for options in ((), ("--json",)):
+        result = turnetl_process("parse", name, *options, folder=tmp_path)
+        assert_clean(result)
+        assert "bad" in result.stderr
+
+
+@given(st.text())
+def test_displayed_text_has_no_control_and_keeps_every_letter(text: str) -> None:
+    shown = displayed_text(text)
+    assert not FORBIDDEN.search(shown)
+    assert (
+        FORBIDDEN.search(text) or re.search("[\ud800-\udfff\ufff9-\ufffb]", text) or shown == text
+    )
+    assert displayed_text(shown) == shown
+
+
+ALLOWED = (
+    "\u0633\u0644\u0627\u0645",
+    "\u05e9\u05dc\u05d5\u05dd",
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "\U0001f469\u200d\U0001f4bb",
+    "a\tb\nc",
+)
+"""Arabic, Hebrew, Persian with a joiner, an emoji with a joiner, white space."""
+
+
+@pytest.mark.parametrize("text", ALLOWED)
+def test_letters_of_all_scripts_stay(text: str) -> None:
+    assert displayed_text(text) == text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_displayed_json_is_the_same_value(text: str) -> None:
+    shown = displayed_json(msgspec.json.encode({text: [text]}).decode())
+    assert not FORBIDDEN.search(shown)
+    assert msgspec.json.decode(shown) == {text: [text]}
+
+
+@given(st.text())
+def test_only_the_first_line_of_a_message_starts_in_the_first_column(text: str) -> None:
+    assert all(line.startswith("    ") for line in displayed_message(text).split("\n")[1:])

@@ -1,0 +1,50 @@
+"""Control characters in printed text: they are displayed, never obeyed.
+
+An escape sequence in a tool result or in the name of a file could move the cursor, change the title
+of the window or write to the clipboard; bidirectional controls could show a command in another
+order than it has. The letters of right-to-left scripts are no controls.
+"""
+
+import logging
+import re
+
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb"
+    r"\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""C0 but for tab and newline, delete, C1, controls of bidirectional text, separators of lines and
+paragraphs, deprecated format characters, annotations, surrogates and tag characters."""
+_CONTINUATION = "\n    "
+
+
+def displayed_text(text: str) -> str:
+    r"""Return the text with each control character as its escape, such as `\x1b`."""
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def displayed_message(text: str) -> str:
+    """Return the displayed text; only its first line starts in the first column.
+
+    The name of a file may contain a newline, and then what looks like another message.
+    """
+    return displayed_text(text).replace("\n", _CONTINUATION)
+
+
+def displayed_json(encoded: str) -> str:
+    r"""Return the same JSON with each control character as its escape, such as `\u202e`."""
+    return _CONTROLS.sub(lambda found: _json_escape(found[0]), encoded)
+
+
+class DisplayingFormatter(logging.Formatter):
+    """Formats records whose message and traceback have their control characters displayed."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - overrides
+        return displayed_message(super().formatMessage(record))
+
+    def formatException(self, ei: object) -> str:  # noqa: N802 - overrides
+        return displayed_text(super().formatException(ei))  # type: ignore[arg-type]
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
