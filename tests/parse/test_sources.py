@@ -247,3 +247,52 @@ def test_data_is_decompressed_step_by_step() -> None:
     result = decompress(bomb, 1000)
     assert result.status is DecompressionStatus.LIMIT_EXCEEDED
     assert len(result.data) <= 1000 + (1 << 17)
+
+
+def test_a_long_line_with_too_many_values_is_counted_and_named(lake: Lake, tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(one_turn() + '{"type":"x","a":[' + "[]," * (3 << 20) + "1]}\n")
+    (problem,) = run(lake, path).problems
+    assert (problem.reason, problem.line) == (SkipReason.INVALID_JSON, one_turn().count("\n") + 1)
+    assert prompts(lake) == ["Mend the cart."]
+
+
+@both_codecs
+def test_a_packed_archive_is_limited_by_its_size_on_disk(
+    compress: Compress, lake: Lake, tmp_path: Path
+) -> None:
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(compress(one_turn().encode() * 3 + b"\0" * (8 << 20)))
+    report = run(lake, path, limits=parsing.ParseLimits(small_bytes=1 << 20, expansion=10))
+    (problem,) = report.problems
+    assert problem.reason is SkipReason.TOO_LARGE
+    assert "decompresses to more than 1 MiB" in problem.message
+    assert outcomes(run(lake, path)) == ["new"]
+
+
+def test_large_data_beyond_the_limit_is_not_kept() -> None:
+    bomb = gzip.compress(b"\0" * (80 << 20), compresslevel=1)
+    result = decompress(bomb, 70 << 20)
+    assert (result.status, result.data) == (DecompressionStatus.LIMIT_EXCEEDED, b"")
+    whole = decompress(bomb, 80 << 20)
+    assert (whole.status, len(whole.data)) == (DecompressionStatus.COMPLETE, 80 << 20)
+
+
+def test_a_window_that_is_too_large_is_reported(lake: Lake, tmp_path: Path) -> None:
+    """A frame of one block of a thousand equal bytes, which declares a window of 256 MiB."""
+    block = (1 | 1 << 1 | 1000 << 3).to_bytes(3, "little") + b"A"
+    frame = b"\x28\xb5\x2f\xfd\x00" + bytes([18 << 3]) + block
+    path = tmp_path / "s1.jsonl.zst"
+    path.write_bytes(frame)
+    (problem,) = run(lake, path).problems
+    assert problem.reason is SkipReason.TOO_LARGE
+    assert "128 MiB" in problem.message
+
+
+def test_a_damaged_line_that_is_very_long_is_counted_and_named(lake: Lake, tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(one_turn() + '{"type":"x","a":[' + "[]," * (3 << 20) + "1]\n")
+    report = run(lake, path)
+    (problem,) = report.problems
+    assert (problem.reason, problem.line) == (SkipReason.INVALID_JSON, one_turn().count("\n") + 1)
+    assert prompts(lake) == ["Mend the cart."]

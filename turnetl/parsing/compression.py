@@ -5,7 +5,8 @@ For data that is truncated or corrupt, the result holds what precedes the damage
 
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,6 +15,8 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _STEP = 1 << 17
 """Bytes decompressed at a time: the largest zstd block, so that data is rarely truncated within a
 step."""
+_KEPT = 64 << 20
+"""Bytes that are kept while it is not known whether all of the data is within the limit."""
 
 
 class DecompressionStatus(StrEnum):
@@ -25,7 +28,9 @@ class DecompressionStatus(StrEnum):
     CORRUPT = "corrupt"
     """The data is neither gzip nor zstd from some place on, or does not match its checksum."""
     LIMIT_EXCEEDED = "limit_exceeded"
-    """There is more data than the limit."""
+    """There is more data than the limit; what was decompressed is not kept if it is large."""
+    WINDOW_EXCEEDED = "window_exceeded"
+    """A zstd frame refers to data further back than the library's limit, 128 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,17 @@ class _CorruptError(Exception):
     """The compressed data is invalid from here on."""
 
 
+class _WindowError(Exception):
+    """The next frame needs a window that is too large."""
+
+
+_ENDS: Mapping[type[Exception], DecompressionStatus] = {
+    _TruncatedError: DecompressionStatus.TRUNCATED,
+    _CorruptError: DecompressionStatus.CORRUPT,
+    _WindowError: DecompressionStatus.WINDOW_EXCEEDED,
+}
+
+
 def is_compressed(data: bytes) -> bool:
     """Return whether data that starts like this is compressed."""
     return _decompressor(data) is not None
@@ -50,22 +66,45 @@ def is_compressed(data: bytes) -> bool:
 def decompress(data: bytes, max_bytes: int) -> Decompressed:
     """Decompress data; data that is not compressed is returned unchanged.
 
-    Stops soon after `max_bytes` bytes of output.
+    Stops soon after `max_bytes` bytes of output. Large data is decompressed twice, the first time
+    only to measure it, so that data beyond the limit takes little memory.
     """
     decompressor = _decompressor(data)
     if decompressor is None:
         return Decompressed(data, DecompressionStatus.COMPLETE)
+    if max_bytes <= _KEPT:
+        return _collect(decompressor(data), max_bytes)
+    first = _collect(decompressor(data), _KEPT)
+    if first.status is not DecompressionStatus.LIMIT_EXCEEDED:
+        return first
+    del first
+    if _exceeds(decompressor(data), max_bytes):
+        return Decompressed(b"", DecompressionStatus.LIMIT_EXCEEDED)
+    return _collect(decompressor(data), max_bytes)
+
+
+def _collect(steps: Iterator[bytes], max_bytes: int) -> Decompressed:
     output = io.BytesIO()
+    status = DecompressionStatus.COMPLETE
     try:
-        for step in decompressor(data):
+        for step in steps:
             output.write(step)
             if output.tell() > max_bytes:
-                return Decompressed(output.getvalue(), DecompressionStatus.LIMIT_EXCEEDED)
-    except _TruncatedError:
-        return Decompressed(output.getvalue(), DecompressionStatus.TRUNCATED)
-    except _CorruptError:
-        return Decompressed(output.getvalue(), DecompressionStatus.CORRUPT)
-    return Decompressed(output.getvalue(), DecompressionStatus.COMPLETE)
+                status = DecompressionStatus.LIMIT_EXCEEDED
+                break
+    except tuple(_ENDS) as error:
+        status = _ENDS[type(error)]
+    return Decompressed(output.getvalue(), status)
+
+
+def _exceeds(steps: Iterator[bytes], max_bytes: int) -> bool:
+    size = 0
+    with suppress(*_ENDS):
+        for step in steps:
+            size += len(step)
+            if size > max_bytes:
+                return True
+    return False
 
 
 def _decompressor(data: bytes) -> Callable[[bytes], Iterator[bytes]] | None:
@@ -111,7 +150,13 @@ def _last_step(data: bytes, done: int) -> Iterator[bytes]:
     try:
         yield from _steps(data, 1, skipped=done)
     except OSError as error:
-        raise (_TruncatedError if "Truncated" in str(error) else _CorruptError) from error
+        raise _zstd_error(str(error)) from error
+
+
+def _zstd_error(message: str) -> Exception:
+    if "too much memory" in message:
+        return _WindowError()
+    return _TruncatedError() if "Truncated" in message else _CorruptError()
 
 
 def _steps(data: bytes, size: int, *, skipped: int = 0) -> Iterator[bytes]:

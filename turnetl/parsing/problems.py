@@ -121,6 +121,14 @@ def decompression_problem(path: Path, status: DecompressionStatus, size: int) ->
             f"`{name}` is truncated after {size:,} decompressed bytes; "
             "a later run reads the rest once it is written.",
         )
+    if status is DecompressionStatus.WINDOW_EXCEEDED:
+        return Problem(
+            name,
+            None,
+            SkipReason.TOO_LARGE,
+            f"`{name}` needs a zstd window of more than 128 MiB after {size:,} decompressed bytes; "
+            "if you trust it, decompress it and name the result.",
+        )
     if status is DecompressionStatus.CORRUPT:
         return Problem(
             name,

@@ -26,9 +26,19 @@ class ParseLimits:
 
     decompressed_bytes: int = 1 << 30
     """Maximum size of a decompressed archive."""
+    expansion: int = 100
+    """Maximum size of a decompressed archive as a multiple of its size on disk, unless it is
+    small. Logs of agents shrink to a tenth, repetitive ones to a fiftieth."""
+    small_bytes: int = 64 << 20
+    """Size of a decompressed archive up to which it may have shrunk any further."""
     serial_bytes: int = 30 << 20
     """Total cost of the archives, in bytes, up to which no worker processes are started: to start
     them takes half a second."""
+
+    def max_bytes(self, compressed_bytes: int) -> int:
+        """Return the maximum size of an archive that has this size on disk."""
+        expanded = max(self.small_bytes, self.expansion * compressed_bytes)
+        return min(self.decompressed_bytes, expanded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +118,10 @@ def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> Decompre
     """
     if not is_compressed(data):
         return DecompressedArchive(data, None)
-    result = decompress(data, limits.decompressed_bytes)
+    max_bytes = limits.max_bytes(len(data))
+    result = decompress(data, max_bytes)
     if result.status is DecompressionStatus.LIMIT_EXCEEDED:
-        raise problems.too_large(path, limits.decompressed_bytes)
+        raise problems.too_large(path, max_bytes)
     problem = problems.decompression_problem(path, result.status, len(result.data))
     if problem is not None and not result.data:
         raise BadArchive(problem.reason, problem.message)
