@@ -11,6 +11,7 @@ OF_FLOWS = {
     "backfill_report",
     "clock",
     "console",
+    "control_characters",
     "errors",
     "ingestion",
     "json_output",
@@ -20,7 +21,7 @@ OF_FLOWS = {
     "report",
     "settings",
 }
-"""What the flows may import of turnetl: the pipeline, its options and its reports."""
+"""What the flows may import of turnetl: the pipeline, its options, reports and display."""
 
 
 def test_every_module_is_on_exactly_one_layer() -> None:
