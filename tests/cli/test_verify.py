@@ -113,3 +113,15 @@ def test_without_a_graph_or_with_yes_alone_nothing_is_verified(tmp_path: Path) -
         2,
         ["turnetl: `--yes` is an option of `--fix`: add it"],
     )
+
+
+def test_a_vector_that_is_not_that_of_its_text_is_found_if_vectors_are_compared(
+    shop: Path,
+) -> None:
+    assert run_in_process("verify", "--vectors", folder=shop).exit_code == 0
+    renamed = "MATCH (n:Entity) WITH n LIMIT 1 SET n.name = 'an entity with another name'"
+    asyncio.run(run_statement(graph_of(shop), renamed))
+    assert run_in_process("verify", folder=shop).exit_code == 0
+    result = run_in_process("verify", "--vectors", folder=shop)
+    assert result.exit_code == 3
+    assert "wrong_vectors 1: entity or fact whose embedding is not that of" in result.stdout

@@ -15,6 +15,7 @@ async def verify(
     *,
     fix: bool = False,
     examples: int = 5,
+    vectors: bool = False,
     progress: Progress = ignore_progress,
 ) -> VerifyReport:
     """Compare the graph with itself, with the lake and with the search index; check permissions.
@@ -25,6 +26,7 @@ async def verify(
         fix: repair what is safe, one transaction each, and verify again. Without it nothing is
             written.
         examples: of each finding, at most.
+        vectors: compare every vector too, with the built-in embedder by computing it again.
         progress: called after each group and each repair.
 
     Raises:
@@ -33,7 +35,11 @@ async def verify(
         GraphUnusable: there is no graph, or it cannot be opened.
     """
     loaded = settings or load_settings()
-    report = await pipeline.verify(loaded, groups, examples=examples, progress=progress)
+    report = await pipeline.verify(
+        loaded, groups, examples=examples, vectors=vectors, progress=progress
+    )
     if not (fix and report.can_repair):
         return report
-    return await pipeline.repair_graph(loaded, report, now, examples=examples, progress=progress)
+    return await pipeline.repair_graph(
+        loaded, report, now, examples=examples, vectors=vectors, progress=progress
+    )

@@ -20,6 +20,7 @@ def verify(
     fix: Flag = False,
     yes: Yes = False,
     examples: Annotated[int, Parameter(validator=Number(gte=0), show_default=False)] = _EXAMPLES,
+    vectors: Flag = False,
     common: CommonOptions = NO_COMMON,
 ) -> int:
     """Compare the graph with itself, the lake and the search index; check permissions.
@@ -28,6 +29,7 @@ def verify(
         fix: Repair what is safe, after showing it; without --yes it asks.
         yes: Do not ask.
         examples: Print at most this many examples of each finding [default: 5].
+        vectors: Compare every vector with its name or text too.
     """
     if yes and not fix:
         raise BadUsage("`--yes` is an option of `--fix`: add it")
@@ -39,7 +41,12 @@ def verify(
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.verify(
-                settings, groups, examples=examples, config=common.config, progress=progress
+                settings,
+                groups,
+                examples=examples,
+                vectors=vectors,
+                config=common.config,
+                progress=progress,
             )
         )
     if not (fix and report.can_repair):
@@ -49,7 +56,13 @@ def verify(
     return execute_previewed(
         report,
         lambda progress: pipeline.repair_graph(
-            settings, report, now, examples=examples, config=common.config, progress=progress
+            settings,
+            report,
+            now,
+            examples=examples,
+            vectors=vectors,
+            config=common.config,
+            progress=progress,
         ),
         view=view,
         output=verify_output,

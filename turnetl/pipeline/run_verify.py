@@ -27,6 +27,8 @@ from turnetl.verification.permission_checks import permission_finding
 from turnetl.verification.read import read_group
 from turnetl.verification.repairs import group_repairs
 from turnetl.verification.report import GroupVerification, VerifyReport
+from turnetl.verification.turn_checks import Examples
+from turnetl.verification.vector_checks import vector_checks
 from turnetl.verification.verify import verify_group
 
 EXAMPLES = 5
@@ -49,6 +51,7 @@ async def verify(
     groups: Sequence[str] = (),
     *,
     examples: int = EXAMPLES,
+    vectors: bool = False,
     config: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> VerifyReport:
@@ -58,6 +61,8 @@ async def verify(
         settings: the graph, the lake and the index.
         groups: group ids or project names; all groups if empty.
         examples: of each finding, at most.
+        vectors: compare every vector, with the built-in embedder by computing it again. Reads all
+            entities and facts of a group into memory.
         config: a config file beside those in the usual places, whose permissions are checked too.
         progress: called after each group.
 
@@ -78,7 +83,14 @@ async def verify(
             state = await read_group(store, group)
             turns, problem = _lake_turns(lake, group)
             indexed = index.groups.get(group, IndexedTurns(0, "", ())) if index.path else None
-            found = verify_group(state, turns, indexed, versions.get(group), examples=examples)
+            found = verify_group(
+                state,
+                turns,
+                indexed,
+                versions.get(group),
+                vectors=await _vector_checks(store, group, settings) if vectors else (),
+                examples=examples,
+            )
             verified.append(replace(found, lake_problem=problem))
             progress(ProgressUpdate(_STAGE, "groups", len(verified), len(selected)))
     loose = loose_files(settings, config)
@@ -94,6 +106,7 @@ async def repair_graph(
     clock: Clock,
     *,
     examples: int = EXAMPLES,
+    vectors: bool = False,
     config: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> VerifyReport:
@@ -106,6 +119,7 @@ async def repair_graph(
         report: from `verify`.
         clock: returns the current time.
         examples: of each finding, at most.
+        vectors: as of `verify`.
         config: as of `verify`.
         progress: called after each repair and each group.
 
@@ -124,7 +138,9 @@ async def repair_graph(
     if any(group.index_is_wrong for group in report.groups):
         await update_index(settings, clock, progress=progress)
     groups = [group.group for group in report.groups]
-    again = await verify(settings, groups, examples=examples, config=config, progress=progress)
+    again = await verify(
+        settings, groups, examples=examples, vectors=vectors, config=config, progress=progress
+    )
     return replace(again, repaired=repaired)
 
 
@@ -149,6 +165,17 @@ async def _repair_group(
             await store.repair(lease, repair, now=clock(), ttl=ttl)
             progress(ProgressUpdate("repair", group, done, len(needed)))
     return len(needed)
+
+
+async def _vector_checks(
+    store: GraphStore, group: GroupId, settings: Settings
+) -> Sequence[Examples]:
+    """Check the vectors of a group; only the built-in embedder computes them again for nothing."""
+    contents = await store.load(group)
+    async with wiring.embedder(settings) as embedder:
+        is_own = contents.profile is not None and embedder.name == contents.profile.embedder
+        is_free = is_own and wiring.is_built_in(settings)
+        return await vector_checks(contents, embedder.embed if is_free else None)
 
 
 def _read_index(settings: Settings) -> _IndexRead:

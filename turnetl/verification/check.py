@@ -102,6 +102,11 @@ class Check(StrEnum):
         _REDO,
     )
     MISSING_VECTORS = ("missing_vectors", "entity or fact without an embedding", _REDO)
+    WRONG_VECTORS = (
+        "wrong_vectors",
+        "entity or fact whose embedding is not that of its name or text, or has no direction",
+        _REDO,
+    )
     INDEX_MISSING = (
         "index_missing",
         "turn of the graph that the search index lacks, although it has read its commit",

@@ -1,6 +1,6 @@
 """All checks of one group."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -24,6 +24,7 @@ def verify_group(
     indexed: IndexedTurns | None,
     version: GroupVersion | None,
     *,
+    vectors: Iterable[Examples] = (),
     examples: int,
 ) -> GroupVerification:
     """Compare the group with itself, the lake and the index.
@@ -33,10 +34,12 @@ def verify_group(
         lake_turns: as of `lake_checks`; None: the lake cannot be read.
         indexed: the group in the index; None: there is no index to compare with.
         version: as of `index_checks`.
+        vectors: from `vector_checks`, if the vectors are compared.
         examples: of each finding, at most.
     """
     found = [
         *_checks_of_graph(state),
+        *vectors,
         *(lake_checks(state, lake_turns) if lake_turns is not None else ()),
         *(index_checks(state, indexed, version) if indexed is not None else ()),
     ]
