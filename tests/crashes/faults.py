@@ -32,7 +32,7 @@ class Action(IntEnum):
     TEAR = 3
     """SIGKILL, after the first half of a write; before any other point."""
     FULL = 4
-    """The disk is full from this point on, but for the files of an embedded graph."""
+    """The disk is full from this point on."""
     CUT = 5
     """The connection is closed, and the call fails; other points pass."""
     STOP = 6

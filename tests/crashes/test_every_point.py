@@ -52,6 +52,18 @@ def test_a_forget_that_dies_while_the_copy_of_the_graph_is_merged_is_completed(
     check(embedded, "forget", "KILL", syncs[-1:])
 
 
+def test_a_forget_whose_disk_fills_up_while_the_graph_is_copied_says_so(
+    embedded: TrialRunner,
+) -> None:
+    points = embedded.points("forget")
+    writes = [number for number, point in enumerate(points, start=1) if is_log_of_copy(point)]
+    check(embedded, "forget", "FULL", writes[:1])
+
+
+def is_log_of_copy(point: str) -> bool:
+    return point.startswith("pwrite /graph.lbug.rewritten.wal ")
+
+
 def is_sync_of_copy(point: str) -> bool:
     return point.startswith("fdatasync /graph.lbug.rewritten ")
 

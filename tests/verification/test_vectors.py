@@ -9,14 +9,14 @@ from tests.verification.planted_errors import NOTE
 from tests.verification.verifying import fill, plant
 from turnetl.model import Vector
 from turnetl.verification.check import Check
-from turnetl.verification.vector_checks import EmbedTexts, vector_checks
+from turnetl.verification.vector_checks import EmbedAgain, vector_checks
 
 
 async def embed(texts: Sequence[str]) -> Sequence[Vector]:
     return [vector(text) for text in texts]
 
 
-async def wrong_vectors(url: str, embedder: EmbedTexts | None) -> list[str]:
+async def wrong_vectors(url: str, embedder: EmbedAgain | None) -> list[str]:
     async with opened(url) as store:
         [(check, wrong)] = await vector_checks(await store.load(GROUP), embedder)
     assert check is Check.WRONG_VECTORS

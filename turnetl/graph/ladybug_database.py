@@ -1,5 +1,6 @@
 """Open a Ladybug database, and check that it is a graph of this version."""
 
+import ctypes
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,16 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
 def _pool(path: Path) -> int:
     """Return the bytes of a pool that holds the file, also when it grows."""
     return _LARGE_POOL if _size(path) < _SMALL_FILE else _DEFAULT_POOL
+
+
+def abandon(connection: Any) -> None:
+    """Leave a database as it is after a write that failed.
+
+    It would write the same bytes again when it is closed, and end the process when that fails too.
+    """
+    # Never collected: that would close it. A module must not hold it, because its values are
+    # collected at the end of the process.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _small_pool(path: Path) -> int:

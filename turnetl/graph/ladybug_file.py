@@ -5,7 +5,6 @@ writer in the same process. A lock on a file beside the graph excludes all three
 and finds a log knows that the last writer did not close the file.
 """
 
-import ctypes
 import os
 import sys
 import time
@@ -25,6 +24,7 @@ from turnetl.graph import ladybug_log, ladybug_repair, ladybug_space
 from turnetl.graph.ladybug_database import (
     SMALL_POOL,
     Unrecovered,
+    abandon,
     busy,
     is_prepared,
     open_database,
@@ -100,14 +100,8 @@ class LadybugFile:
             self.lock.close()
 
     def abandon(self) -> None:
-        """Release the file after a write that failed, and leave the database as it is.
-
-        The database would write the same bytes again when it is closed, and end the process when
-        that fails too. The next writer repairs the log.
-        """
-        # Never collected: that would close it. A module must not hold it, because its values are
-        # collected at the end of the process.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.connection))
+        """Release the file after a write that failed; the next writer repairs the log."""
+        abandon(self.connection)
         if self.lock:
             self.lock.close()
 

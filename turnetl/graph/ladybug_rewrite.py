@@ -8,7 +8,7 @@ one in one step.
 import glob
 import os
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from turnetl import private_files
 from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_log
-from turnetl.graph.ladybug_database import open_database
+from turnetl.graph.ladybug_database import abandon, open_database
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.ladybug_space import RESERVE, free_bytes
 
@@ -52,30 +52,44 @@ def rewrite_file(path: Path) -> None:
         _sync(path.parent)
         for old in ladybug_log.copies_of_logs(path):
             old.unlink(missing_ok=True)
+    except RuntimeError as error:
+        reason = (str(error).splitlines() or [""])[0][:160]
+        raise GraphUnusable(
+            f"graph `{path}` cannot be copied without the deleted texts: {reason}; it stays as it "
+            "is: free some disk space, then repeat the command"
+        ) from error
     finally:
         if file.lock:
             file.lock.close()
 
 
 def _copy(source: Any, copy: Path, path: Path) -> None:
-    with (
-        closing(open_database(copy, write=True)) as database,
-        closing(ladybug.Connection(database, num_threads=1)) as target,
-    ):
-        for statement in cypher.SCHEMA:
-            source.execute(statement)
-            target.execute(statement)
-        tables = dict(_rows(source, _TABLES))
-        if foreign := sorted(tables.keys() - dict(_rows(target, _TABLES)).keys()):
-            raise GraphUnusable(
-                f"graph `{path}` holds tables of another program (`{foreign[0]}`), which cannot be "
-                "copied: what was deleted from it stays in the bytes of the file"
-            )
-        for name in sorted(tables, key=lambda name: (tables[name] != "NODE", name)):
-            if tables[name] == "NODE":
-                _copy_nodes(source, target, name)
-            else:
-                _copy_relationships(source, target, name)
+    with ExitStack() as opened:
+        database = opened.enter_context(closing(open_database(copy, write=True)))
+        target = opened.enter_context(closing(ladybug.Connection(database, num_threads=1)))
+        try:
+            _copy_tables(source, target, path)
+        except RuntimeError:
+            opened.pop_all()
+            abandon(target)
+            raise
+
+
+def _copy_tables(source: Any, target: Any, path: Path) -> None:
+    for statement in cypher.SCHEMA:
+        source.execute(statement)
+        target.execute(statement)
+    tables = dict(_rows(source, _TABLES))
+    if foreign := sorted(tables.keys() - dict(_rows(target, _TABLES)).keys()):
+        raise GraphUnusable(
+            f"graph `{path}` holds tables of another program (`{foreign[0]}`), which cannot be "
+            "copied: what was deleted from it stays in the bytes of the file"
+        )
+    for name in sorted(tables, key=lambda name: (tables[name] != "NODE", name)):
+        if tables[name] == "NODE":
+            _copy_nodes(source, target, name)
+        else:
+            _copy_relationships(source, target, name)
 
 
 def _copy_nodes(source: Any, target: Any, table: str) -> None:

@@ -10,7 +10,7 @@ from turnetl.model import Vector
 from turnetl.verification.check import Check
 from turnetl.verification.turn_checks import Examples
 
-EmbedTexts = Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
+EmbedAgain = Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
 
 _BATCH = 1000
 """Texts that are embedded together."""
@@ -20,7 +20,7 @@ _Embedded = tuple[str, str, Vector]
 """What it is, with its id; its name or text; its embedding."""
 
 
-async def vector_checks(contents: GroupContents, embed: EmbedTexts | None) -> list[Examples]:
+async def vector_checks(contents: GroupContents, embed: EmbedAgain | None) -> list[Examples]:
     """Return what is wrong with the vectors of a group; missing ones are not compared.
 
     Args:
@@ -50,7 +50,7 @@ def _has_direction(vector: Vector) -> bool:
     return bool(np.isfinite(numbers).all() and numbers.any())
 
 
-async def _other_than_computed(batch: Sequence[_Embedded], embed: EmbedTexts) -> list[str]:
+async def _other_than_computed(batch: Sequence[_Embedded], embed: EmbedAgain) -> list[str]:
     expected = await embed([text for _, text, _ in batch])
     # A vector of other dimensions is a finding of its own.
     compared = [
