@@ -27,7 +27,7 @@ from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
-from turnetl.settings import ExtractorName, Settings, load_settings, units
+from turnetl.settings import ExtractorName, Settings, load_with_sources, units
 
 _UMASK = 0o077
 """For files that libraries create beside a graph; turnetl's own need no umask."""
@@ -132,11 +132,14 @@ async def backfill(
 
 
 def _settings(config: str | None, lake: str | None, **overrides: Any) -> Settings:
-    settings = load_settings(
+    loaded = load_with_sources(
         Path(config).expanduser() if config else None,
         lake=lake or None,
         **overrides,
     )
+    if loaded.folder is not None and loaded.folder.warning is not None:
+        get_run_logger().warning(loaded.folder.warning)
+    settings = loaded.settings
     paths = (settings.lake, settings.group_map, settings.noise.rules)
     _absolute([str(path) for path in paths if path is not None])
     return settings

@@ -1,6 +1,7 @@
 """One Prefect server per test run, for flows in this process and for a deployment with a worker."""
 
 import gc
+import logging
 import os
 import signal
 import socket
@@ -94,6 +95,15 @@ def in_process_flows(server: PrefectServer) -> Iterator[None]:
     settings = {PREFECT_API_URL: server.url, PREFECT_LOGGING_TO_API_ENABLED: False}
     with temporary_settings(settings):
         yield
+
+
+@pytest.fixture
+def flow_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """The log of flow runs, which Prefect does not propagate to the root logger."""
+    logger = logging.getLogger("prefect.flow_runs")
+    logger.addHandler(caplog.handler)
+    yield caplog
+    logger.removeHandler(caplog.handler)
 
 
 @pytest.fixture(params=["in_process", pytest.param("prefect", marks=pytest.mark.prefect)])

@@ -6,7 +6,6 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_IMODE
@@ -40,15 +39,6 @@ def archives(tmp_path: Path) -> Path:
     for name in SAMPLES:
         shutil.copy(ROOT / "data" / "archives" / name, folder)
     return folder
-
-
-@pytest.fixture
-def flow_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    """The log of flow runs, which Prefect does not propagate to the root logger."""
-    logger = logging.getLogger("prefect.flow_runs")
-    logger.addHandler(caplog.handler)
-    yield caplog
-    logger.removeHandler(caplog.handler)
 
 
 async def _run(archives: Path, lake: Path, **parameters: Any) -> State[Any]:

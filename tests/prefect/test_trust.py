@@ -21,7 +21,10 @@ async def run_flow(planted: PlantedFolder, **parameters: Any) -> State[Any]:
 
 
 async def test_a_flow_sends_nothing_to_the_endpoint_of_an_untrusted_working_directory(
-    tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    flow_log: pytest.LogCaptureFixture,
 ) -> None:
     planted = plant(tmp_path)
     planted.write_config(llm=model_of(provider))
@@ -32,6 +35,7 @@ async def test_a_flow_sends_nothing_to_the_endpoint_of_an_untrusted_working_dire
     ignored = await run_flow(planted, extractor="structural")
     assert ignored.is_completed(), ignored.message
     assert provider.requests == []
+    assert [text for text in flow_log.messages if "which is not trusted" in text]
     assert planted.run("trust").exit_code == 0
     trusted = await run_flow(planted, lake=str(planted.home / "other"))
     assert trusted.is_completed(), trusted.message
