@@ -1,7 +1,7 @@
 """From rows of a store to values: the same for both stores. Times are timezone-aware already."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -24,7 +24,27 @@ from turnetl.graph_model import (
 from turnetl.model import Entity, Fact, GroupId, TurnId, Usage, Vector
 from turnetl.recipe_parts import RecipePart, RecipeParts
 
-_USAGE = frozenset(field.name for field in fields(Usage))
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns of a table by what becomes of their values; thousands of rows are read."""
+
+    plain: tuple[str, ...]
+    texts: tuple[str, ...]
+    usage: tuple[str, ...]
+
+
+def _columns(table: schema.Table) -> _Columns:
+    usage = frozenset(field.name for field in fields(Usage))
+    others = [column for column in table.columns if column.name not in usage]
+    return _Columns(
+        tuple(column.name for column in others if column.dtype != schema.TEXTS),
+        tuple(column.name for column in others if column.dtype == schema.TEXTS),
+        tuple(column.name for column in table.columns if column.name in usage),
+    )
+
+
+_RECEIPT, _RUN = _columns(schema.RECEIPTS), _columns(schema.RUNS)
 
 
 class _Image(msgspec.Struct):
@@ -47,20 +67,21 @@ _TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time"
 
 def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
     """Return the receipt in a row of `schema.RECEIPTS`."""
-    return Receipt(**_properties(row, schema.RECEIPTS))
+    return Receipt(**_properties(row, _RECEIPT))
 
 
 def run_from_row(row: Mapping[str, Any]) -> TurnRun:
     """Return the run in a row of `schema.RUNS`."""
-    properties = _properties(row, schema.RUNS)
+    properties = _properties(row, _RUN)
     outcome = properties.pop("outcome")
     return TurnRun(**properties, outcome=None if outcome is None else RunOutcome(outcome))
 
 
-def _properties(row: Mapping[str, Any], table: schema.Table) -> dict[str, Any]:
-    columns = {column.name: _value(row, column) for column in table.columns}
-    usage: dict[str, Any] = {name: columns.pop(name) for name in list(columns) if name in _USAGE}
-    return {**columns, "usage": Usage(**usage)}
+def _properties(row: Mapping[str, Any], columns: _Columns) -> dict[str, Any]:
+    properties: dict[str, Any] = {name: row.get(name) for name in columns.plain}
+    properties |= {name: tuple(row.get(name) or ()) for name in columns.texts}
+    usage: dict[str, Any] = {name: row.get(name) for name in columns.usage}
+    return {**properties, "usage": Usage(**usage)}
 
 
 def run_totals_from_row(row: Mapping[str, Any]) -> RunTotals:
@@ -235,11 +256,6 @@ def _community_from_row(row: Mapping[str, Any]) -> Community:
         summary=row.get("summary") or "",
         created_at=row["created_at"],
     )
-
-
-def _value(row: Mapping[str, Any], column: schema.Column) -> Any:
-    value = row.get(column.name)
-    return tuple(value or ()) if column.dtype == schema.TEXTS else value
 
 
 def _with_times(image: Mapping[str, Any]) -> dict[str, Any]:
