@@ -230,6 +230,23 @@ async def test_concurrent_runs_on_an_empty_server_all_prepare_it(neo4j: Neo4jSer
     assert len(neo4j.run("SHOW CONSTRAINTS YIELD name WHERE name CONTAINS 'turn'")) > 0
 
 
+@pytest.mark.neo4j
+@pytest.mark.parametrize("kind", ["INDEX entity_uuid", "CONSTRAINT turn_commit_sequence"])
+async def test_an_index_that_its_owner_dropped_is_created_by_the_next_writer(
+    neo4j: Neo4jServer, kind: str
+) -> None:
+    online = "SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name ORDER BY name"
+    stores = [await open_graph(neo4j.url, user="", password="") for _ in range(2)]
+    await stores[0].prepare()
+    before = neo4j.run(online)
+    neo4j.run(f"DROP {kind}")
+    assert neo4j.run(online) != before
+    await stores[1].prepare()
+    assert neo4j.run(online) == before
+    for store in stores:
+        await store.close()
+
+
 @pytest.mark.parametrize("write", [True, False])
 @pytest.mark.parametrize(
     "missing", [("text_hash", "chunks"), ("cached_tokens", "seconds"), ("tools", "cwd")]

@@ -98,6 +98,10 @@ class Neo4jStore:
             raise schema_version.other_version(address, row["version"])
 
     async def prepare(self) -> None:
+        # Each statement of the schema takes a transaction, also if it changes nothing.
+        online = await self._client.read(cypher.ONLINE_INDEXES)
+        if {row["name"] for row in online} >= cypher.SCHEMA_NAMES:
+            return
         for statement in cypher.SCHEMA:
             await self._create(statement)
         await self._client.read(
