@@ -9,6 +9,7 @@ import sys
 
 NAMES = (
     "startup",
+    "bombs",
     "parse",
     "redaction",
     "episodes",
