@@ -329,7 +329,7 @@ def test_since_and_until_limit_the_ingest_and_the_search(tmp_path: Path) -> None
 
 def test_the_proposed_searches_run_as_they_are_printed(tmp_path: Path) -> None:
     lake = tmp_path / "my lake"
-    out = turnetl_process("backfill", SAMPLES, "--lake", lake, folder=tmp_path).stdout
+    out = run_in_process("backfill", SAMPLES, "--lake", lake, folder=tmp_path).stdout
     proposed = [entry.strip() for entry in out.splitlines() if " search " in entry]
     assert len(proposed) == 3
     for command in proposed:

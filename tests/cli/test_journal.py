@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import clean_environment, command_line, run_in_process, turnetl_process
+from tests.cli.command import clean_environment, command_line, run_in_process
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import FakeProvider
 
@@ -105,7 +105,7 @@ def test_responses_that_a_killed_run_stored_are_not_paid_for_again(
     provider.hold.set()
     provider.hold = None
     before, sent = journal_size(tmp_path), len(provider.requests)
-    finished = turnetl_process(
+    finished = run_in_process(
         "backfill", session, "--json", folder=tmp_path, **model_environment(provider)
     )
     assert (finished.exit_code, finished.json["pending"]) == (0, 0)
@@ -129,7 +129,7 @@ def test_a_stopped_run_stores_the_responses_in_flight(
     assert running.returncode == 130, first_line + rest
     assert "responses that are already paid for" in first_line
     assert "finished work is kept" in rest
-    turnetl_process("backfill", session, folder=tmp_path, **model_environment(provider))
+    run_in_process("backfill", session, folder=tmp_path, **model_environment(provider))
     # The request that was being sent when the signal arrived may be lost.
     assert sum(count - 1 for count in request_counts(provider).values()) <= 1
 
