@@ -158,10 +158,24 @@ def _lock(
             raise busy(path, pid)
         sleep(_LOCK_INTERVAL)
     if write:
+        _write_owner(lock, path)
+    return lock
+
+
+def _write_owner(lock: IO[bytes], path: Path) -> None:
+    """Write the process id, which another process names when it finds the file locked."""
+    try:
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n".encode())
         lock.flush()
-    return lock
+    except OSError as error:
+        # What is buffered cannot be written either.
+        with suppress(OSError):
+            lock.close()
+        raise GraphUnusable(
+            f"cannot open graph `{path}`: its lock file cannot be written ({error.strerror}); free "
+            "some disk space, then repeat the command"
+        ) from error
 
 
 def _lock_file(path: Path, *, write: bool) -> IO[bytes] | None:

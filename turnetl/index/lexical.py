@@ -126,9 +126,16 @@ class LexicalIndex:
         )
 
     def reload(self) -> None:
-        """Read what another process committed."""
-        for index in self._indexes.values():
-            index.reload()
+        """Read what another process committed.
+
+        Raises:
+            OSError: a lock file cannot be created.
+        """
+        try:
+            for index in self._indexes.values():
+                index.reload()
+        except ValueError as error:
+            raise OSError(f"the words cannot be read: {error}") from error
 
     @_damage()
     def term_shares(

@@ -1,11 +1,13 @@
 """Search lake, journal, index and graph for what was forgotten."""
 
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from turnetl import wiring
+from turnetl.errors import Fatal
 from turnetl.graph.open import embedded_file
 from turnetl.ingestion.forget_report import ForgetReport
 from turnetl.ingestion.forget_text import holds, spellings
@@ -19,12 +21,18 @@ async def prove(settings: Settings, report: ForgetReport) -> ForgetReport:
     Journal and index are in the lake. Of a graph on a server only the stored values are searched.
 
     Raises:
-        OSError: a file cannot be read.
+        Fatal: a file cannot be read; the same command searches again.
         GraphBusy: the graph did not respond, or another process writes it.
     """
     texts = texts_to_find(report)
     files = files_under([settings.lake, *_graph_files(settings)])
-    found = [*search_files(files, texts), *await _search_graph(settings, texts)]
+    try:
+        in_files = search_files(files, texts)
+    except (OSError, sqlite3.Error) as error:
+        raise Fatal(
+            f"the files cannot be searched for what was removed: {error}; repeat the command"
+        ) from error
+    found = [*in_files, *await _search_graph(settings, texts)]
     parts = urlsplit(settings.graph_url)
     on_server = embedded_file(settings.graph_url) is None
     return replace(
