@@ -28,7 +28,7 @@ from tests.servers import neo4j_server
 from turnetl.graph import ladybug_cypher, ladybug_rows, neo4j_cypher, neo4j_rows, to_rows
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
-from turnetl.graph.ladybug_space import change_size
+from turnetl.graph.ladybug_space import DiskSpace, change_size
 from turnetl.graph.ladybug_store import LadybugStore
 from turnetl.graph.neo4j_client import Neo4jClient, write_all
 from turnetl.graph.neo4j_store import Neo4jStore
@@ -119,12 +119,13 @@ def _ms(*seconds: float) -> str:
 
 @asynccontextmanager
 async def ladybug_writers(folder: Path) -> AsyncGenerator[Writers]:
-    file = LadybugFile.open(folder / "bench.lbug", write=True, timeout=LOCK_TIMEOUT)
+    path = folder / "bench.lbug"
+    file, space = LadybugFile.open(path, write=True, timeout=LOCK_TIMEOUT), DiskSpace(path)
     store = LadybugStore(file.connection, file.close, write=True, space=file.space)
     client = LadybugClient(file.connection, lambda: None)
 
     def write(change: Change) -> None:
-        file.space.check(change_size(change))
+        space.check(change_size(change))
         with client.transaction():
             statements = ladybug_rows.statements(change, receipt(change), NOW, sequence=1)
             for query, parameters, _ in statements:
