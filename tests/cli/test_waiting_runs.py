@@ -16,11 +16,11 @@ from tests.cli.provider_setup import SESSION_START
 from tests.graph.sample_changes import PROFILE
 from tests.graph.test_store_opening import KEEPS_THE_FILE_OPEN
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupProfile
+from turnetl.graph_model import LONGEST_LEASE, GroupProfile
 from turnetl.model import GroupId
 
 OTHER = "elsewhere:1234:5678abcd"
-LONG = timedelta(days=1)
+LONG = LONGEST_LEASE
 
 
 @pytest.fixture
