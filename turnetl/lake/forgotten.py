@@ -106,11 +106,17 @@ def write_forgotten(lake: Path, forgotten: ForgottenTurns) -> None:
     """Write the list atomically and durably, with the rights of the lake.
 
     Raises:
-        OSError: it cannot be written.
+        Fatal: it cannot be written.
     """
     data = msgspec.json.format(msgspec.json.encode(forgotten, order="sorted"))
-    replace_file(lake / FILE, lambda file: file.write(data), lake)
-    sync_folder(lake)
+    try:
+        replace_file(lake / FILE, lambda file: file.write(data), lake)
+        sync_folder(lake)
+    except OSError as error:
+        raise Fatal(
+            f"the list of forgotten turns, `{lake / FILE}`, cannot be written ({error.strerror}): "
+            "free some disk space, then repeat the command"
+        ) from error
 
 
 def _digest(key: str, text: str) -> str:
