@@ -56,8 +56,8 @@ class CrashingDriver:
         self._inner = inner
         self._countdown = countdown
 
-    def session(self) -> "CrashingDriver":
-        return CrashingDriver(self._inner.session(), self._countdown)
+    def session(self, **options: Any) -> "CrashingDriver":
+        return CrashingDriver(self._inner.session(**options), self._countdown)
 
     async def begin_transaction(self, **options: Any) -> "CrashingDriver":
         return CrashingDriver(await self._inner.begin_transaction(**options), self._countdown)
