@@ -43,7 +43,9 @@ class Lake:
             BadUsage: the lake is a file.
         """
         self._check_root()
-        turns = {path.parent.name for path in self.turn_paths()}
+        folder = self._turns_folder
+        names = entry_names(folder)
+        turns = {name for name in names if any(map(is_table, entry_names(folder / name)))}
         names = entry_names(self.episodes_folder)
         episodes = {name.removesuffix(".parquet") for name in names if is_table(name)}
         return [GroupId(name) for name in sorted(turns | episodes)]
@@ -55,11 +57,9 @@ class Lake:
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all groups, sorted. Opens no file."""
         groups = [group] if group is not None else entry_names(self._turns_folder)
+        folders = [self._turns_folder / name for name in groups]
         return [
-            self._turns_folder / group_name / name
-            for group_name in groups
-            for name in entry_names(self._turns_folder / group_name)
-            if is_table(name)
+            folder / name for folder in folders for name in entry_names(folder) if is_table(name)
         ]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
