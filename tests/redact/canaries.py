@@ -29,6 +29,11 @@ def _kind(character: str) -> str:
     return "0" if character.isdigit() else "A" if character.isupper() else "a"
 
 
+def words(count: int) -> str:
+    """Return as many random words."""
+    return " ".join(fresh(6, string.ascii_lowercase) for _ in range(count))
+
+
 def nested(values: dict[str, str]) -> str:
     """Return nested JSON, as programs write it that do not escape letters."""
     inside = json.dumps(values, ensure_ascii=False)
@@ -106,6 +111,8 @@ CANARIES: dict[str, Callable[[], tuple[str, str]]] = {
     "pgpass": lambda: _in("db.shop:5432:app:app:{}", fresh(16)),
     "a password's hash": lambda: _in("admin:{}", "$2y$10$" + fresh(53)),
     "an age key": lambda: _in("{}", "AGE-SECRET-KEY-1" + fresh(58, UPPER)),
+    "a coloured diff": lambda: _in("\x1b[32m+\x1b[m\x1b[32mDB_PASSWORD={}\x1b[m", fresh(16)),
+    "a coloured token": lambda: _in("\x1b[32m{}\x1b[m", "ghp_" + fresh(36)),
     "a German sentence": lambda: _in("das Passwort ist {}", fresh(16)),
     "a Chinese sentence": lambda: _in("密码是{}", fresh(16)),
     "a password for MySQL": lambda: _in("mysql -uroot -p{} shop", fresh(16)),
@@ -127,6 +134,18 @@ CANARIES: dict[str, Callable[[], tuple[str, str]]] = {
     "a PEM key": lambda: _pem("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----"),
     "a PEM key without its end": lambda: _pem("-----BEGIN PRIVATE KEY-----\n{}\n"),
     "a PEM key without its beginning": lambda: _pem("{}\n-----END OPENSSH PRIVATE KEY-----"),
+}  # fmt: skip
+
+# As CANARIES, with values as people choose them: only the words around them announce a secret.
+CHOSEN: dict[str, Callable[[], tuple[str, str]]] = {
+    "letters in YAML": lambda: _in("password: {}\nuser: app", fresh(14, string.ascii_lowercase)),
+    "digits in a shell": lambda: _in("export DB_PASSWORD={}", fresh(10, string.digits)),
+    "a passphrase": lambda: _in('{"passphrase": "{}"}', words(4)),
+    "letters for MySQL": lambda: _in("mysql -u root -p{} shop", fresh(14, string.ascii_lowercase)),
+    "letters in a sentence": lambda: _in("the password is {}.", fresh(14, string.ascii_lowercase)),
+    "a test of a form": lambda: _in("await page.fill('#password', '{}');", words(3)),
+    "an escaped name": lambda: _in("DB_PASSWORD\\u003d{}", fresh(14, string.ascii_lowercase)),
+    "a seed": lambda: _in('mnemonic = "{}"', words(12)),
 }  # fmt: skip
 
 

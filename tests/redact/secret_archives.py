@@ -1,11 +1,11 @@
 """Archives of several formats with a different secret in every place that can hold text."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle
 from typing import Any
 
-from tests.redact.canaries import CANARIES, fresh, nested
+from tests.redact.canaries import CANARIES, CHOSEN, fresh, nested
 
 TURNS = 10
 """Turns of each archive: enough for every kind of secret to be in many places."""
@@ -20,9 +20,13 @@ Json = dict[str, Any]
 class SecretSource:
     """Returns texts with new secrets, and records the secrets."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        kinds: Iterable[Callable[[], tuple[str, str]]] = (*CANARIES.values(), *CHOSEN.values()),
+    ) -> None:
+        """Set the kinds of secrets, each a function as in `CANARIES`."""
         self.secrets: list[str] = []
-        self._kinds = cycle(CANARIES.values())
+        self._kinds = cycle(kinds)
 
     def text(self, before: str = "See") -> str:
         lines = [before]

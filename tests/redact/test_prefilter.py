@@ -97,11 +97,11 @@ def matches_near_literal(required: RequiredLiterals, rule: SecretRule, data: byt
         ("(?i)AbCdEfGh", {"abcdefgh"}, 0),
         ("[0-9]{2,10}:AA.*", {":aa"}, 10),
         (r"\\*\"(?:p|q)\\*\"", {'"p"', '"q"', '"p\\', '"q\\'}, 0),
-        ("x(?:yz)?w(?:u|v)", {"xyzw", "xwu", "xwv"}, 0),
+        ("x(?:yz)?w(?:u|v)", {"xyzwu", "xyzwv", "xwu", "xwv"}, 0),
         ("gh[op]_[A-Z]{3}", {"gho_", "ghp_"}, 0),
         (".*abcd", {"abcd"}, 0),
         ("(?:7z|gzip).", {"7z", "gzip"}, 0),
-        ("(?:парол|密码)=", {"паро", "密码="}, 0),
+        ("(?:парол|密码)=", {"парол=", "密码="}, 0),
     ],
 )
 def test_the_required_literals_of_a_pattern(

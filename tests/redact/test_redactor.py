@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.redact.canaries import CANARIES, fresh, nested
+from tests.redact.canaries import CANARIES, CHOSEN, fresh, nested
 from turnetl.redact import SecretRedactor
 from turnetl.redact.rules import RULES, SecretRule
 
+ALL_CANARIES = CANARIES | CHOSEN
 CONTEXTS: dict[str, Callable[[str], str]] = {
     "alone": lambda text: text,
     "in prose": lambda text: f"Bitte nimm das hier (and so on) {text} (and so on) und sag nichts.",
@@ -31,9 +32,9 @@ def redactor() -> SecretRedactor:
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
-@pytest.mark.parametrize("kind", CANARIES)
+@pytest.mark.parametrize("kind", ALL_CANARIES)
 def test_no_canary_is_left(redactor: SecretRedactor, kind: str, context: str) -> None:
-    secret, text = CANARIES[kind]()
+    secret, text = ALL_CANARIES[kind]()
     clean, counts = redactor.redact(["before", CONTEXTS[context](text), "after"])
     assert secret not in clean[1]
     assert "[REDACTED:" in clean[1]
@@ -42,9 +43,9 @@ def test_no_canary_is_left(redactor: SecretRedactor, kind: str, context: str) ->
     assert clean[2] == "after"
 
 
-@pytest.mark.parametrize("kind", CANARIES)
+@pytest.mark.parametrize("kind", ALL_CANARIES)
 def test_redacting_twice_changes_nothing(redactor: SecretRedactor, kind: str) -> None:
-    texts = [context(CANARIES[kind]()[1]) for context in CONTEXTS.values()]
+    texts = [context(ALL_CANARIES[kind]()[1]) for context in CONTEXTS.values()]
     once, _ = redactor.redact(texts)
     again, counts = redactor.redact(once)
     assert again == once
@@ -137,9 +138,11 @@ def test_texts_without_secrets_stay_unchanged(texts: list[str]) -> None:
     assert SHARED.redact(texts) == (texts, [0] * len(texts))
 
 
+DISGUISES = ["\x1b[32m", "\x1b", "\u200b", "\\u003d", "&quot;", "%3A", "=3D", "&amp;#61;"]
+TABLES = ["|", ",", "| password |", "4539 1488 0343 6467"]
 MARKS = ["=", '"', ": ", "\\", "[REDACTED:", "[REDACTED:a:0f0f]", "\n", "://", "@", "é", "\udfff"]
 WORDS = ["password", "token", "bearer ", "sk-", "-----BEGIN PRIVATE KEY-----", "x9", "aB3" * 12]
-FRAGMENTS = st.sampled_from([*MARKS, *WORDS])
+FRAGMENTS = st.sampled_from([*DISGUISES, *TABLES, *MARKS, *WORDS])
 
 
 @given(st.lists(st.lists(FRAGMENTS, max_size=14).map("".join), max_size=4))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.redactors import CallbackRedactor, DyingRedactor, NoRedactor, WordRedactor
-from tests.redact.canaries import CANARIES
+from tests.redact.canaries import CANARIES, CHOSEN
 from turnetl.redact import Redactor, SecretRedactor
 
 REDACTORS: dict[str, Redactor] = {
@@ -20,9 +20,13 @@ REDACTORS: dict[str, Redactor] = {
     "DyingRedactor": DyingRedactor("deadly"),
 }
 PIECES = st.sampled_from(
-    ["sesame", "password = ", "/home/kim/x", " ", "\n", "é", "\ud800", "token"]
+    [
+        *("sesame", "password = ", "/home/kim/x", " ", "\n", "é", "\ud800", "token"),
+        *("\x1b[32m", "\u200b", "\\u003d", "&quot;", "%3D", "=3D", "password: ", "|", ","),
+    ]
 )
-SECRETS = st.sampled_from(sorted(CANARIES)).map(lambda kind: CANARIES[kind]()[1])
+ALL_CANARIES = CANARIES | CHOSEN
+SECRETS = st.sampled_from(sorted(ALL_CANARIES)).map(lambda kind: ALL_CANARIES[kind]()[1])
 TEXTS = st.lists(st.lists(PIECES | SECRETS, max_size=5).map("".join), max_size=4)
 ARCHIVES = st.lists(TEXTS, max_size=3)
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from turnetl.redact import plausible
 from turnetl.redact.exact_match import ExactMatcher
+from turnetl.redact.normalised import normalise, undisguised
 from turnetl.redact.pii import PII_RULE_NAMES, pii_candidates
 from turnetl.redact.port import RedactedTexts
 from turnetl.redact.prefilter import candidates, texts_with_secrets
@@ -111,13 +112,13 @@ class RedactionEngine:
         secrets: dict[bytes, str] = {}
         for _ in range(_MAX_PASSES):
             split_spans = split_secret_spans(data, self._rules, self._spans)
-            spans = merge_spans(data, [*self._spans(data, rules), *split_spans])
+            spans = merge_spans(data, [*self._all_spans(data, rules), *split_spans])
             if not spans:
                 break
             total += len(spans)
-            secrets |= {
-                data[start:end]: rule for start, end, rule in spans if rule not in PII_RULE_NAMES
-            }
+            for start, end, rule in spans:
+                if rule not in PII_RULE_NAMES:
+                    secrets |= dict.fromkeys({data[start:end], undisguised(data[start:end])}, rule)
             data, rules = self._replace(data, spans), self._rules
         redacted = data.decode("utf-8", "surrogatepass") if total else text
         return _RedactedText(redacted, total, secrets)
@@ -135,6 +136,13 @@ class RedactionEngine:
             rest = self._redact_text(text, self._rules)
             redacted.texts[index] = rest.text
             redacted.counts[index] += len(spans) + rest.redactions
+
+    def _all_spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
+        """Yield the secrets in the text and in the view that its reader sees."""
+        yield from self._spans(data, rules)
+        view = normalise(data)
+        if view is not None:
+            yield from map(view.to_original, self._spans(view.data, rules))
 
     def _spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
         yield from self._scanner_spans(data)
@@ -159,11 +167,15 @@ class RedactionEngine:
             position = 0
             while match := matcher.first(rule, position):
                 position = max(match.end(), position + 1)
+                if rule.locate is not None:
+                    yield from _located(rule, data, match)
+                    continue
                 if match.lastindex is None:
                     continue
                 start, end = match.span(match.lastindex)
                 start -= _prefix_length(rule, data, start)
-                if _is_secret(rule, data, start, end):
+                is_announced = rule.is_preceded(data, match.start())
+                if is_announced and _is_secret(rule, data, start, end):
                     yield Span(start, end - data.endswith(b".", start, end), rule.name)
                 elif end - start < _MAX_NESTED_BYTES:
                     position = match.start() + 1
@@ -176,7 +188,7 @@ class RedactionEngine:
         return b"".join([*pieces, data[position:]])
 
     def _placeholder(self, rule: str, secret: bytes) -> bytes:
-        digest = blake2b(secret, key=self._key[:64], digest_size=2).hexdigest()
+        digest = blake2b(undisguised(secret), key=self._key[:64], digest_size=2).hexdigest()
         return f"[REDACTED:{rule}:{digest}]".encode()
 
 
@@ -196,6 +208,14 @@ def _is_secret(rule: SecretRule, data: bytes, start: int, end: int) -> bool:
     if rule.starts_word and _WITHIN_WORD.search(data[max(0, start - 2) : start]):
         return False
     return rule.plausible(data[start:end].decode("utf-8", "replace"))
+
+
+def _located(rule: SecretRule, data: bytes, match: re.Match[bytes]) -> Iterator[Span]:
+    if rule.locate is None or not rule.is_preceded(data, match.start()):
+        return
+    for start, end in rule.locate(data, match):
+        if _is_secret(rule, data, start, end):
+            yield Span(start, end, rule.name)
 
 
 def _prefix_length(rule: SecretRule, data: bytes, start: int) -> int:

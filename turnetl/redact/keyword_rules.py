@@ -10,11 +10,13 @@ _FOREIGN_NAMES = (
     r"|hasło|clave|api[ -]schlüssel|пароль|Пароль|密码|密钥|パスワード|비밀번호)"
 )
 _GENERATED_NAMES = (
-    r"(?:secret|token|api[ _-]?key|access[ _-]?key(?:[_-]id)?|private[_-]?key|account[_-]?key"
+    r"(?:secret(?:[ _-]?key)?|token|license_key|write_key|admin_key|webhook_key|ingestion_key"
+    r"|fernet_key|deploy_key|session_key|hmac_key|sdk_key|service_key|storage_key|ext_pat|"
+    r"api[ _-]?key|access[ _-]?key(?:[_-]id)?|private[_-]?key|account[_-]?key"
     r"|auth[_-]?key|master[_-]?key|app[_-]?key|encryption[_-]?key|signing[_-]?key|preshared[_-]?key"
     r"|credentials?)"
 )
-_NAME_SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|key|base|[0-9]+)){0,2}"
+_NAME_SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|key|base|secret|[0-9]+)){0,2}"
 # In nested JSON, any number of backslashes precedes a quote.
 # A newline, also escaped in JSON, after a line number or in a diff.
 LINE_BREAK = (
@@ -43,7 +45,7 @@ _LONG_VALUE = rf"[^{_NOT_VALUE}]{{200,}}"
 # Markup, colours, escapes and types between a name and its value: one character or word at a time,
 # so that there is only one way to match them.
 _MARKUP = (
-    r"(?:\\{0,8}(?:\x1b|u001b|x1b|033)?\[[0-9;]{0,8}m|[^A-Za-z0-9\\%&\r\n]|\\{1,8}[\"'`t]"
+    r"(?:\\{0,8}(?:\x1b|u001b|x1b|033)?\[[0-9;]{0,8}[mK]|[^A-Za-z0-9\\%&\r\n]|\\{1,8}[\"'`t]"
     r"|\\{1,8}u00[0-9a-f]{2}|%[0-9A-Fa-f]{2}|&(?:(?:quot|amp|nbsp|#[0-9]{2});)?"
     r"|[bfru]\\{0,8}[\"'`]|(?:t[dh]|d[dt]|code|strong|span|None|str(?:ing)?|name|pw|value|type|est?"
     r"|ist|lautet|di|root|s)[^A-Za-z0-9\\\r\n])"
@@ -57,12 +59,6 @@ _NEXT_LINE = (
 )
 _GENERATED_VALUE = r"([!#$*+./0-9:=?@A-Z^_a-z~-]{8,})"
 KEYWORD_RULES = (
-    SecretRule(
-        "password",
-        rf"(?i){_CHOSEN_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_QUOTED}",
-        "A quoted value of a password, chosen or generated.",
-        plausible.is_password,
-    ),
     SecretRule(
         "password",
         rf"(?i){_CHOSEN_NAMES}{_NAME_SUFFIX}(?:{_ASSIGNED}|[ \t]+is:?[ \t]+){_UNQUOTED}",
@@ -144,10 +140,11 @@ KEYWORD_RULES = (
     ),
     SecretRule(
         "flag",
-        r"(?i)--?(?:[a-z]{1,12}-){0,2}(?:password|passwd|passphrase|storepass|keypass|token|api-?key"
+        r"(?i)(?:password|passwd|passphrase|storepass|keypass|token|api-?key"
         rf"|secret|secret-string|authtoken)[ =]\\*[\"']?{_UNQUOTED}",
         "A secret in an option of a command.",
         plausible.is_unquoted_password,
+        before=r"--?(?i:[a-z]{1,12}-){0,2}",
     ),
     SecretRule(
         "flag",

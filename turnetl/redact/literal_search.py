@@ -1,22 +1,20 @@
 """The literal search: one pass over texts for the required literals of all rules."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from typing import NamedTuple
 
 import polars as pl
 
-from turnetl.redact.required_literals import PREFIX_BYTES, required_literals
+from turnetl.redact.required_literals import required_literals
 from turnetl.redact.rule import SecretRule
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralGroup:
-    """The required literals of one rule that have the same prefix."""
+class RequiredLiteral(NamedTuple):
+    """One rule that has a literal."""
 
     rule: SecretRule
-    literals: tuple[bytes, ...]
     max_offset: int
     """Maximum number of bytes that precede the literal in a match."""
 
@@ -27,7 +25,9 @@ class LiteralSearch:
 
     literals: list[str]
     """Required literals of all rules, without those that start with another one."""
-    groups_by_prefix: Mapping[bytes, list[LiteralGroup]]
+    by_literal: Mapping[bytes, list[RequiredLiteral]]
+    lengths: Sequence[int]
+    """Bytes of the literals."""
     rules_without_literals: list[SecretRule]
     """Rules whose matches have no literal to search for."""
 
@@ -39,34 +39,33 @@ class LiteralSearch:
         indexes = (offsets.list.len() > 0).arg_true()
         yield from zip(indexes, offsets.gather(indexes).to_list(), strict=True)
 
-    def groups_at(self, lower: bytes, offsets: Iterable[int]) -> Iterator[tuple[int, LiteralGroup]]:
-        """Yield the literal groups at each offset of a lower-case text."""
+    def at(self, lower: bytes, offsets: Iterable[int]) -> Iterator[tuple[int, RequiredLiteral]]:
+        """Yield the rules that have a literal at each offset of a lower-case text."""
         for offset in offsets:
-            for group in self.groups_by_prefix[lower[offset : offset + PREFIX_BYTES]]:
-                if lower.startswith(group.literals, offset):
-                    yield offset, group
+            for length in self.lengths:
+                for required in self.by_literal.get(lower[offset : offset + length], ()):
+                    yield offset, required
 
 
 @lru_cache(maxsize=64)
 def literal_search(rules: tuple[SecretRule, ...]) -> LiteralSearch:
     """Return the search for these rules."""
-    by_prefix: dict[bytes, list[LiteralGroup]] = {}
-    literals: set[str] = set()
+    by_literal: dict[bytes, list[RequiredLiteral]] = {}
     without_literals = []
     for rule in rules:
         required = required_literals(rule.pattern.encode())
         if required is None:
             without_literals.append(rule)
             continue
-        literals |= required.literals
-        encoded = sorted(literal.encode() for literal in required.literals)
-        for prefix, group in groupby(encoded, lambda literal: literal[:PREFIX_BYTES]):
-            by_prefix.setdefault(prefix, []).append(
-                LiteralGroup(rule, tuple(group), required.max_offset)
+        for literal in required.literals:
+            by_literal.setdefault(literal.encode(), []).append(
+                RequiredLiteral(rule, required.max_offset)
             )
+    literals = {literal.decode() for literal in by_literal}
     shortest = [
         literal
         for literal in literals
         if not any(literal[:end] in literals for end in range(len(literal)))
     ]
-    return LiteralSearch(sorted(shortest), by_prefix, without_literals)
+    lengths = sorted({*map(len, by_literal)})
+    return LiteralSearch(sorted(shortest), by_literal, lengths, without_literals)

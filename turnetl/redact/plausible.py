@@ -37,12 +37,12 @@ def is_unquoted_password(value: str) -> bool:
     """Like `is_password`, for a value without quotes, where code also has names and paths."""
     digits = any(character.isdigit() for character in value)
     letters = any(character.isalpha() for character in value)
-    is_name = _ATTRIBUTE.match(value) or _is_path(value)
+    is_name = _ATTRIBUTE.match(value) or is_path(value)
     return is_password(value) and ((digits and letters and not is_name) or is_token(value))
 
 
 def is_token(value: str) -> bool:
-    return not _PLACEHOLDER.search(value) and looks_random(value) and not _is_path(value)
+    return not _PLACEHOLDER.search(value) and looks_random(value) and not is_path(value)
 
 
 def is_generated(value: str) -> bool:
@@ -62,6 +62,19 @@ def is_generated_password(value: str) -> bool:
     """Like `is_generated_value`, for a value that may be as short as a password."""
     kinds = {_kind(character) for character in value[:_MAX_CHARS]}
     return is_token(value) and kinds >= {"0", "A", "a"} and not _ATTRIBUTE.match(value)
+
+
+def is_placeholder(value: str) -> bool:
+    return _PLACEHOLDER.search(value) is not None
+
+
+def is_variable(value: str) -> bool:
+    """Return whether the value is the name of the variable that holds the password."""
+    return _VARIABLE.match(value) is not None
+
+
+def is_attribute(value: str) -> bool:
+    return _ATTRIBUTE.match(value) is not None
 
 
 def is_cookie(value: str) -> bool:
@@ -87,7 +100,7 @@ def is_key_body(value: str) -> bool:
     return _BASE64_LINE.search(value) is not None
 
 
-def _is_path(value: str) -> bool:
+def is_path(value: str) -> bool:
     """Return whether the value is a path or a URL, and not base64 that starts like one."""
     match = _PATH.match(value)
     longest = max(re.split(r"[/\\]", value[:_MAX_CHARS]), key=len) if match else ""

@@ -4,13 +4,14 @@ Equal texts are scanned once: every turn repeats the name of its working directo
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 import polars as pl
 
 from turnetl.redact.exact_match import ExactMatcher
-from turnetl.redact.literal_search import LiteralGroup, LiteralSearch, literal_search
+from turnetl.redact.literal_search import LiteralSearch, RequiredLiteral, literal_search
+from turnetl.redact.normalised import DISGUISED, normalised_texts
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.text_column import text_column
@@ -43,16 +44,49 @@ def candidates(
     """
     rules_by_text: dict[str, list[SecretRule]] = {}
     for chunk in _chunks(list(dict.fromkeys(texts))):
-        column = text_column(chunk)
-        rules_by_text |= _by_rules(chunk, column, tuple(rules))
-        for text in chain(
-            _by_scanner(chunk, column, scanner), _by_patterns(chunk, column, patterns)
-        ):
-            rules_by_text.setdefault(text, [])
+        rules_by_text |= _candidates_of_chunk(chunk, scanner, tuple(rules), patterns)
     if not rules_by_text:
         return {}
     return {
         index: [*rules_by_text[text]] for index, text in enumerate(texts) if text in rules_by_text
+    }
+
+
+def _candidates_of_chunk(
+    texts: list[str], scanner: SecretScanner, rules: tuple[SecretRule, ...], patterns: Sequence[str]
+) -> dict[str, list[SecretRule]]:
+    """Return the candidates among distinct texts, with the rules that match a text or its view."""
+    column = text_column(texts)
+    slow_patterns = [rule.pattern for rule in literal_search(rules).rules_without_literals]
+    rare = _matching(texts, column, [*slow_patterns, *patterns, DISGUISED])
+    views = normalised_texts(rare)
+    new = [*{*views.values()}.difference(texts)]
+    if new:
+        texts, column = [*texts, *new], column.append(text_column(new))
+    by_pattern = _by_patterns([*rare, *new], [*slow_patterns, *patterns])
+    found = _by_rules(texts, column, by_pattern, rules)
+    by_patterns = chain.from_iterable(by_pattern[pattern] for pattern in patterns)
+    for text in chain(_by_scanner(texts, column, scanner), by_patterns):
+        found.setdefault(text, [])
+    for text, view in views.items():
+        if view in found:
+            known = found.get(text, [])
+            found[text] = [*known, *(rule for rule in found[view] if rule not in known)]
+    return {text: found[text] for text in found if text not in new}
+
+
+def _matching(texts: list[str], column: pl.Series, patterns: Sequence[str]) -> list[str]:
+    """Return the texts that match one of the patterns: one pass for all of them."""
+    pattern = "|".join(f"(?:{pattern})" for pattern in patterns)
+    return [texts[index] for index in column.str.contains(pattern).arg_true()]
+
+
+def _by_patterns(texts: list[str], patterns: Sequence[str]) -> dict[str, list[str]]:
+    """Return for each pattern the texts that match it."""
+    columns = [pl.col("text").str.contains(pattern).alias(pattern) for pattern in patterns]
+    matches = pl.DataFrame({"text": text_column(texts)}).select(columns)
+    return {
+        pattern: [texts[index] for index in matches[pattern].arg_true()] for pattern in patterns
     }
 
 
@@ -72,12 +106,6 @@ def _chunks(texts: list[str]) -> Iterator[list[str]]:
             yield texts[first:last]
             first, size = last, 0
     yield texts[first:]
-
-
-def _by_patterns(texts: list[str], column: pl.Series, patterns: Sequence[str]) -> Iterator[str]:
-    for pattern in patterns:
-        for index in column.str.contains(pattern).arg_true():
-            yield texts[index]
 
 
 def _by_scanner(texts: list[str], column: pl.Series, scanner: SecretScanner) -> Iterator[str]:
@@ -108,7 +136,10 @@ def _overlapping(ends: list[int], start: int, end: int) -> range:
 
 
 def _by_rules(
-    texts: list[str], column: pl.Series, rules: tuple[SecretRule, ...]
+    texts: list[str],
+    column: pl.Series,
+    by_pattern: Mapping[str, list[str]],
+    rules: tuple[SecretRule, ...],
 ) -> dict[str, list[SecretRule]]:
     """Return the texts that rules match, each with these rules in their order.
 
@@ -121,8 +152,8 @@ def _by_rules(
         if matching:
             patterns_by_text[texts[index]] = matching
     for rule in search.rules_without_literals:
-        for index in column.str.contains(rule.pattern).arg_true():
-            patterns_by_text.setdefault(texts[index], set()).add(rule.pattern)
+        for text in by_pattern[rule.pattern]:
+            patterns_by_text.setdefault(text, set()).add(rule.pattern)
     return {
         text: [rule for rule in rules if rule.pattern in patterns]
         for text, patterns in patterns_by_text.items()
@@ -132,19 +163,19 @@ def _by_rules(
 def _matching_patterns(data: bytes, offsets: Iterable[int], search: LiteralSearch) -> Iterator[str]:
     """Yield the patterns that match near one of their literals."""
     matched = set()
-    for offset, group in search.groups_at(data.lower(), offsets):
-        pattern = group.rule.pattern
-        if pattern not in matched and _matches(group, data, offset):
+    for offset, required in search.at(data.lower(), offsets):
+        pattern = required.rule.pattern
+        if pattern not in matched and _matches(required, data, offset):
             matched.add(pattern)
             yield pattern
 
 
-def _matches(group: LiteralGroup, data: bytes, offset: int) -> bool:
-    match = group.rule.compiled.match
+def _matches(required: RequiredLiteral, data: bytes, offset: int) -> bool:
+    match = required.rule.compiled.match
     end = offset + _MATCH_BYTES
-    if not group.max_offset:
+    if not required.max_offset:
         return match(data, offset, end) is not None
-    starts = range(offset, max(offset - group.max_offset, 0) - 1, -1)
+    starts = range(offset, max(offset - required.max_offset, 0) - 1, -1)
     return any(match(data, start, end) for start in starts)
 
 

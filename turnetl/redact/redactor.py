@@ -13,7 +13,7 @@ from turnetl.redact.rules import RULES
 if TYPE_CHECKING:
     from turnetl.redact.engine import RedactionEngine
 
-_VERSION = "3"
+_VERSION = "4"
 """Raised with every change of results that neither a rule nor the scanner's release shows."""
 
 

@@ -9,16 +9,16 @@ from functools import lru_cache
 from re import _parser  # type: ignore[attr-defined]  # nothing else parses a pattern
 from typing import Any
 
-PREFIX_BYTES = 2
-"""Bytes of a literal by which it is looked up."""
 _MIN_BYTES = 3
 """Bytes that a literal needs to be rare; one less if it has other characters than letters."""
-_LENGTHS = (4, 3)
-"""Bytes after which a literal with several continuations ends; the shorter length if there would
-otherwise be too many literals."""
-_MAX_BYTES = 8
+_LENGTHS = (6, 5, 4, 3)
+"""Bytes after which a literal with several continuations may end; the length with the rarest
+literals counts."""
+_CHARACTERS = 20.0
+"""Characters that are about as likely after any text: a literal with one more is as much rarer."""
+_MAX_BYTES = 12
 """Bytes after which a literal with a single continuation ends."""
-_MAX_LITERALS = 96
+_MAX_LITERALS = 160
 _MAX_OFFSET = 64
 """Bytes of a match that may precede the literal."""
 _MAX_CLASS_SIZE = 8
@@ -42,7 +42,7 @@ class RequiredLiterals:
     """Maximum number of bytes of the match that precede the literal."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def required_literals(pattern: bytes) -> RequiredLiterals | None:
     """Return the required literals of a pattern; None if there is nothing to search for.
 
@@ -76,12 +76,18 @@ def _max_width(item: Any) -> int:
 
 def _literals(items: Sequence[Any], *, is_first: bool) -> frozenset[str] | None:
     """Return the literals at the start of a sequence, if all are rare and not too many."""
+    options = []
     for length in _LENGTHS:
         prefixes = _prefixes(_without_optional_repeat(items) if is_first else items, length)
-        literals = {_whole_characters(prefix) for prefix, _ in prefixes}
+        literals = frozenset(_whole_characters(prefix) for prefix, _ in prefixes)
         if len(literals) <= _MAX_LITERALS and all(map(_is_rare, literals)):
-            return frozenset(literals)
-    return None
+            options.append(literals)
+    return min(options, key=_expected_hits, default=None)
+
+
+def _expected_hits(literals: frozenset[str]) -> float:
+    """Return how often the literals occur in texts, compared with others."""
+    return sum(_CHARACTERS ** -len(literal.encode()) for literal in literals)
 
 
 def _is_rare(text: str) -> bool:

@@ -1,9 +1,11 @@
 """A secret rule: a kind of secret that the native scanner does not find."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+
+CONTEXT_BYTES = 300
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,12 @@ class SecretRule:
     For a secret that only its end identifies: a forward pattern would try every start.
     """
 
+    locate: Callable[[bytes, re.Match[bytes]], Iterable[tuple[int, int]]] | None = None
+    """Returns the secrets that a match announces, if they are not a group of it."""
+
+    before: str = ""
+    """Pattern of what must precede the match, up to its start and within `CONTEXT_BYTES`."""
+
     @property
     def recipe(self) -> tuple[str | bytes, ...]:
         """Everything that determines what the rule redacts; `plausible` is included by its name."""
@@ -45,12 +53,24 @@ class SecretRule:
             self.plausible.__qualname__,
             starts,
             self.reversed_prefix,
+            self.before,
+            self.locate.__qualname__ if self.locate is not None else "",
         )
 
     @cached_property
     def compiled(self) -> re.Pattern[bytes]:
         pattern = f"{self.pattern}|{self.skip}" if self.skip else self.pattern
         return re.compile(pattern.encode())
+
+    def is_preceded(self, data: bytes, start: int) -> bool:
+        """Return whether what precedes a match that starts at `start` allows it."""
+        if not self.before:
+            return True
+        return self.compiled_before.search(data[max(0, start - CONTEXT_BYTES) : start]) is not None
+
+    @cached_property
+    def compiled_before(self) -> re.Pattern[bytes]:
+        return re.compile(rf"(?:{self.before})\Z".encode())
 
     @cached_property
     def compiled_prefix(self) -> re.Pattern[bytes]:

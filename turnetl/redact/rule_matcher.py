@@ -1,14 +1,15 @@
 """Matches of rules in one text.
 
-A short text is searched rule by rule. That takes a second for 2 MB; a long text is therefore
-searched once for the required literals of all rules, and a rule is tried only near its literals.
+A rule is tried only near its required literals. A short text is searched for each of them, a long
+text once for the literals of all rules.
 """
 
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Protocol
 
 from turnetl.redact.literal_search import literal_search
@@ -18,6 +19,8 @@ from turnetl.redact.text_column import text_column
 
 LONG_TEXT_BYTES = 8 << 10
 """Size of a long text: the setup of one search takes as long as reading that many bytes."""
+_SHORT_BYTES = 4
+"""Bytes of a literal that are searched for in a short text: many literals share them."""
 
 
 class RuleMatcher(Protocol):
@@ -43,57 +46,95 @@ def rule_matcher(
     return _ShortTextMatcher(data, rules)
 
 
-class _ShortTextMatcher:
-    def __init__(self, data: bytes, rules: Iterable[SecretRule]) -> None:
+class _Matcher:
+    """Tries a rule only near the places of its literals in the text."""
+
+    def __init__(self, data: bytes) -> None:
         self._data = data
-        self.rules = possible_rules(data, rules)
+        self.rules: list[SecretRule] = []
 
     def first(self, rule: SecretRule, start: int) -> re.Match[bytes] | None:
-        return rule.compiled.search(self._data, start)
-
-
-class _LongTextMatcher:
-    def __init__(self, data: bytes, rules: tuple[SecretRule, ...]) -> None:
-        search = literal_search(rules)
-        self._data = data
-        self._offsets: dict[str, array[int]] = {rule.pattern: array("Q") for rule in rules}
-        self._max_offset: dict[str, int] = {}
-        lower = data.lower()
-        for _, offsets in search.hits(text_column([data.decode("utf-8", "surrogatepass")])):
-            for offset, group in search.groups_at(lower, sorted(offsets)):
-                self._max_offset[group.rule.pattern] = group.max_offset
-                self._offsets[group.rule.pattern].append(offset)
-        self._without_literals = {rule.pattern for rule in search.rules_without_literals}
-        possible = self._max_offset.keys() | self._without_literals
-        self.rules = [rule for rule in rules if rule.pattern in possible]
-
-    def first(self, rule: SecretRule, start: int) -> re.Match[bytes] | None:
-        if rule.pattern in self._without_literals:
+        required = required_literals(rule.pattern.encode())
+        if required is None:
             return rule.compiled.search(self._data, start)
-        offsets, max_offset = self._offsets[rule.pattern], self._max_offset[rule.pattern]
+        offsets = self._offsets(rule)
         for index in range(bisect_left(offsets, start), len(offsets)):
             offset = offsets[index]
-            for match_start in range(max(start, offset - max_offset), offset + 1):
+            for match_start in range(max(start, offset - required.max_offset), offset + 1):
                 match = rule.compiled.match(self._data, match_start)
                 if match is not None:
                     return match
         return None
 
+    def _offsets(self, rule: SecretRule) -> Sequence[int]:
+        """Return the places of the literals of a rule, in order."""
+        raise NotImplementedError
+
+
+class _ShortTextMatcher(_Matcher):
+    def __init__(self, data: bytes, rules: Iterable[SecretRule]) -> None:
+        super().__init__(data)
+        self._lower = data.lower()
+        self._offsets_by_pattern: dict[str, list[int]] = {}
+        self.rules = possible_rules(data, rules)
+
+    def _offsets(self, rule: SecretRule) -> Sequence[int]:
+        if rule.pattern not in self._offsets_by_pattern:
+            places = {*chain.from_iterable(map(self._places, _literals(rule.pattern) or ()))}
+            self._offsets_by_pattern[rule.pattern] = sorted(places)
+        return self._offsets_by_pattern[rule.pattern]
+
+    def _places(self, literal: bytes) -> Iterator[int]:
+        place = self._lower.find(literal)
+        while place >= 0:
+            yield place
+            place = self._lower.find(literal, place + 1)
+
+
+class _LongTextMatcher(_Matcher):
+    def __init__(self, data: bytes, rules: tuple[SecretRule, ...]) -> None:
+        super().__init__(data)
+        search = literal_search(rules)
+        self._offsets_by_pattern: dict[str, array[int]] = {
+            rule.pattern: array("Q") for rule in rules
+        }
+        lower = data.lower()
+        for _, offsets in search.hits(text_column([data.decode("utf-8", "surrogatepass")])):
+            for offset, required in search.at(lower, sorted(offsets)):
+                self._offsets_by_pattern[required.rule.pattern].append(offset)
+        without_literals = {rule.pattern for rule in search.rules_without_literals}
+        self.rules = [
+            rule
+            for rule in rules
+            if rule.pattern in without_literals or self._offsets_by_pattern[rule.pattern]
+        ]
+
+    def _offsets(self, rule: SecretRule) -> Sequence[int]:
+        return self._offsets_by_pattern[rule.pattern]
+
 
 def possible_rules(data: bytes, rules: Iterable[SecretRule]) -> list[SecretRule]:
     """Return the rules that may match a text, because it holds one of their required literals."""
+    rules = tuple(rules)
     lower = data.lower()
-    return [rule for rule in rules if _holds_any(lower, _literals(rule.pattern))]
-
-
-def _holds_any(lower: bytes, literals: tuple[bytes, ...]) -> bool:
-    return not literals or any(map(lower.__contains__, literals))
+    present = {literal for literal in _all_literals(rules) if literal in lower}
+    return [
+        rule
+        for rule in rules
+        if (literals := _literals(rule.pattern)) is None or not literals.isdisjoint(present)
+    ]
 
 
 @lru_cache(maxsize=256)
-def _literals(pattern: str) -> tuple[bytes, ...]:
-    """Return the required literals of a pattern; none if there is nothing to search for."""
+def _all_literals(rules: tuple[SecretRule, ...]) -> frozenset[bytes]:
+    """Return the required literals of all rules: many rules share them."""
+    return frozenset().union(*(_literals(rule.pattern) or () for rule in rules))
+
+
+@lru_cache(maxsize=512)
+def _literals(pattern: str) -> frozenset[bytes] | None:
+    """Return the first bytes of the required literals of a pattern; None if it has none."""
     required = required_literals(pattern.encode())
     if required is None:
-        return ()
-    return tuple(sorted(literal.encode() for literal in required.literals))
+        return None
+    return frozenset(literal.encode()[:_SHORT_BYTES] for literal in required.literals)

@@ -1,8 +1,13 @@
 """Rules for secrets that the native scanner misses: by their own form, and by a keyword."""
 
-from turnetl.redact import plausible, token_prefixes
+from turnetl.redact import chosen, plausible, token_prefixes
+from turnetl.redact.announced_rules import ANNOUNCED_RULES
+from turnetl.redact.command_rules import COMMAND_RULES
+from turnetl.redact.key_rules import KEY_RULES
 from turnetl.redact.keyword_rules import KEYWORD_RULES, LINE_BREAK
+from turnetl.redact.payment import PAYMENT_RULES
 from turnetl.redact.rule import SecretRule
+from turnetl.redact.sentence_rules import SENTENCE_RULES
 
 __all__ = ["RULES", "SecretRule"]
 
@@ -17,6 +22,15 @@ _PEM_LINES_BACKWARDS = (
 )
 # Lines of a manifest: ` password: c2VjcmV0`.
 _DATA = rf"(?:{LINE_BREAK}[A-Za-z0-9._-]{{1,100}}:[ \t]*\\*\"?[A-Za-z0-9+/]{{4,}}={{0,2}}\\*\"?)+"
+_STRING_DATA = rf"(?:{LINE_BREAK}[A-Za-z0-9._-]{{1,100}}:[ \t]+[^\r\n\\]{{1,300}})+"
+
+
+def _is_long_token(value: str) -> bool:
+    """Return whether the value has more than the mark at its end."""
+    return len(value) >= _MIN_MARKED_CHARS and plausible.is_token(value)
+
+
+_MIN_MARKED_CHARS = 35
 
 RULES = (
     SecretRule(
@@ -69,6 +83,27 @@ RULES = (
             starts_word=True,
         )
         for purpose, pattern in token_prefixes.PATTERNS.items()
+    ),
+    SecretRule(
+        "azure-secret",
+        r"((?:\+ASt|ACDb|AzSe|AzFu|AzCa|AZDO)[A-Za-z0-9+/_-]{4,8}={0,2})(?:[^A-Za-z0-9+/_-]|$)",
+        "Keys of Azure: their mark is near their end.",
+        _is_long_token,
+        reversed_prefix=rb"[A-Za-z0-9+/_-]{42,80}+",
+    ),
+    SecretRule(
+        "vendor-token",
+        r"(-us[0-9]{1,2})(?:[^A-Za-z0-9-]|$)",
+        "A key of Mailchimp: the name of the data centre is at its end.",
+        _is_long_token,
+        reversed_prefix=rb"[0-9a-f]{32}+",
+    ),
+    SecretRule(
+        "vendor-token",
+        r"(NRAL)(?:[^A-Za-z0-9]|$)",
+        "A key of New Relic: its mark is at its end.",
+        _is_long_token,
+        reversed_prefix=rb"[0-9a-fA-F]{36}+",
     ),
     SecretRule(
         "google-key",
@@ -133,7 +168,8 @@ RULES = (
     ),
     SecretRule(
         "cookie",
-        r"(?:PHPSESSID|JSESSIONID|SESSIONID|connect\.sid|session-token\\*[\"']?)[=:][ \t]*"
+        r"(?:PHPSESSID=|PHPSESSID:|SESSIONID=|SESSIONID:|connect\.sid=|connect\.sid:"
+        r"|session-token\\*[\"']?[=:])[ \t]*"
         r"\\*[\"']?([A-Za-z0-9%._~+/-]{16,})",
         "A session cookie with a well-known name.",
         plausible.is_token,
@@ -184,7 +220,8 @@ RULES = (
     ),
     SecretRule(
         "url-parameter",
-        r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_token|sig|signature|secret|password"
+        r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_token|sig|signature|secret|p"
+        r"assword"
         r"|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
         r"(?:=|%3d)([^& \t\r\n\"'`<>#\\%]{8,})",
         "A secret in a URL, as in logs.",
@@ -201,19 +238,13 @@ RULES = (
         "flag",
         r"ConvertTo-SecureString[ \t]+(?:-String[ \t]+)?\\*[\"']([^\"'\\\r\n]{4,})",
         "A password in PowerShell.",
-        plausible.is_password,
+        chosen.is_chosen,
     ),
     SecretRule(
         "user-flag",
         r"[ \t](?:-[sSfLkivX]{0,6}u|--user|--proxy-user)[ =]\\*[\"']?[^ \t\r\n:\"'`\\/$]{1,100}:"
         r"([^ \t\r\n\"'`\\$]{4,})",
         "curl's `user:password`.",
-        plausible.is_unquoted_password,
-    ),
-    SecretRule(
-        "pgpass",
-        r":(?:543[0-9]|6432|\*):[^: \t\r\n\"']{1,64}:[^: \t\r\n\"']{1,64}:([^ \t\r\n\"'\\]{4,})",
-        "A line of the PostgreSQL password file.",
         plausible.is_unquoted_password,
     ),
     SecretRule(
@@ -230,10 +261,16 @@ RULES = (
     ),
     SecretRule(
         "kubernetes-secret",
-        rf"(?s)kind:[ \t]*Secret.{{0,600}}?[dD]ata:({_DATA})"
-        rf"|[dD]ata:({_DATA}){LINE_BREAK}kind:[ \t]*Secret",
+        rf"(?s)kind:[ \t]*Secret.{{0,600}}?(?:stringData:({_STRING_DATA})|data:({_DATA}))"
+        rf"|stringData:({_STRING_DATA}){LINE_BREAK}kind:[ \t]*Secret|data:({_DATA})"
+        rf"{LINE_BREAK}kind:[ \t]*Secret",
         "All values in the manifest of a Kubernetes secret.",
         plausible.is_anything,
     ),
     *KEYWORD_RULES,
+    *ANNOUNCED_RULES,
+    *COMMAND_RULES,
+    *KEY_RULES,
+    *PAYMENT_RULES,
+    *SENTENCE_RULES,
 )

@@ -1,14 +1,10 @@
 """Redactions in real archives, for review, and the speed of the redactor.
 
-Reads the archives of tests/real_archives.py. Prints the number of redactions by rule; then each
-kind of redaction with the text before it and the shape of the value, never the value itself; then
-how much text a CPU-second redacts, without reading and writing.
-
-    python -m benchmarks.redaction [--pii] [--rounds N] [FOLDER]
-    python -m benchmarks.redaction --long 50    one text of 50 MB instead, with distinct secrets
+Prints the number of redactions by rule; then each kind of redaction with the text before it and the
+shape of the value, never the value itself; then how much text a CPU-second redacts, without reading
+and writing.
 """
 
-import argparse
 import re
 import time
 from collections import Counter
@@ -19,7 +15,6 @@ from pathlib import Path
 from secrets import token_hex, token_urlsafe
 
 from benchmarks.cost import peak
-from tests import real_archives
 from turnetl import formats, parsing
 from turnetl.parsing.redaction import archive_texts
 from turnetl.redact import SecretRedactor
@@ -128,16 +123,3 @@ def _show(redactions: Sequence[Redaction]) -> None:
 
 def _by_kind(redaction: Redaction) -> tuple[str, str, str]:
     return redaction.rule, redaction.before, redaction.shape
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("folder", nargs="?", type=Path, default=real_archives.ARCHIVES_OR_SAMPLES)
-    parser.add_argument("--pii", action="store_true")
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--long", type=int, metavar="MB")
-    arguments = parser.parse_args()
-    if arguments.long:
-        long(arguments.long, pii=arguments.pii)
-    else:
-        main(arguments.folder, pii=arguments.pii, rounds=arguments.rounds)

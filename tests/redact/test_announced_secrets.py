@@ -1,0 +1,87 @@
+"""Secrets in the syntaxes that announce them, whatever the value looks like."""
+
+import pytest
+
+from benchmarks.redaction.canaries import TOKENS, Canary, keys, of_type, payment_numbers
+from benchmarks.redaction.drawing import draw, luhn
+from benchmarks.redaction.lookalikes import lookalikes
+from benchmarks.redaction.places import DISGUISES, PLACES
+from benchmarks.redaction.syntaxes import BARE, SYNTAXES, with_name
+from benchmarks.redaction.values import VALUE_TYPES
+from turnetl.redact import SecretRedactor
+
+REDACTOR = SecretRedactor()
+CERTAIN = ("drawn", "letters only", "digits only", "dashed words", "word and number", "phrase")
+"""Types of values of which none is left: drawn letters may look like a name of code."""
+NO_PHRASE = ("Input Password    id=password    {}",)
+"""Syntaxes that end a value at a space."""
+REDACTED_ANYWAY = {"postgres://user:password@localhost:5432/db", "https://user:pass@example.com/"}
+"""Placeholders that look like a password in an address."""
+
+
+def left(canaries: list[Canary]) -> list[str]:
+    results = REDACTOR.redact_many([[canary.text] for canary in canaries])
+    return [
+        canary.syntax
+        for canary, result in zip(canaries, results, strict=True)
+        if canary.secret in result.texts[0] or not result.counts[0]
+    ]
+
+
+def passwords(syntax: str, values: str) -> list[Canary]:
+    return [
+        of_type("", "", syntax, type_)
+        for type_ in VALUE_TYPES
+        if type_.name in CERTAIN
+        and not (type_.needs_quotes and (values == BARE or syntax in NO_PHRASE))
+    ]
+
+
+@pytest.mark.parametrize("group", SYNTAXES)
+def test_a_chosen_password_is_redacted_in_every_syntax(group: str) -> None:
+    for values, syntaxes in SYNTAXES[group].items():
+        assert left([canary for syntax in syntaxes for canary in passwords(syntax, values)]) == []
+
+
+@pytest.mark.parametrize("group", DISGUISES)
+def test_a_chosen_password_is_redacted_in_every_disguise(group: str) -> None:
+    texts = [with_name(text) for text in ("<ENV>={}", '{"<camel>": "{}"}', '<name> = "{}"')]
+    for disguise in DISGUISES[group].values():
+        assert left([of for text in texts for of in passwords(disguise(text), BARE)]) == []
+
+
+@pytest.mark.parametrize("kind", TOKENS)
+def test_a_token_is_redacted_in_every_place(kind: str) -> None:
+    canaries = []
+    for group, places in PLACES.items():
+        for place in places:
+            token = draw(TOKENS[kind])
+            canaries.append(Canary("", group, kind, place, token, place.replace("{}", token)))
+    assert left(canaries) == []
+
+
+def test_keys_seeds_and_payment_numbers_are_redacted() -> None:
+    assert left([*keys(), *payment_numbers()]) == []
+
+
+def test_lookalikes_stay() -> None:
+    texts = [text for text in lookalikes() if text not in REDACTED_ANYWAY]
+    results = REDACTOR.redact_many([[text] for text in texts])
+    assert [result.texts[0] for result in results] == texts
+
+
+def test_a_number_with_a_wrong_check_digit_stays() -> None:
+    number = luhn("4539", 16)
+    wrong = number[:-1] + str((int(number[-1]) + 1) % 10)
+    assert REDACTOR.redact([f"card {wrong}", f"0.{number}", f"id{number}"]).counts == [0, 0, 0]
+
+
+def test_the_other_columns_of_a_table_stay() -> None:
+    rows = ("| kim | tulip | admin |", "| lee | rose22 | dev |")
+    text = "\n".join(("| user | password | role |", "|---|---|---|", *rows))
+    (clean,), (count,) = REDACTOR.redact([text])
+    assert count == 2
+    assert "tulip" not in clean
+    assert "rose22" not in clean
+    assert clean.count("| kim | [REDACTED:password:") == clean.count("] | admin |") == 1
+    assert clean.count("| lee | [REDACTED:password:") == clean.count("] | dev |") == 1

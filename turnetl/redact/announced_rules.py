@@ -1,0 +1,223 @@
+"""Rules for passwords that people choose, in settings, code and tables that announce them.
+
+The value may look like anything: `turnetl.redact.chosen` tells what it cannot be.
+"""
+
+from turnetl.redact import chosen
+from turnetl.redact.keyword_rules import LINE_BREAK
+from turnetl.redact.rule import SecretRule
+
+PASSWORD = r"(?:passw(?:or)?d|passphrase|passcode)"  # noqa: S105 - a pattern
+_SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|[0-9]{1,2})){0,2}"
+_NAME = rf"(?:{PASSWORD}{_SUFFIX}|[_.-](?:pass|pwd?)|pwd|psk|bindpw)"
+_SHORT = r"(?:[Pp]ass|PASS|[Pp]w|PW)"
+_SHORT_STARTS = r"(?:\A|[^A-Za-z])"
+_CLOSED = r"(?:\*\*)?\\*[\"'`]?\]?[ \t]*"
+_TYPE = r"(?::[ \t]*&?[A-Za-z][\w<>?. ]{0,20}|[ \t](?:string|String|str))?"
+_OPERATOR = r"[ \t]*(?::=|=>|={1,3}|!==?|<-|:|：|\?\?|\|\||->)(?:\*\*)?[ \t]*"  # noqa: RUF001  wide
+_WRAPPED = (
+    r"(?:(?:[sS]ecret(?:Str)?|SecureString|String(?:::from)?|str|Some|Ok|new [A-Za-z]{1,14}|Pa"
+    r"ssword"
+    r"|make_password|hash(?:Sync|pw)?|encode)\()?(?:&|new )?[bfruNL@]?"
+)
+IN_QUOTES = (
+    r"(?:\\+\"([^\"\\\r\n]{3,128})\\+\"|\"((?:[^\"\\\r\n]|\\[^nrt\r\n]){3,128}?)\""
+    r"|\\+'([^'\\\r\n]{3,128})\\+'|'((?:[^'\\\r\n]|\\[^nrt\r\n]){3,128}?)'"
+    r"|“(.{3,128}?)”|« ?(.{3,128}?) ?»|「(.{3,128}?)」)"
+)
+IN_BACKTICKS = r"\\*`([^`\\\r\n]{3,128})\\*`"
+WORD = r"([^ \t\r\n\"'`\\;<>|&()\[\]{}$,]{2}[^ \t\r\n\"'`\\;<>|&]{1,127})"
+_LINE = r"([^ \t\r\n\"'`\\#|>&*!$%{\[<-][^\r\n\"`\\]{2,127}?)"
+_LINE_END = r"[ \t]*(?:[ \t]#[^\r\n]*)?(?:\\+[nr]|[\r\n]|$)"
+_LINE_START = (
+    r"(?:(?:\A|[\r\n])(?:[0-9 ]{1,8}(?:\t|→))?|\\n|[:\[,][ \t]?\\*\")"
+    r"(?:[A-Za-z0-9_./-]{1,80}:(?:[0-9]{1,6}:)?)?"
+    r"[ \t+>-]{0,24}\"?"
+)
+_KEY_PREFIX = r"[A-Za-z0-9_.-]{0,40}"
+_SECRETS = (
+    r"(?:SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTH_?KEY|MASTER_?KEY|APP_?KEY"
+    r"|ENCRYPTION_?KEY|SIGNING_?KEY|SECRET_?KEY|CREDENTIALS?|_KEY|_PAT)"
+)
+_GENERATED = (
+    r"(?:secret|token|(?:api|access|secret|private|account|auth|master|app|encryption|signing|"
+    r"preshared)"
+    r"[ _-]?key|credentials?|_key|writekey|licensekey|adminkey|webhookkey|ingestionkey|fernetkey"
+    r"|deploykey|sessionkey|hmackey|sdkkey|servicekey|storagekey|sharedkey|serverkey|projectkey"
+    r"|_pat|extpat)"
+)
+_PAIR = (
+    rf"\\*[\"']?[ \t]*(?:,[ \t]*|{LINE_BREAK}|[ \t]+)\\*[\"']?(?:Parameter)?[vV]alue\\*[\"']?"
+    r"[ \t]*[:=][ \t]*"
+)
+_LOOKED_UP = (
+    r"(?i:(?:getenv|env|get|fetch|set|define|setdefault|put|setproperty|set_secret|secret|config"
+    r"|lookup|option|setenv|default)!?\([ \t]*\\*[\"'][A-Za-z0-9_.-]{0,40})"
+)
+# What separates a name from its value: a diff of words, a block of YAML, two fields, XML.
+_FIELD = (
+    r"(?:\\*\"?[:=][ \t]*\\*[\"']?(?:\[-[^\r\n]{0,128}-\])?\{\+([^\r\n]{3,300}?)\+\}"
+    rf"|:[ \t]*[>|][+-]?[ \t]*{LINE_BREAK}{_LINE}{_LINE_END}"
+    rf"|{_PAIR}(?:{IN_QUOTES}|{_LINE}{_LINE_END})"
+    r"|\\*[\"']?[ \t]*>([^<>\r\n]{3,300})</|</key>[^<>]{0,40}<string>([^<>\r\n]{3,300})</)"
+)
+ANNOUNCED_RULES = (
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}{_SUFFIX}{_FIELD}",
+        "Name and value as two fields: Kubernetes, XML, CloudFormation, blocks of YAML.",
+        chosen.is_chosen_line,
+    ),
+    SecretRule(
+        "secret-value",
+        rf"(?i){_GENERATED}{_SUFFIX}(?:_?base)?"
+        rf"(?:{_FIELD}|{_CLOSED}{_TYPE}{_OPERATOR}{_WRAPPED}{IN_QUOTES})",
+        "A drawn value of a secret, as a field or in code, with a type or a call around it.",
+        chosen.is_drawn,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}{_CLOSED}(?:{_TYPE}{_OPERATOR}{_WRAPPED}{IN_QUOTES}"
+        rf"|[ \t]*:(?:\*\*)?[ \t]*{IN_BACKTICKS})",
+        "A quoted value of a password, in settings and in code.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        rf"{_SHORT}{_CLOSED}{_OPERATOR}{_WRAPPED}{IN_QUOTES}",
+        "A quoted value after a short name of a password.",
+        chosen.is_chosen,
+        before=_SHORT_STARTS,
+    ),
+    SecretRule(
+        "password",
+        rf"(?:Pass|Pwd?|PW){_CLOSED}{_TYPE}{_OPERATOR}{_WRAPPED}{IN_QUOTES}",
+        "A quoted value after a name that ends in `Pass`.",
+        chosen.is_chosen,
+        before="[a-z]",
+    ),
+    SecretRule(
+        "password",
+        rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|_PIN|PSK)(?:_[A-Z0-9]{{1,10}})?="
+        rf"(?:{WORD})",
+        "A password in an environment variable.",
+        chosen.is_chosen_word,
+    ),
+    SecretRule(
+        "password",
+        rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|{_SECRETS})[ \t]{{1,4}}{WORD}"
+        rf"{_LINE_END}",
+        "A password or a secret in a Dockerfile, in fish, or in cmd.",
+        chosen.is_chosen_word,
+        before=r"(?:ENV|ARG|set(?: -[a-zA-Z]{1,3})?|setx)[ \t]{1,4}[A-Z0-9_]{0,40}",
+    ),
+    SecretRule(
+        "secret-value",
+        rf"{_SECRETS}=\\*[\"']?{WORD}",
+        "A secret of any form in an environment variable.",
+        chosen.is_chosen_word,
+        before=r"[A-Z0-9]_?",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}[ \t]*=[ \t]*{_LINE}{_LINE_END}",
+        "A password in the section of an INI file.",
+        chosen.is_chosen_line,
+        before=(
+            rf"(?:\A|[\r\n])(?:[A-Za-z0-9_./-]{{1,80}}:)?[+ -]?\[[A-Za-z0-9_. \"-]{{1,60}}\][^"
+            rf"\[\]{{}}()]{{0,250}}?{_LINE_START}{_KEY_PREFIX}"
+        ),
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}={_LINE}{_LINE_END}",
+        "A password in a file of properties.",
+        chosen.is_chosen_word,
+        before=rf"{_LINE_START}{_KEY_PREFIX}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?)={_LINE}(?:\\+n|[\r\n])[+ -]?[A-"
+        rf"Z0-9_]{{1,40}}=",
+        "A passphrase without quotes in a file of environment variables.",
+        chosen.is_chosen_line,
+        before=rf"{_LINE_START}{_KEY_PREFIX}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}\\*\"?:[ \t]{{1,16}}{_LINE}{_LINE_END}",
+        "A password in YAML, or a line of a chat.",
+        chosen.is_chosen_line,
+        before=rf"{_LINE_START}(?:[A-Za-z0-9_.-]{{0,40}}|(?:[A-Za-z]{{1,12}} ){{0,3}})",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}:[ \t]+([^ \t\r\n\"'`\\,;{{}}\[\]]{{4,64}})[ \t]*[,}}]",
+        "A password in a mapping of YAML on one line.",
+        chosen.is_chosen_word,
+        before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}\\*\"?[:=][ \t]*\\*[\"']?\[-([^\r\n]{{3,128}}?)-\]",
+        "A password that a diff of words removes.",
+        chosen.is_chosen_line,
+    ),
+    SecretRule(
+        "password",
+        r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD?)=([^\"\r\n]{3,128})\"",
+        "A password with spaces in cmd.",
+        chosen.is_chosen_line,
+        before=r"(?i:setx?)[ \t]+\"[A-Z0-9_]{0,40}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*\)",
+        "A password as the argument after its name.",
+        chosen.is_chosen,
+        before=_LOOKED_UP,
+    ),
+    SecretRule(
+        "secret-value",
+        rf"(?i){_GENERATED}{_SUFFIX}(?:_?base)?\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*\)",
+        "A secret as the argument after its name.",
+        chosen.is_drawn,
+        before=_LOOKED_UP,
+    ),
+    SecretRule(
+        "secret-value",
+        rf"(?i)(?:{_GENERATED}){_SUFFIX}(?:_?base)?[`*\" \t]*\|[`*\" \t]*([^|\r\n`]{{8,300}}?)"
+        r"[`*\" \t]*\|",
+        "A secret in the row of a table.",
+        chosen.is_drawn_cell,
+    ),
+    SecretRule(
+        "secret-value",
+        rf"(?i){_GENERATED}{_SUFFIX}(?:_?base)?:[ \t]+([^ \t\r\n\"'`\\,;{{}}\[\]]{{8,300}})[ "
+        rf"\t]*[,}}]",
+        "A secret in a mapping of YAML on one line.",
+        chosen.is_drawn,
+        before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)set_?{PASSWORD}\([ \t]*{IN_QUOTES}[ \t]*\)",
+        "A call that sets a password.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        r"(?i)(?:identified[ \t]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by|password)(?:[ \t]+|"
+        r"[ \t]*=[ \t]*|[ \t]*\()(?:password[ \t]*)?\(?[ \t]*N?"
+        r"\\*'([^'\\\r\n]{3,128})\\*'",
+        "A password in SQL.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        rf"(?:PASSWORD|PASSWD|_PASS)(?::-|:=|-){WORD}",
+        "The default of a variable in a shell.",
+        chosen.is_chosen_word,
+        before=r"\$\{[A-Z0-9_]{0,40}",
+    ),
+)

@@ -1,0 +1,144 @@
+"""Checks whether a value that a syntax announces can be a password that a person chose.
+
+A chosen password may look like anything. It is redacted unless it is a reference, a placeholder, a
+type, a policy, a label or a call. A change here that changes a result raises `_VERSION` in
+`turnetl.redact.redactor`.
+"""
+
+import re
+
+from turnetl.redact import chosen_words as words
+from turnetl.redact import plausible
+
+_MIN_CHARS = 4
+_MAX_WORDS = 10
+"""Words of a passphrase: a longer value is a sentence."""
+
+
+def is_chosen(value: str) -> bool:
+    """Return whether a value in quotes can be a chosen password, also one with spaces."""
+    value = value.strip().rstrip(":")
+    if len(value) < _MIN_CHARS or _is_placeholder(value) or _NO_VALUE.search(value):
+        return False
+    if " " in value:
+        return _is_phrase(value)
+    return not (_is_word_of_code(value) or _is_label(value))
+
+
+def is_chosen_word(value: str) -> bool:
+    """Return whether a value without quotes can be: code has references in such a place."""
+    word = value.rstrip(".,:;)]}!")
+    return is_chosen(word) and not (_is_reference(word) or _CALL.match(value))
+
+
+def is_chosen_line(value: str) -> bool:
+    """Return whether the rest of a line can be: one word, or words that form no sentence."""
+    value = value.strip().rstrip(".,;")
+    if " " not in value:
+        return is_chosen_word(value)
+    return is_chosen(value) and not _CODE.search(value)
+
+
+def is_chosen_argument(value: str) -> bool:
+    """Return whether an argument of a command can be: it is no reference but by a sign."""
+    word = value.lower().rstrip(".,:;)")
+    is_word = word in words.STATES or word in words.PROSE or word in words.OPTION_WORDS
+    is_metavariable = value.isupper() and value.replace("_", "").isalpha()
+    return is_chosen(value) and not (_OPTION.match(value) or is_word or is_metavariable)
+
+
+def is_said(value: str) -> bool:
+    """Return whether a word after `the password is` can be: it says nothing about a password."""
+    word = value.strip("`'\"").rstrip(".,:;!)").lower()
+    is_state = word in words.STATES or (word.isalpha() and word.endswith(words.STATE_ENDINGS))
+    return is_chosen_word(value) and not is_state
+
+
+def is_drawn_cell(value: str) -> bool:
+    """Like `is_drawn`, in the cell of a table, where code also has names with a number."""
+    letters = "".join(filter(str.isalpha, value))
+    return is_drawn(value) and len(letters) < max(1, len(_PIECES.findall(value))) * _MAX_PIECE
+
+
+def is_drawn(value: str) -> bool:
+    """Return whether the value of a key or a token was drawn, if only from letters."""
+    if value.isalpha() and value.isascii():
+        return _is_drawn_from_letters(value) and not _is_placeholder(value)
+    return plausible.is_token(value) and not plausible.is_attribute(value)
+
+
+def _is_drawn_from_letters(value: str) -> bool:
+    """Return whether letters of both cases were drawn.
+
+    They change the case more often than names do, which change it at each word, or have more
+    consonants in a row.
+    """
+    if len(value) < _MIN_DRAWN_LETTERS or value.islower() or value.isupper():
+        return False
+    max_piece = _MAX_PIECE if len(value) > _SHORT_NAME else _MAX_SHORT_PIECE
+    is_unspoken = _UNSPOKEN.search(value) is not None and not value.istitle()
+    return len(value) < len(_PIECES.findall(value)) * max_piece or is_unspoken
+
+
+_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_UNSPOKEN = re.compile("[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
+_MIN_DRAWN_LETTERS = 10
+_SHORT_NAME = 11
+_MAX_PIECE, _MAX_SHORT_PIECE = 3.4, 2.7
+"""Letters between two changes of case, on average: names have 3.5 and more, drawn values 2.6."""
+
+
+def _is_placeholder(value: str) -> bool:
+    return plausible.is_placeholder(value) or len(set(value)) == 1 or not _ALNUM.search(value)
+
+
+def _is_phrase(value: str) -> bool:
+    parts = [word.strip(".,:;!?'\"()").lower() for word in value.split()]
+    has_sentence = any(word in words.PROSE or word in words.LABELS for word in parts)
+    is_code = parts[0] in words.TYPES or _CODE.search(value) is not None
+    return len(parts) <= _MAX_WORDS and not has_sentence and not is_code
+
+
+def _is_word_of_code(value: str) -> bool:
+    lower = value.lower()
+    return lower in words.TYPES or lower in words.LABELS or plausible.is_variable(value)
+
+
+def _is_label(value: str) -> bool:
+    """Return whether the value is the name of a field, as in forms, translations and mappings."""
+    return any(word in value.lower() for word in words.NAMES_OF_PASSWORDS) and bool(
+        _NAME.match(value)
+    )
+
+
+def _is_reference(value: str) -> bool:
+    """Return whether the value is a name or a path."""
+    if plausible.is_path(value) or plausible.is_attribute(value):
+        return True
+    if value.lower() in words.VARIABLES:
+        return True
+    has_keyword = any(word in value.lower() for word in words.NAMES_OF_PASSWORDS)
+    is_name = _CAMEL.match(value) is not None or _SNAKE.match(value) is not None
+    if has_keyword and value.replace("_", "").isalpha():
+        return True
+    return is_name and not _is_drawn_from_letters(value)
+
+
+_ALNUM = re.compile(r"[^\W_]")
+_NAME = re.compile(
+    r"(?:[a-z]+(?:[_.-][a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|[A-Z][a-z]+(?:[A-Z][a-z]+)*)\Z"
+)
+"""A name of several words: `new_password`, `confirmPassword`; or a label: `Passwort`."""
+_CAMEL = re.compile(r"_?[a-z]+(?:[A-Z]+[a-z]*)+\Z|(?:[A-Z][a-z]+){2,}\Z")
+_SNAKE = re.compile(r"_?[a-z]+(?:_[a-z]+)+\Z|[A-Z]+(?:_[A-Z]+)+\Z")
+_CALL = re.compile(r"[\w.$:]+(?:\(.*\)?|<.*>|(?:\[[\w'\", .]*\]?)+|\?)[,;]?\Z")
+"""A call, a type or an index: `hash(password)`, `Option<String>`, `String?`, `row["password"]`."""
+_CODE = re.compile(r"[(){}\[\]<>=;|]|//|\\|&&")
+"""Signs that a phrase does not have."""
+_NO_VALUE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f]|^(?:\\x[0-9a-f]{2})+$|^(?:[#.][A-Za-z-]+$|//|\[|input\b|[*•.…_-]+$|!(?:vault|Ref|Sub|env|secret)|@)|::"
+    r"|(?:required|nullable|confirmed|string)\||\|(?:min|max|string|confirmed)"
+    r"|(?:secrets?|env|vars?|process|config|settings)\.|^(?:op|vault|ssm|arn|gs|s3|file|env):",
+)
+"""Selectors, rules of a form, and references to a store of secrets."""
+_OPTION = re.compile(r"--?[A-Za-z]|[<>|&]|\d?>")

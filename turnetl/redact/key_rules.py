@@ -1,0 +1,81 @@
+"""Rules for keys and seeds: pairs of a cloud, wallets, recovery codes, keys that are not PEM."""
+
+import re
+
+from turnetl.redact import plausible
+from turnetl.redact.rule import SecretRule
+
+_BASE58 = "[1-9A-HJ-NP-Za-km-z]"
+_WORDS_OF_A_SEED = frozenset({12, 15, 18, 21, 24})
+
+
+def is_seed(value: str) -> bool:
+    """Return whether the value has as many words as a seed has."""
+    return len(re.findall(r"[a-z]+", value)) in _WORDS_OF_A_SEED
+
+
+def _is_code(value: str) -> bool:
+    return any(map(str.isdigit, value))
+
+
+KEY_RULES = (
+    SecretRule(
+        "aws-secret-access-key",
+        r"(?:AKIA|ASIA)[A-Z0-9]{16}[^A-Za-z0-9/]{1,8}(?:[A-Za-z ]{1,24}[^A-Za-z0-9/]{1,6})?"
+        r"([A-Za-z0-9+/]{40})(?:[^A-Za-z0-9+/=]|$)",
+        "The secret key next to its id.",
+        plausible.is_token,
+    ),
+    SecretRule(
+        "private-key",
+        r"(?i)(?:private[ _-]?key|secret[ _-]?key|signing[ _-]?key|\bwif\b)[^\r\n]{0,40}?[^0-9"
+        r"A-Za-z]"
+        rf"((?:0x)?[0-9a-fA-F]{{64}}|(?-i:[5KL]{_BASE58}{{50,51}}|{_BASE58}{{87,88}}))"
+        r"(?:[^0-9A-Za-z]|$)",
+        "The key of a wallet.",
+        plausible.looks_random,
+    ),
+    SecretRule(
+        "private-key",
+        r"(?i)(?:id\.json|keypair|secret_?key|private_?key|solana)[^\[\]]{0,80}"
+        r"\[[ \r\n\t]*([0-9]{1,3}(?:[ \r\n\t]*,[ \r\n\t]*[0-9]{1,3}){63})[ \r\n\t]*\]",
+        "The key of a wallet as 64 numbers.",
+        plausible.is_anything,
+    ),
+    SecretRule(
+        "private-key",
+        r"(?s)<RSAKeyValue>.{0,1500}?(<[PD]>.{0,8000}?)</RSAKeyValue>",
+        "The private part of an RSA key in XML.",
+        plausible.is_key_body,
+    ),
+    SecretRule(
+        "seed-phrase",
+        r"(?i)(?:mnemonic|(?:seed|recovery|backup|secret|wallet)[ _-]?(?:phrase|words?))[^a-z]{0,4}"
+        r"(?:(?:is|are|was|phrase|words?)\b)?(?:[^A-Za-z\r\n]|\\+[nr]|[\r\n]){0,12}"
+        r"(?-i:([a-z]{3,8}(?:[ \t]*,?[ \t][a-z]{3,8}){11,23}"
+        r"|(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}"
+        r"(?:(?:[\r\n]|\\n){1,2}[ \t]*(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}){11,23}))"
+        r"(?:[^a-z]|$)",
+        "The words from which the keys of a wallet are derived.",
+        is_seed,
+    ),
+    SecretRule(
+        "recovery-code",
+        r"(?i)(?:recovery|backup|scratch)[ _-]?codes?[^A-Za-z0-9]{0,12}(?:are[^A-Za-z0-9]{0,8})?"
+        r"((?:[0-9a-z]{4,6}-[0-9a-z]{4,6}(?:[ ,\r\n\t]|\\n)*){1,20})",
+        "Codes that replace a second factor.",
+        _is_code,
+    ),
+    SecretRule(
+        "recovery-code",
+        r"(?i)recovery[ _-](?:key|password)[^\r\n0-9]{0,40}((?:[0-9]{6}-){7}[0-9]{6})",
+        "The recovery key of an encrypted disk.",
+        plausible.is_anything,
+    ),
+    SecretRule(
+        "otp-seed",
+        r"otpauth://[^ \r\n\"'<>]{0,200}?[?&]secret=([A-Za-z2-7]{16,128})",
+        "The seed of a second factor.",
+        plausible.is_anything,
+    ),
+)

@@ -1,0 +1,197 @@
+"""Rules for passwords that people choose, in sentences, tables and tests of a user interface."""
+
+from turnetl.redact import chosen, table_columns
+from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES, PASSWORD
+from turnetl.redact.rule import SecretRule
+
+_WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]$«“「][^ \t\r\n\"'`\\;<>|]{2,127}?)"
+_END = (
+    r"[.,!?)]{0,2}(?:[ \t]*(?:\\+n|[\r\n]|$)|[ \t]+(?:by the way|please|and|but|for|I)\b"
+    r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
+)
+_VALUE = rf"(?:{IN_QUOTES}|{IN_BACKTICKS}|{_WORD}{_END})"
+_SAID = r"[ \t]+(?:is|was|è)(?:[ \t]+(?:now|set[ \t]to|still))?:?[ \t]+"
+_FOREIGN = (
+    r"(?:passwort|kennwort|mot de passe|contrase(?:ñ|n)a|wachtwoord|senha|hasło|пароль|Пароль"
+    r"|parola|lösenord)"
+)
+_FOREIGN_SAID = (
+    r"[ \t]*(?:(?::|：|=)[ \t]*|[ \t](?:ist|lautet|est|es|é|è|is|to|=)(?:[ \t]*:)?[ \t]+)"  # noqa: RUF001
+)
+_FILLED = (
+    r"\)?\.(?:fill|type|send_?[kK]eys|val|set_?[vV]alue|clearAndType|pressSequentially|input|"
+    r"replace_text|typeText|set)\([ \t]*"
+)
+_FILLS = (
+    r"\b(?:fill|fill_?[iI]n|type|typeText|input|setValue|enter|change|clearAndType|sendKeys|"
+    r"fillField|populate)[ \t(][^\r\n]{0,120}?"
+)
+_EVENT = r"\{[ \t]*target:[ \t]*\{[ \t]*value:[ \t]*"
+SENTENCE_RULES = (
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|\bpin|\bpw|\bpass){_SAID}{_VALUE}",
+        "A sentence that says the password.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}:[ \t]+{_WORD}[.,;]?[ \t]*(?:\\+n|[\r\n]|$)",
+        "A password at the end of a line.",
+        chosen.is_said,
+        before=r"[^\s{(,][ \t]+[A-Za-z0-9_.-]{0,40}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}[ \t]+to:?[ \t]+{_VALUE}",
+        "A sentence that says what the password was changed to.",
+        chosen.is_said,
+        before=r"(?i:set|chang|reset|updat|rotat)[a-z]{0,4}[^.\r\n]{0,40}",
+    ),
+    SecretRule(
+        "password",
+        rf"()[ \t](?:as|for)[ \t](?:(?:the|my|your|a|its|root|admin|db)[ \t]){{0,2}}{PASSWORD}",
+        "A sentence with the password before the keyword.",
+        chosen.is_said,
+        reversed_prefix=(
+            rb"(?:[\"'`][^\"'`\\\r\n]{3,128}+[\"'`]|[^ \t\r\n\"'`\\;<>|&(){}\[\]$]{4,64}+)"
+            rb"(?=[ \t]+(?:es[uU]|retn[eE]|epy[tT]|yr[tT])\b)"
+        ),
+    ),
+    SecretRule(
+        "password",
+        r"(?i)(?:login|log in|sign in|credentials|creds|user(?:name)? ?/ ?(?:password|pass|pw))"
+        r"(?:[ \t]+(?:are|is|with|as|using))?[ \t]*:?[ \t]+"
+        rf"[a-z0-9_.@-]{{2,40}}[ \t]*[/:][ \t]*{_VALUE}",
+        "A user name and a password in a sentence.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        r"()\((?:[Uu]ser(?:name)?[ \t]*/[ \t]*[Pp]assword)\)",
+        "A user name and a password, explained after them.",
+        chosen.is_said,
+        reversed_prefix=rb"[ \t]*+[^ \t\r\n\"'`\\;<>|&(){}\[\]$/]{4,64}+(?=[ \t]*/)",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|(?:pw|pass)[:=])[:=]?[ \t]+{_VALUE}",
+        "A password after the name of its user.",
+        chosen.is_said,
+        before=(
+            r"(?i:user(?:name)?|login|e?mail|account|with|benutzer)[ \t:=]{1,3}(?!and\b|or\b|&"
+            r")[^\s,;]{1,60}[,;/ \t]{1,3}(?:(?:and|with)[ \t]+)?"
+        ),
+    ),
+    SecretRule(
+        "password",
+        rf"(?:[Pp]w|PW|[Pp]ass):[ \t]+{_VALUE}",
+        "A password in a note.",
+        chosen.is_said,
+        before=r"(?:\A|[\r\n(,]|\\n)[ \t]*",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_FOREIGN}{_FOREIGN_SAID}{_VALUE}",
+        "A password in other languages.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:Пароль|пароль|passwort|kennwort)[ \t]+{_VALUE}",
+        "A password directly after its name.",
+        chosen.is_said,
+        before=r"(?:\A|[\r\n,]|\\n)[ \t]*",
+    ),
+    SecretRule(
+        "password",
+        rf"(?:密码|密碼|口令)[ \t]*(?:是|为|為|:|：|=)[ \t]*(?:{IN_QUOTES}|([!-~]{{4,64}}))",  # noqa: RUF001
+        "A password in Chinese.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"パスワード[ \t]*(?:は|:|：|=)[ \t]*(?:{IN_QUOTES}|([!-~]{{4,64}}))",  # noqa: RUF001
+        "A password in Japanese.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?:비밀번호|암호)[ \t]*(?:는|은|:|=)[ \t]*(?:{IN_QUOTES}|([!-~]{{4,64}}))",
+        "A password in Korean.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|_PASS|_PWD?)[`*\" \t]*\|[`*\" \t]*([^|\r\n]{{3,128}}?)[`*\" \t]*\|"
+        r"[^\r\n]*(?:[\r\n]+(?![ \t]*\|?[ \t]*:?-{2})|$)",
+        "A password in the row of a table.",
+        chosen.is_chosen_line,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|passwort|kennwort|senha|wachtwoord)[`*\" \t]*(?:[|,][^\r\n]"
+        rf"{{0,300}})?\r?\n"
+        r"[^\r\n]*[|,]",
+        "A password in the column of a table.",
+        chosen.is_chosen_line,
+        locate=table_columns.cells,
+    ),
+    SecretRule(
+        "secret-value",
+        r"(?i)(?:secret(?: access)?(?: key)?|api[ _-]?key|token)[`*\" \t]*(?:[|,][^\r\n"
+        r"]{0,300})?\r?\n"
+        r"[^\r\n]*[|,]",
+        "A secret in the column of a table.",
+        chosen.is_drawn_cell,
+        locate=table_columns.cells,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}:[ \t]+([^|\r\n]{{3,128}}?)[ \t]*\|",
+        "A password in the cell of a table, with its name.",
+        chosen.is_chosen_line,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}</(?:t[dh]|dt|b|strong|label|span)>[ \t\r\n]{{0,8}}<(?:t[dh]|dd|span|"
+        rf"code)[^<>]{{0,60}}>(?:<code>)?([^<>]{{3,128}})<",
+        "A password in a table of HTML.",
+        chosen.is_chosen_line,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}(?:input|field)?[\"'`\])/i\\]{{0,6}}{_FILLED}{IN_QUOTES}",
+        "A test fills a field of a password.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}(?:input|field)?[\"'`\])/i\\]{{0,6}},[ \t]*"
+        rf"(?:with:[ \t]*|{_EVENT})?{IN_QUOTES}",
+        "A test fills a field of a password by a call.",
+        chosen.is_chosen,
+        before=_FILLS,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}[\"'`\])]{{0,4}}[ \t]+([^ \t\r\n|]{{3,64}})[ \t]*(?:[\r\n]|$)",
+        "A test fills a field of a password by a keyword.",
+        chosen.is_chosen_word,
+        before=r"(?:Input|Fill)[ \t](?:Text|Password|Secret)[^\r\n]{0,60}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}[\"'`\])\\]{{0,6}},[ \t]*\\*\"(?:text|value|content)\\*\"[ \t]*:[ \t]"
+        rf"*{IN_QUOTES}",
+        "An agent fills a field of a password.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        r"(?i)type=\\*[\"']password\\*[\"'][^<>\r\n]{0,100}?value=\\*[\"']([^\"'\r\n\\]"
+        r"{3,128})",
+        "The value of a field of a password in HTML.",
+        chosen.is_chosen,
+    ),
+)
