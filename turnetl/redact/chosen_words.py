@@ -19,7 +19,8 @@ LABELS = _words(
     "enabled disabled changed unchanged incorrect wrong confirm confirmation current forgot "
     "reset show hide label placeholder username user email login plaintext plain encrypted "
     "hashed masked sensitive prompt stdin keyring keychain trust peer md5 scram-sha-256 "
-    "prohibit-password without-password again repeat file files compat yes no ask always never auto automatic "
+    "prohibit-password without-password again repeat file files compat yes no ask always "
+    "never auto automatic "
     "manual n/a tbd todo fixme replace_me change_me changeme change-me dummy"
 )
 """Labels of fields, states of settings, and placeholders."""
