@@ -56,7 +56,13 @@ TEXTS = st.lists(st.lists(PIECES, max_size=8).map("".join), max_size=6)
 def matching_rules(text: str) -> list[SecretRule]:
     """Return the rules that match anywhere in one text."""
     data = text.encode("utf-8", "surrogatepass")
-    return [rule for rule in RULES if rule.compiled.search(data)]
+    return [rule for rule in RULES if is_match(rule, data)]
+
+
+def is_match(rule: SecretRule, data: bytes) -> bool:
+    """Return whether the rule matches anywhere, after what must precede its match."""
+    matches = (rule.compiled.match(data, start) for start in range(len(data) + 1))
+    return any(match and rule.is_preceded(data, match.start()) for match in matches)
 
 
 @given(TEXTS)

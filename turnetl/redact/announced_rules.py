@@ -127,6 +127,7 @@ ANNOUNCED_RULES = (
             rf"(?:\A|[\r\n])(?:[A-Za-z0-9_./-]{{1,80}}:)?[+ -]?\[[A-Za-z0-9_. \"-]{{1,60}}\][^"
             rf"\[\]{{}}()]{{0,250}}?{_LINE_START}{_KEY_PREFIX}"
         ),
+        before_bytes=300,
     ),
     SecretRule(
         "password",

@@ -11,6 +11,10 @@ from turnetl.redact.required_literals import required_literals
 from turnetl.redact.rule import SecretRule
 
 
+_PREFIX_BYTES = 2
+"""Bytes of the shortest literal."""
+
+
 class RequiredLiteral(NamedTuple):
     """One rule that has a literal."""
 
@@ -26,8 +30,8 @@ class LiteralSearch:
     literals: list[str]
     """Required literals of all rules, without those that start with another one."""
     by_literal: Mapping[bytes, list[RequiredLiteral]]
-    lengths: Sequence[int]
-    """Bytes of the literals."""
+    lengths: Mapping[bytes, Sequence[int]]
+    """Bytes of the literals, by their first bytes."""
     rules_without_literals: list[SecretRule]
     """Rules whose matches have no literal to search for."""
 
@@ -42,7 +46,7 @@ class LiteralSearch:
     def at(self, lower: bytes, offsets: Iterable[int]) -> Iterator[tuple[int, RequiredLiteral]]:
         """Yield the rules that have a literal at each offset of a lower-case text."""
         for offset in offsets:
-            for length in self.lengths:
+            for length in self.lengths.get(lower[offset : offset + _PREFIX_BYTES], ()):
                 for required in self.by_literal.get(lower[offset : offset + length], ()):
                     yield offset, required
 
@@ -67,5 +71,7 @@ def literal_search(rules: tuple[SecretRule, ...]) -> LiteralSearch:
         for literal in literals
         if not any(literal[:end] in literals for end in range(len(literal)))
     ]
-    lengths = sorted({*map(len, by_literal)})
+    lengths: dict[bytes, list[int]] = {}
+    for prefix, length in sorted({(text[:_PREFIX_BYTES], len(text)) for text in by_literal}):
+        lengths.setdefault(prefix, []).append(length)
     return LiteralSearch(sorted(shortest), by_literal, lengths, without_literals)

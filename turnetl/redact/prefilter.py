@@ -171,12 +171,11 @@ def _matching_patterns(data: bytes, offsets: Iterable[int], search: LiteralSearc
 
 
 def _matches(required: RequiredLiteral, data: bytes, offset: int) -> bool:
-    match = required.rule.compiled.match
-    end = offset + _MATCH_BYTES
-    if not required.max_offset:
-        return match(data, offset, end) is not None
-    starts = range(offset, max(offset - required.max_offset, 0) - 1, -1)
-    return any(match(data, start, end) for start in starts)
+    rule, end = required.rule, offset + _MATCH_BYTES
+    for start in range(offset, max(offset - required.max_offset, 0) - 1, -1):
+        if rule.compiled.match(data, start, end) is not None and rule.is_preceded(data, start):
+            return True
+    return False
 
 
 def _encode(text: str) -> bytes:

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-CONTEXT_BYTES = 300
 
-
-@dataclass(frozen=True)
+# Compared by identity: the hash of 150 rules with all fields takes as long as a search.
+@dataclass(frozen=True, eq=False)
 class SecretRule:
     """Detects a secret by its context or by its own form. The last matching group is the secret.
 
@@ -40,7 +39,9 @@ class SecretRule:
     """Returns the secrets that a match announces, if they are not a group of it."""
 
     before: str = ""
-    """Pattern of what must precede the match, up to its start and within `CONTEXT_BYTES`."""
+    """Pattern of what must precede the match, up to its start and within `before_bytes`."""
+
+    before_bytes: int = 120
 
     @property
     def recipe(self) -> tuple[str | bytes, ...]:
@@ -53,7 +54,7 @@ class SecretRule:
             self.plausible.__qualname__,
             starts,
             self.reversed_prefix,
-            self.before,
+            f"{self.before_bytes} {self.before}",
             self.locate.__qualname__ if self.locate is not None else "",
         )
 
@@ -66,7 +67,9 @@ class SecretRule:
         """Return whether what precedes a match that starts at `start` allows it."""
         if not self.before:
             return True
-        return self.compiled_before.search(data[max(0, start - CONTEXT_BYTES) : start]) is not None
+        return (
+            self.compiled_before.search(data[max(0, start - self.before_bytes) : start]) is not None
+        )
 
     @cached_property
     def compiled_before(self) -> re.Pattern[bytes]:
