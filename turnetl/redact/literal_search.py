@@ -10,7 +10,6 @@ import polars as pl
 from turnetl.redact.required_literals import required_literals
 from turnetl.redact.rule import SecretRule
 
-
 _PREFIX_BYTES = 2
 """Bytes of the shortest literal."""
 
