@@ -2,11 +2,12 @@
 
 import pytest
 
-from benchmarks.redaction.canaries import TOKENS, Canary, keys, of_type, payment_numbers
+from benchmarks.redaction.canaries import Canary, keys, of_type, payment_numbers
 from benchmarks.redaction.drawing import draw, luhn
 from benchmarks.redaction.lookalikes import lookalikes
 from benchmarks.redaction.places import DISGUISES, PLACES
 from benchmarks.redaction.syntaxes import BARE, SYNTAXES, with_name
+from benchmarks.redaction.tokens import TOKENS
 from benchmarks.redaction.values import VALUE_TYPES
 from turnetl.redact import SecretRedactor
 

@@ -33,14 +33,12 @@ ESCAPES = {
     ":": ["\\u003a", "%3A", "&#58;"],
 }
 PLAIN = st.text("abcXYZ019 _é€\n", max_size=6)
+WRITTEN = [(escape, seen) for seen, escapes in ESCAPES.items() for escape in escapes]
 PARTS = st.one_of(
     PLAIN.map(lambda text: (text, text)),
-    st.sampled_from(HIDDEN).map(lambda text: (text, "")),
-    *(
-        st.sampled_from(written).map(lambda text, character=character: (text, character))
-        for character, written in ESCAPES.items()
-    ),
+    st.sampled_from([*((hidden, "") for hidden in HIDDEN), *WRITTEN]),
 )
+"""A piece of a text, with what a reader sees of it."""
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]+:([0-9a-f]{4})\]")
 
 
