@@ -102,6 +102,12 @@ SLOW_RUNS = {
     "manifests": ("kind: Secret\ndata:\n  a: b2\n", ""),
     "mail": ("a1b2c3@", ""),
     "paths": ("/home/", ""),
+    "headers of CSV": ("user,password\n", ""),
+    "cells of a table": ("password | ", ""),
+    "keys in XML": ("<RSAKeyValue><P>", ""),
+    "colours": ("\x1b[32m", "password"),
+    "seeds": ("mnemonic word word ", ""),
+    "numbers": ("4539 ", ""),
 }
 
 

@@ -44,7 +44,8 @@ KEY_RULES = (
     ),
     SecretRule(
         "private-key",
-        r"(?s)<RSAKeyValue>.{0,1500}?(<[PD]>.{0,8000}?)</RSAKeyValue>",
+        r"<RSAKeyValue>(?:[ \r\n\t]*<(?:Modulus|Exponent)>[^<]{1,1500}</[A-Za-z]{1,10}>){0,2}"
+        r"((?:[ \r\n\t]*<(?:P|Q|DP|DQ|D|InverseQ)>[^<]{1,1500}</[A-Za-z]{1,10}>){1,6})",
         "The private part of an RSA key in XML.",
         plausible.is_key_body,
     ),

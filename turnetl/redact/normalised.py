@@ -21,12 +21,12 @@ _WRITTEN = (
     rb"|u(?:200[b-fB-F]|2060|[fF][eE][fF][fF]|00[aA][dD])|(?:u00|x)(%s)))" % _PUNCTUATION
 )
 _ZERO_WIDTH = rb"\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xa4])|\xef\xbb\xbf|\xc2\xad|\xcd\x8f"
-_ENCODED = rb"=(3[DA]|2[27])|%%(%s)" % _PUNCTUATION
+_ENCODED = rb"=(3[DA])|%%(%s)" % _PUNCTUATION
 _ENTITY = rb"&(?:amp;)?((?:quot|apos|lt|gt|amp|equals|colon|#0?[0-9]{2,3}|#[xX]0?[0-9a-fA-F]{2});)"
 _NORMALISED = re.compile(b"|".join((_COLOUR, _WRITTEN, _ZERO_WIDTH, _ENCODED, _ENTITY)))
 DISGUISED = (
     r"\x1b|\\u001[bB]|\\x1[bB]|\\033\[|\\e\[|[\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{2064}"
-    r"\x{feff}\x{ad}\x{34f}]|\\u00[2-7adAD]|\\x[2-7]|\\u20|\\uf|=3[DA]|=2[27]|%[2-7]|&(?:quot|apos|lt|gt|amp|equals|colon|#)"
+    r"\x{feff}\x{ad}\x{34f}]|\\u00[2-7adAD]|\\x[2-7]|\\u20|\\uf|=3[DA]|%[2-7]|&(?:quot|apos|lt|gt|amp|equals|colon|#)"
 )
 """Matches every text that has another view than itself, and few others."""
 

@@ -124,7 +124,7 @@ SENTENCE_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:{PASSWORD}|_PASS|_PWD?)[`*\" \t]*\|[`*\" \t]*([^|\r\n]{{3,128}}?)[`*\" \t]*\|"
-        r"[^\r\n]*(?:[\r\n]+(?![ \t]*\|?[ \t]*:?-{2})|$)",
+        r"[^\r\n]{0,400}(?:[\r\n]+(?![ \t]*\|?[ \t]*:?-{2})|$)",
         "A password in the row of a table.",
         chosen.is_chosen_line,
     ),
@@ -132,7 +132,7 @@ SENTENCE_RULES = (
         "password",
         rf"(?i)(?:{PASSWORD}|passwort|kennwort|senha|wachtwoord)[`*\" \t]*(?:[|,][^\r\n]"
         rf"{{0,300}})?\r?\n"
-        r"[^\r\n]*[|,]",
+        r"[^\r\n]{0,400}?[|,]",
         "A password in the column of a table.",
         chosen.is_chosen_line,
         locate=table_columns.cells,
@@ -141,7 +141,7 @@ SENTENCE_RULES = (
         "secret-value",
         r"(?i)(?:secret(?: access)?(?: key)?|api[ _-]?key|token)[`*\" \t]*(?:[|,][^\r\n"
         r"]{0,300})?\r?\n"
-        r"[^\r\n]*[|,]",
+        r"[^\r\n]{0,400}?[|,]",
         "A secret in the column of a table.",
         chosen.is_drawn_cell,
         locate=table_columns.cells,

@@ -12,6 +12,8 @@ _NAME = re.compile(rb"\"?[A-Za-z][\w .-]*\"?")
 _RULER = re.compile(rb"[|:\- \t]*-{2,}[|:\- \t]*\Z")
 _MAX_ROWS = 500
 _MAX_CELLS = 40
+_MAX_BYTES = 1000
+"""Bytes of a header."""
 
 
 def cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
@@ -21,9 +23,11 @@ def cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
         data: one text.
         match: the name in the header and its separator.
     """
-    start = data.rfind(b"\n", 0, match.start()) + 1
+    start = data.rfind(b"\n", max(0, match.start() - _MAX_BYTES), match.start()) + 1
     lines = _lines(data, start)
     _, header = next(lines, (0, b""))
+    if len(header) > _MAX_BYTES:
+        return
     separator = b"|" if b"|" in header else b","
     names = header.split(separator)
     columns = [index for index, name in enumerate(names) if _SECRET.match(name)]
@@ -31,7 +35,9 @@ def cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     if not columns or not is_header or not 1 < len(names) <= _MAX_CELLS:
         return
     for row, (row_start, line) in enumerate(lines):
-        if line.count(separator) + 1 != len(names) or row > _MAX_ROWS:
+        values = line.split(separator)
+        is_other_header = any(map(_SECRET.match, values))
+        if len(values) != len(names) or row > _MAX_ROWS or is_other_header:
             return
         if separator == b"|" and row == 0:
             if not _RULER.match(line):
