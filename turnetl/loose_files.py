@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_IMODE, S_ISDIR, S_ISREG
 
-from turnetl.private_files import rights_below
+from turnetl.private_files import NO_FOLLOW, rights_below
 
 _OWNER_FILE = 0o600
 _EXECUTE = 0o111
 _RIGHTS = 0o077
-_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,7 +60,7 @@ def tighten(loose: LooseFile) -> None:
     Raises:
         OSError: it belongs to another user, or is gone.
     """
-    handle = os.open(loose.path, _OPEN)
+    handle = os.open(loose.path, os.O_RDONLY | NO_FOLLOW)
     try:
         os.fchmod(handle, S_IMODE(os.fstat(handle).st_mode) & ~(_RIGHTS & ~loose.allowed))
     finally:

@@ -14,8 +14,8 @@ from typing import IO
 _OWNER, _GROUP, _OTHERS, _RIGHTS = 0o700, 0o070, 0o007, 0o777
 _EXECUTE = 0o111
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_OPEN = _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+NO_FOLLOW = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+"""Flags with which a file is opened whose name may lead elsewhere: a pipe would block."""
 
 
 def create_folder(folder: Path, root: Path | None = None) -> None:
@@ -62,7 +62,7 @@ def create_file(path: Path) -> IO[bytes]:
 def open_or_create(path: Path, like: Path | None = None) -> IO[bytes]:
     """Open a file for reading and writing; create it unless there is one.
 
-    A symbolic link is not followed: whoever may write the folder would otherwise choose a file
+    A symbolic link is not followed: a user who may write the folder could otherwise choose a file
     that this process creates or changes.
 
     Args:
@@ -86,7 +86,7 @@ def open_no_follow(path: Path, *, write: bool = True) -> IO[bytes]:
     Raises:
         OSError: as `open_or_create`.
     """
-    handle = os.open(path, _OPEN | (os.O_RDWR if write else os.O_RDONLY))
+    handle = os.open(path, NO_FOLLOW | (os.O_RDWR if write else os.O_RDONLY))
     if not S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(EINVAL, "is not a regular file", str(path))

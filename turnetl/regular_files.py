@@ -7,12 +7,7 @@ import os
 from pathlib import Path
 from stat import S_ISREG
 
-_READ = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+from turnetl.private_files import open_no_follow
 
 
 class NotReadable(Exception):
@@ -55,10 +50,8 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
         # Opening a device may already do something.
         if not S_ISREG(path.lstat().st_mode):
             raise NotReadable("is a symbolic link" if path.is_symlink() else "is not a file")
-        with os.fdopen(os.open(path, _READ), "rb") as file:
+        with open_no_follow(path, write=False) as file:
             status = os.fstat(file.fileno())
-            if not S_ISREG(status.st_mode):
-                raise NotReadable("is not a file")
             content = file.read(max_bytes + 1)
     except OSError as error:
         raise NotReadable(_reason(path, error)) from error

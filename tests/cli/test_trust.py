@@ -1,4 +1,4 @@
-"""Whoever made the working directory decides nothing, unless the user trusts its configuration."""
+"""The author of the working directory decides nothing, unless the user trusts its configuration."""
 
 import json
 import os

@@ -204,7 +204,9 @@ async def test_what_the_other_stages_found_stays_as_it_is_without_a_stage(
         # The score of the turn before contains the stage that is missing.
         independent = found.evidence.keys() - {Evidence.PREVIOUS_TURN}
         assert independent == before[found.turn.key].keys() - {kind, Evidence.PREVIOUS_TURN}
-        assert all(found.evidence[of] == before[found.turn.key][of] for of in independent)
+        # Sums of float32 differ in their last bits with the number of rows that are multiplied.
+        same = {of: pytest.approx(before[found.turn.key][of], rel=1e-5) for of in independent}
+        assert {of: found.evidence[of] for of in independent} == same
         total = sum(WEIGHTS[of] * value for of, value in found.evidence.items())
         assert found.score == pytest.approx(total / sum(without(kind).values()))
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from turnetl.errors import GraphUnusable
+from turnetl.graph.ladybug_errors import reason
 
 T = TypeVar("T")
 
@@ -166,15 +167,14 @@ def _translate_errors() -> Generator[None]:
     try:
         yield
     except RuntimeError as error:
-        # Truncated, so that no text of a turn gets into a message.
-        reason = (str(error).splitlines() or [""])[0][:160]
-        if _NOT_WRITTEN in reason:
+        cause = reason(error)
+        if _NOT_WRITTEN in cause:
             raise WriteFailed(
-                f"the embedded graph cannot be written: {reason}; free some disk space, then "
+                f"the embedded graph cannot be written: {cause}; free some disk space, then "
                 "repeat the command: committed turns stay, and it continues after them"
             ) from error
-        error_class = BufferPoolFull if _POOL_FULL in reason else GraphUnusable
+        error_class = BufferPoolFull if _POOL_FULL in cause else GraphUnusable
         raise error_class(
-            f"the embedded graph rejected a statement: {reason}; check that the disk is not full "
+            f"the embedded graph rejected a statement: {cause}; check that the disk is not full "
             "and that the file is writable"
         ) from error

@@ -11,6 +11,7 @@ from turnetl import schema
 from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import schema_version
+from turnetl.graph.ladybug_errors import reason
 from turnetl.graph.ladybug_probe import COMPRESSION, NEEDS_RECOVERY
 
 SMALL_POOL = 128 << 20
@@ -54,10 +55,9 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
     except RuntimeError as error:
         if "lock" in str(error).lower():
             raise busy(path, "") from error
-        reason = (str(error).splitlines() or [""])[0][:160]
         error_class = GraphUnusable if write or NEEDS_RECOVERY not in str(error) else Unrecovered
         raise error_class(
-            f"cannot open graph `{path}`: {reason}; name another file with --graph"
+            f"cannot open graph `{path}`: {reason(error)}; name another file with --graph"
         ) from error
 
 

@@ -19,6 +19,7 @@ from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_log
 from turnetl.graph.ladybug_database import abandon, open_database
+from turnetl.graph.ladybug_errors import reason
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.ladybug_space import RESERVE, free_bytes
 
@@ -53,10 +54,9 @@ def rewrite_file(path: Path) -> None:
         for old in ladybug_log.copies_of_logs(path):
             old.unlink(missing_ok=True)
     except RuntimeError as error:
-        reason = (str(error).splitlines() or [""])[0][:160]
         raise GraphUnusable(
-            f"graph `{path}` cannot be copied without the deleted texts: {reason}; it stays as it "
-            "is: free some disk space, then repeat the command"
+            f"graph `{path}` cannot be copied without the deleted texts: {reason(error)}; it stays "
+            "as it is: free some disk space, then repeat the command"
         ) from error
     finally:
         if file.lock:

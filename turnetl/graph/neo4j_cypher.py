@@ -147,12 +147,9 @@ MENTIONS: LiteralString = in_pages(
     LINK,
     "[startNode(item).uuid, endNode(item).uuid]",
 )
-COMMUNITIES: LiteralString = """
-MATCH (c:Community {group_id: $group})
-RETURN c {
-    .uuid, .group_id, .name, .summary,
-    created_at: c.created_at.epochSeconds * 1000000 + c.created_at.microsecond
-} AS properties
+COMMUNITIES: LiteralString = f"""
+MATCH (item:Community {{group_id: $group}})
+RETURN item {{.uuid, .group_id, .name, .summary, {microseconds("created_at")}}} AS properties
 """
 LEASE_STATE: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})

@@ -8,18 +8,16 @@ import polars as pl
 from turnetl.graph import group_tables
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.neo4j_client import Neo4jClient
-from turnetl.graph.neo4j_pages import LINK, NODE, in_pages
+from turnetl.graph.neo4j_pages import LINK, NODE, in_pages, microsecond
 from turnetl.model import GroupId
 
 # Times are microseconds since 1970.
 _COMMITS: LiteralString = in_pages(
     "MATCH (item:TurnCommit {group_id: $group}) WHERE NOT item.turn_id IN $without",
     NODE,
-    """[
+    f"""[
     item.turn_id, item.session_id, item.chunks, item.content_hash, item.text_hash,
-    item.started_at.epochSeconds * 1000000 + item.started_at.microsecond,
-    item.ended_at.epochSeconds * 1000000 + item.ended_at.microsecond,
-    item.committed_at.epochSeconds * 1000000 + item.committed_at.microsecond,
+    {microsecond("started_at")}, {microsecond("ended_at")}, {microsecond("committed_at")},
     item.sequence, item.before_images
     ]""",
 )
@@ -34,14 +32,14 @@ _ENTITIES: LiteralString = in_pages(
 _FACTS: LiteralString = in_pages(
     "MATCH ()-[item:RELATES_TO {group_id: $group}]->()",
     NODE,
-    """[
+    f"""[
     item.uuid,
     CASE WHEN startNode(item):Entity THEN startNode(item).uuid END,
     CASE WHEN startNode(item):Entity THEN startNode(item).group_id END,
     CASE WHEN endNode(item):Entity THEN endNode(item).uuid END,
     CASE WHEN endNode(item):Entity THEN endNode(item).group_id END,
     item.episodes,
-    item.valid_at.epochSeconds * 1000000 + item.valid_at.microsecond,
+    {microsecond("valid_at")},
     size(item.fact_embedding)
     ]""",
 )

@@ -35,10 +35,13 @@ RETURN [item IN items[start..start + {page}] WHERE {is_there} | {row}] AS rows
 
 
 def microseconds(*times: str) -> LiteralString:
-    """Return entries of a map: properties of the item as microseconds since 1970.
+    """Return entries of a map: properties of the item as microseconds since 1970."""
+    return ", ".join(f"{time}: {microsecond(time)}" for time in times)
+
+
+def microsecond(time: str) -> LiteralString:
+    """Return a property of the item as microseconds since 1970.
 
     The driver needs 40 µs to build a time, and less than 1 µs to read an integer.
     """
-    return ", ".join(
-        f"{time}: item.{time}.epochSeconds * 1000000 + item.{time}.microsecond" for time in times
-    )
+    return f"item.{time}.epochSeconds * 1000000 + item.{time}.microsecond"

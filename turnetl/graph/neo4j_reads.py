@@ -1,8 +1,8 @@
 """Everything that is read from a Neo4j graph."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import AsyncIterable, Callable, Collection
 from operator import attrgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from turnetl.graph import from_rows, neo4j_rows
 from turnetl.graph import neo4j_cypher as cypher
@@ -47,16 +47,16 @@ async def recipes(client: Neo4jClient, digests: Collection[str]) -> dict[str, Re
 async def load(client: Neo4jClient, group: GroupId) -> GroupContents:
     recorded = await profile(client, group)
     entity_pages = client.pages(cypher.ENTITIES, group=group)
-    entity_values = [neo4j_rows.entity(row) async for page in entity_pages for row in page]
     fact_pages = client.pages(cypher.FACTS, group=group)
-    fact_values = [neo4j_rows.fact(row) async for page in fact_pages for row in page]
+    entity_values = await _in_order(entity_pages, neo4j_rows.entity)
+    fact_values = await _in_order(fact_pages, neo4j_rows.fact)
     contents = dict(await client.paged_rows(cypher.EPISODE_CONTENTS, group=group))
     committed = await receipts(client, group)
     return GroupContents(
         group_id=group,
         profile=recorded,
-        entities=tuple(_in_order(entity_values)),
-        facts=tuple(_in_order(fact_values)),
+        entities=tuple(entity_values),
+        facts=tuple(fact_values),
         receipts=tuple(committed),
         texts=from_rows.turn_texts(committed, contents),
     )
@@ -124,13 +124,14 @@ async def turn_ids(client: Neo4jClient, group: GroupId) -> frozenset[TurnId]:
 
 async def entities(client: Neo4jClient, group: GroupId, uuids: Collection[str]) -> list[Entity]:
     pages = client.pages(cypher.SOME_ENTITIES, group=group, uuids=sorted(set(uuids)))
-    return _in_order([neo4j_rows.entity(row) async for page in pages for row in page])
+    return await _in_order(pages, neo4j_rows.entity)
 
 
 async def facts(client: Neo4jClient, group: GroupId, uuids: Collection[str]) -> list[Fact]:
     pages = client.pages(cypher.SOME_FACTS, group=group, uuids=sorted(set(uuids)))
-    return _in_order([neo4j_rows.fact(row) async for page in pages for row in page])
+    return await _in_order(pages, neo4j_rows.fact)
 
 
-def _in_order(values: Iterable[V]) -> list[V]:
+async def _in_order(pages: AsyncIterable[list[Any]], from_row: Callable[[Any], V]) -> list[V]:
+    values = [from_row(row) async for page in pages for row in page]
     return sorted(values, key=attrgetter("created_at", "uuid"))

@@ -22,8 +22,8 @@ from turnetl.index.port import Field, Keys
 _ANALYZER = "spaces"
 _KEY = "key"
 _META = "meta.json"
-_LOCKS = (".tantivy-meta.lock", ".tantivy-writer.lock")
 """Tantivy's list of the files of an index."""
+_LOCKS = (".tantivy-meta.lock", ".tantivy-writer.lock")
 _TURNS, _PASSAGES = "turns", "passages"
 _FIELDS: Mapping[str, tuple[Field, ...]] = {
     _TURNS: (Field.TEXT, Field.PROMPT, Field.FACTS),

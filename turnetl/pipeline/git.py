@@ -31,6 +31,8 @@ class FileInRepository:
     root: Path
     path: str
     """From the root, with slashes."""
+    environment: Mapping[str, str]
+    """Of git: see `_environment`."""
 
 
 def file_in_repository(path: Path) -> FileInRepository:
@@ -45,13 +47,14 @@ def file_in_repository(path: Path) -> FileInRepository:
     if not path.is_file():
         raise BadUsage(f"there is no file `{path}`")
     file = path.resolve()
-    result = _git(file.parent, "rev-parse", "--show-toplevel")
+    environment = _environment(file.parent)
+    result = _git(file.parent, environment, "rev-parse", "--show-toplevel")
     if result.returncode != 0:
         raise BadUsage(
             f"`{path}` is in no git repository: only commits say when a line was written"
         )
     root = Path(result.stdout.removesuffix("\n")).resolve()
-    return FileInRepository(root, file.relative_to(root).as_posix())
+    return FileInRepository(root, file.relative_to(root).as_posix(), environment)
 
 
 def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
@@ -67,7 +70,8 @@ def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
     if line is not None and line < 1:
         raise BadUsage(f"`{file.path}` has no line {line}: lines are counted from 1")
     only = ["-L", f"{line},{line}"] if line is not None else []
-    result = _git(file.root, "blame", "--no-textconv", "--porcelain", *only, "--", file.path)
+    arguments = ("blame", "--no-textconv", "--porcelain", *only, "--", file.path)
+    result = _git(file.root, file.environment, *arguments)
     if result.returncode != 0:
         reason = result.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
         raise BadUsage(f"git cannot say who wrote `{file.path}`: {reason}")
@@ -79,25 +83,25 @@ def previous_change(file: FileInRepository, commit: BlamedCommit) -> datetime | 
     if commit.previous is None:
         return None
     arguments = ("log", "-1", "--format=%at", commit.previous, "--", commit.path)
-    seconds = _git(file.root, *arguments).stdout.strip()
+    seconds = _git(file.root, file.environment, *arguments).stdout.strip()
     return datetime.fromtimestamp(int(seconds), UTC) if seconds.isdecimal() else None
 
 
-def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run git, and none of the programs that the configuration of the repository names.
+def _environment(folder: Path) -> Mapping[str, str]:
+    """Return the environment in which git runs none of the filters that a repository names.
 
     A repository that was unpacked, and not cloned, has a configuration of its author.
     """
-    names = _run(folder, os.environ, "config", "--null", "--name-only", "--list").stdout  # noqa: TID251 - for a child
+    own = os.environ  # noqa: TID251 - for a child
+    names = _git(folder, own, "config", "--null", "--name-only", "--list").stdout
     filters = [name for name in names.split("\0") if _FILTER.fullmatch(name)]
     disabled = {f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(filters)}
     # As a Boolean, the empty text is false.
     values = {f"GIT_CONFIG_VALUE_{number}": "" for number in range(len(filters))}
-    count = {"GIT_CONFIG_COUNT": str(len(filters))}
-    return _run(folder, {**os.environ, **disabled, **values, **count}, *arguments)  # noqa: TID251 - as above
+    return {**own, **disabled, **values, "GIT_CONFIG_COUNT": str(len(filters))}
 
 
-def _run(
+def _git(
     folder: Path, environment: Mapping[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
     try:

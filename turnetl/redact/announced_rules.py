@@ -124,8 +124,8 @@ ANNOUNCED_RULES = (
         "A password in the section of an INI file.",
         chosen.is_chosen_line,
         before=(
-            rf"(?:\A|[\r\n])(?:[A-Za-z0-9_./-]{{1,80}}:)?[+ -]?\[[A-Za-z0-9_. \"-]{{1,60}}\][^"
-            rf"\[\]{{}}()]{{0,250}}?{_LINE_START}{_KEY_PREFIX}"
+            rf"(?:\A|[\r\n])(?:[A-Za-z0-9_./-]{{1,80}}:)?[+ -]?\[[A-Za-z0-9_. \"-]{{1,60}}\]"
+            rf"[^\[\]{{}}()]{{0,250}}?{_LINE_START}{_KEY_PREFIX}"
         ),
         before_bytes=300,
     ),
@@ -138,8 +138,8 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?)={_LINE}(?:\\+n|[\r\n])[+ -]?[A-"
-        rf"Z0-9_]{{1,40}}=",
+        rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?)={_LINE}(?:\\+n|[\r\n])[+ -]?"
+        rf"[A-Z0-9_]{{1,40}}=",
         "A passphrase without quotes in a file of environment variables.",
         chosen.is_chosen_line,
         before=rf"{_LINE_START}{_KEY_PREFIX}",
@@ -194,8 +194,8 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "secret-value",
-        rf"(?i){_GENERATED}{_SUFFIX}(?:_?base)?:[ \t]+([^ \t\r\n\"'`\\,;{{}}\[\]]{{8,300}})[ "
-        rf"\t]*[,}}]",
+        rf"(?i){_GENERATED}{_SUFFIX}(?:_?base)?:[ \t]+([^ \t\r\n\"'`\\,;{{}}\[\]]{{8,300}})"
+        rf"[ \t]*[,}}]",
         "A secret in a mapping of YAML on one line.",
         chosen.is_drawn,
         before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",

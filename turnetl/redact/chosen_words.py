@@ -65,19 +65,8 @@ OPTION_WORDS = _words(
 """Words that follow the name of an option in prose."""
 STATE_ENDINGS = ("ed", "ing", "able", "ible", "less", "iert", "tet", "ido", "ida", "ado", "ada")
 """Endings of participles: `the password is expired`."""
-NAMES_OF_PASSWORDS = (
-    *("password", "passwd", "passwort", "kennwort", "passphrase", "passcode", "contrase", "senha"),
-    *(
-        "wachtwoord",
-        "hasło",
-        "пароль",
-        "密码",
-        "パスワード",
-        "비밀번호",
-        "secret",
-        "token",
-        "credential",
-    ),
-    *("pwd", "apikey", "api_key", "api-key"),
+NAMES_OF_PASSWORDS = _words(
+    "password passwd passwort kennwort passphrase passcode contrase senha wachtwoord hasło пароль "
+    "密码 パスワード 비밀번호 secret token credential pwd apikey api_key api-key"
 )
 """Names of passwords and other secrets, which labels and references contain."""

@@ -59,8 +59,8 @@ COMMAND_RULES = (
         "`user:password` of a client of HTTP.",
     ),
     _rule(
-        rf"htpasswd[ \t]+-[a-zA-Z0-9]{{0,6}}b[a-zA-Z0-9]{{0,6}}[ \t]+(?:[^ \t\r\n]{{1,100}}[ "
-        rf"\t]+)?[^ \t\r\n]{{1,60}}"
+        rf"htpasswd[ \t]+-[a-zA-Z0-9]{{0,6}}b[a-zA-Z0-9]{{0,6}}[ \t]+(?:[^ \t\r\n]{{1,100}}"
+        rf"[ \t]+)?[^ \t\r\n]{{1,60}}"
         rf"[ \t]+{_ARGUMENT}",
         "A password for a file of users.",
     ),
@@ -91,8 +91,8 @@ COMMAND_RULES = (
         "A command that prints the password.",
     ),
     _rule(
-        r"echo[ \t]{1,4}(?:-n[ \t]{1,4})?\\*[\"']?[^ \t\r\n\"'`\\|$:]{1,60}:([^\r\n\"'`\\|$"
-        r"]{3,128})\\*[\"']?"
+        r"echo[ \t]{1,4}(?:-n[ \t]{1,4})?\\*[\"']?[^ \t\r\n\"'`\\|$:]{1,60}:("
+        r"[^\r\n\"'`\\|$]{3,128})\\*[\"']?"
         r"[ \t]{0,4}\|[ \t]{0,4}(?:sudo[ \t]+)?chpasswd",
         "The password of a user of the system.",
     ),
@@ -136,8 +136,8 @@ COMMAND_RULES = (
     ),
     SecretRule(
         "password",
-        r"ansible_(?:become|ssh|sudo|winrm|connection|network)?_?pass(?:word)?\\*[\"']?[ \t]*["
-        r":=][ \t]*"
+        r"ansible_(?:become|ssh|sudo|winrm|connection|network)?_?pass(?:word)?\\*[\"']?[ \t]*"
+        r"[:=][ \t]*"
         rf"{_ARGUMENT}",
         "A password in an inventory of Ansible.",
         chosen.is_chosen_word,

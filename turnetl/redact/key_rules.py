@@ -28,8 +28,8 @@ KEY_RULES = (
     ),
     SecretRule(
         "private-key",
-        r"(?i)(?:private[ _-]?key|secret[ _-]?key|signing[ _-]?key|\bwif\b)[^\r\n]{0,40}?[^0-9"
-        r"A-Za-z]"
+        r"(?i)(?:private[ _-]?key|secret[ _-]?key|signing[ _-]?key|\bwif\b)[^\r\n]{0,40}?"
+        r"[^0-9A-Za-z]"
         rf"((?:0x)?[0-9a-fA-F]{{64}}|(?-i:[5KL]{_BASE58}{{50,51}}|{_BASE58}{{87,88}}))"
         r"(?:[^0-9A-Za-z]|$)",
         "The key of a wallet.",

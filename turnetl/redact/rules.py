@@ -220,9 +220,8 @@ RULES = (
     ),
     SecretRule(
         "url-parameter",
-        r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_token|sig|signature|secret|p"
-        r"assword"
-        r"|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
+        r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_token|sig|signature|secret"
+        r"|password|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
         r"(?:=|%3d)([^& \t\r\n\"'`<>#\\%]{8,})",
         "A secret in a URL, as in logs.",
         plausible.is_token,

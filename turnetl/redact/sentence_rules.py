@@ -139,8 +139,8 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "secret-value",
-        r"(?i)(?:secret(?: access)?(?: key)?|api[ _-]?key|token)[`*\" \t]*(?:[|,][^\r\n"
-        r"]{0,300})?\r?\n"
+        r"(?i)(?:secret(?: access)?(?: key)?|api[ _-]?key|token)[`*\" \t]*(?:[|,]"
+        r"[^\r\n]{0,300})?\r?\n"
         r"[^\r\n]{0,400}?[|,]",
         "A secret in the column of a table.",
         chosen.is_drawn_cell,

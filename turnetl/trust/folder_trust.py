@@ -89,7 +89,7 @@ class FolderTrust:
 
 
 def shown(name: str) -> str:
-    """Return a file's name for a message: whoever made the folder chose its characters."""
+    """Return a file's name for a message: the author of the folder chose its characters."""
     return "".join(character if character.isprintable() else "?" for character in name)
 
 

@@ -31,7 +31,7 @@ _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 def is_folder(model: str) -> bool:
     """Return whether a name of a model is the path of a folder.
 
-    A folder of the working directory is written `./NAME`: whoever made the working directory must
+    A folder of the working directory is written `./NAME`: the author of the working directory must
     not replace a model by a folder of its name.
     """
     return Path(model).is_absolute() or model.startswith(("/", ".", "~", "\\"))
