@@ -1,0 +1,98 @@
+"""Summaries without a model."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.summaries.facts import START, fact
+from turnetl.model import Entity, Fact, GroupId
+from turnetl.summaries.rule_summary import MAX_CHARS, rule_summary
+
+PARSER = Entity("parser", GroupId("zoo"), "parser.py", ("File",), "", START)
+
+
+def dated(text: str, relation: str, day: int, **fields: object) -> Fact:
+    return fact(text, text, relation=relation, valid_at=START + timedelta(days=day), **fields)
+
+
+def test_a_summary_says_what_is_open_decided_changed_and_what_it_is() -> None:
+    summary = rule_summary(
+        PARSER,
+        [
+            dated("`parser.py` splits lines.", "DESCRIBED", 0),
+            dated("`parser.py` was created.", "CREATED", 1),
+            dated("The user decided: no regular expressions.", "DECIDED", 2),
+            dated("The user asked: make it faster", "ASKED", 3),
+            dated("`pytest` failed: 2 tests", "FAILED_WITH", 4),
+        ],
+    )
+    assert summary.splitlines() == [
+        "File. Facts from 2026-03-01 to 2026-03-05.",
+        "Open problem, 2026-03-05: `pytest` failed: 2 tests",
+        "Decision, 2026-03-03: The user decided: no regular expressions.",
+        "Change, 2026-03-02: `parser.py` was created.",
+        "Explanation, 2026-03-01: `parser.py` splits lines.",
+        "2026-03-04: The user asked: make it faster",
+    ]
+
+
+def test_a_problem_that_was_solved_is_not_in_it() -> None:
+    solved = dated("`pytest` failed: 2 tests", "FAILED_WITH", 4, invalid_at=START)
+    assert "failed" not in rule_summary(PARSER, [solved, dated("It splits.", "DESCRIBED", 0)])
+
+
+def test_of_many_facts_the_latest_are_in_it() -> None:
+    summary = rule_summary(
+        PARSER, [dated(f"change {day:03}", "MODIFIED", day) for day in range(300)]
+    )
+    assert "change 299" in summary
+    assert "change 298" in summary
+    assert "change 297" not in summary
+
+
+def test_an_entity_without_active_facts_has_no_summary() -> None:
+    assert rule_summary(PARSER, [dated("x", "MODIFIED", 0, invalid_at=START)]) == ""
+
+
+def test_a_fact_without_a_date_is_dated_by_its_creation() -> None:
+    assert "2026-03-01: It splits." in rule_summary(
+        PARSER, [fact(text="It splits.", valid_at=None, relation="KNOWS")]
+    )
+
+
+def test_a_long_fact_is_shortened_and_stays_on_one_line() -> None:
+    summary = rule_summary(PARSER, [dated("word\n" * 1_000, "MODIFIED", 0)])
+    assert len(summary.splitlines()) == 2
+    assert summary.endswith("…")
+
+
+@pytest.mark.parametrize("labels", [(), ("Command", "Tool")])
+def test_an_entity_with_any_number_of_labels_has_a_heading(labels: tuple[str, ...]) -> None:
+    entity = Entity("parser", GroupId("zoo"), "parser", labels, "", START)
+    heading = rule_summary(entity, [fact()]).splitlines()[0]
+    assert heading == f"{', '.join(labels) or 'Entity'}. Facts from 2026-03-01."
+
+
+relations = st.sampled_from(["DECIDED", "MODIFIED", "FAILED_WITH", "DESCRIBED", "OTHER"])
+
+
+@given(
+    st.lists(
+        st.builds(dated, st.text(min_size=1), relations, st.integers(0, 9)),
+        max_size=30,
+        unique_by=lambda fact: fact.uuid,
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_the_same_facts_give_the_same_summary_within_the_limit(
+    facts: Sequence[Fact], random: object
+) -> None:
+    shuffled = [*facts]
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    summary = rule_summary(PARSER, facts)
+    assert rule_summary(PARSER, shuffled) == summary
+    assert len(summary) <= MAX_CHARS
+    assert bool(summary) == bool(facts)
