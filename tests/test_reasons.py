@@ -12,8 +12,9 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.json_output.reference import reference
 from turnetl.reason import Reason
 from turnetl.skip_reasons import SkipReason
+from turnetl.summaries.reasons import GateReason
 
-ENUMS = (PendingReason, StaleReason, SkipReason, DiscardReason)
+ENUMS = (PendingReason, StaleReason, SkipReason, DiscardReason, GateReason)
 REASONS: list[Reason] = [reason for enum in ENUMS for reason in enum]
 MODELS = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
 

@@ -8,8 +8,15 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.json_output.schemas import OUTPUTS, json_schema
 from turnetl.reason import Reason
 from turnetl.skip_reasons import SkipReason
+from turnetl.summaries.reasons import GateReason
 
-_REASONS: tuple[type[Reason], ...] = (PendingReason, StaleReason, SkipReason, DiscardReason)
+_REASONS: tuple[type[Reason], ...] = (
+    PendingReason,
+    StaleReason,
+    SkipReason,
+    DiscardReason,
+    GateReason,
+)
 _REASON_NAMES = [reason.__name__ for reason in _REASONS]
 _HEAD = (
     "# JSON output\n\n"
