@@ -19,7 +19,7 @@ from turnetl import formats, parsing
 from turnetl.parsing.redaction import archive_texts
 from turnetl.redact import SecretRedactor
 
-_PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]+):[0-9a-f]{4}\]")
+_PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]+):[0-9a-f]{16}\]")
 _BEFORE = 40
 """Characters shown before a redaction."""
 _SHAPE_CHARS = 60

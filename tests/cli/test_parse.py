@@ -137,6 +137,8 @@ def test_files_without_turns_fail_a_run_only_if_there_is_nothing_else(tmp_path: 
 def test_any_number_of_jobs_gives_the_same_tables(tmp_path: Path) -> None:
     serial, parallel = tmp_path / "serial", tmp_path / "parallel"
     for lake, jobs in ((serial, "1"), (parallel, "3")):
+        lake.mkdir()
+        (lake / "redaction.key").write_text("5e" * 32)
         assert (
             run_in_process(
                 "parse", SAMPLES, "--lake", lake, "--jobs", jobs, folder=tmp_path

@@ -220,8 +220,9 @@ def test_an_explicit_format_without_matching_content_loses_no_stored_turn(
 
 def test_another_redactor_parses_everything_again(archive: Path, lake: Lake) -> None:
     run(lake, archive)
-    assert outcomes(run(lake, archive, redactor=SecretRedactor())) == ["changed"]
-    assert outcomes(run(lake, archive, redactor=SecretRedactor())) == ["unchanged"]
+    for key in (b"a", b"b"):
+        assert outcomes(run(lake, archive, redactor=SecretRedactor(key))) == ["changed"]
+        assert outcomes(run(lake, archive, redactor=SecretRedactor(key))) == ["unchanged"]
 
 
 def test_a_dry_run_reports_the_outcomes_and_writes_nothing(

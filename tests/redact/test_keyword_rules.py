@@ -71,7 +71,7 @@ def test_a_secret_is_redacted_completely_and_its_context_stays(context: str, bef
     (clean,), _ = REDACTOR.redact([before + context.format(secret)])
     left, right = context.format("\0").split("\0")
     placeholder = clean.removeprefix(before + left).removesuffix(right)
-    assert re.fullmatch(r"\[REDACTED:[a-z-]+:[0-9a-f]{4}\]", placeholder)
+    assert re.fullmatch(r"\[REDACTED:[a-z-]+:[0-9a-f]{16}\]", placeholder)
     assert REDACTOR.redact([clean]) == ([clean], [0])
 
 

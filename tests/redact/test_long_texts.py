@@ -99,13 +99,13 @@ def test_as_many_secrets_as_lines_are_redacted_in_all_texts() -> None:
 
 
 def test_a_long_text_with_many_placeholders_is_redacted() -> None:
-    text = "[REDACTED:password:1234] and\n" * 20_000
+    text = "[REDACTED:password:0123456789abcdef] and\n" * 20_000
     (clean,), (count,) = REDACTOR.redact([f"{text}API_KEY={fresh(32)}"])
     assert (clean.startswith(text), count) == (True, 1)
 
 
 def test_spans_next_to_many_placeholders() -> None:
-    data = b"[REDACTED:a:0f0f]secret" * 3
-    spans = [Span(17, 23, "a"), Span(20, 30, "b"), Span(0, 23, "c")]
+    data = b"[REDACTED:a:0f0f0f0f0f0f0f0f]secret" * 3
+    spans = [Span(29, 35, "a"), Span(32, 42, "b"), Span(0, 35, "c")]
     assert merge_spans(data, spans[:1]) == spans[:1]
     assert merge_spans(data, spans[1:]) == []

@@ -39,7 +39,7 @@ PARTS = st.one_of(
     st.sampled_from([*((hidden, "") for hidden in HIDDEN), *WRITTEN]),
 )
 """A piece of a text, with what a reader sees of it."""
-PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]+:([0-9a-f]{4})\]")
+PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]+:([0-9a-f]{16})\]")
 
 
 @given(st.lists(PARTS, max_size=12))

@@ -20,7 +20,7 @@ FRAGMENTS = [
     "\n",
     "\x1e",
     "\\",
-    "[REDACTED:a:0f0f]",
+    "[REDACTED:a:0f0f0f0f0f0f0f0f]",
     "",
     " ",
     '"',

@@ -42,7 +42,7 @@ def test_both_halves_are_redacted(before: str, secret: str, length: int, newline
 def test_a_short_token_is_redacted_too() -> None:
     secret = "AKIA" + fresh(16, CAPITALS)
     (clean,), (count,) = REDACTOR.redact([f"id\n\n{secret[:10]}\n\n{secret[10:]}\n\nend"])
-    assert re.fullmatch(r"id\n\n\[REDACTED:aws-access-key-id:[0-9a-f]{4}\]\n\nend", clean)
+    assert re.fullmatch(r"id\n\n\[REDACTED:aws-access-key-id:[0-9a-f]{16}\]\n\nend", clean)
     assert count == 1
 
 

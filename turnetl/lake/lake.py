@@ -42,7 +42,7 @@ class Lake:
         Raises:
             BadUsage: the lake is a file.
         """
-        self._check_root()
+        self.check_root()
         folder = self._turns_folder
         names = entry_names(folder)
         turns = {name for name in names if any(map(is_table, entry_names(folder / name)))}
@@ -98,7 +98,7 @@ class Lake:
             BadUsage: the lake is a file.
             Fatal: the lake has another schema version.
         """
-        self._check_root()
+        self.check_root()
         for path in self.turn_paths()[:1]:
             self.archive_metadata(path)
 
@@ -278,7 +278,12 @@ class Lake:
             collected = rows.collect()
         return (episode_from_row(row) for row in collected.iter_rows(named=True))
 
-    def _check_root(self) -> None:
+    def check_root(self) -> None:
+        """Reject a lake that is a file.
+
+        Raises:
+            BadUsage: it is one.
+        """
         if self.root.exists() and not self.root.is_dir():
             raise BadUsage(f"`{self.root}` is not a folder; name the folder of a lake with --lake")
 

@@ -113,7 +113,7 @@ async def show_archive_lines(
     receipt = found.value.summary.receipt
     lines = read_archive_lines(Path(receipt.archive), receipt.first_line, receipt.last_line)
     if redacted:
-        lines = redact_lines(lines, wiring.redactor(settings))
+        lines = redact_lines(lines, wiring.redactor(settings, stores=False))
     return ArchiveLines(receipt, lines)
 
 

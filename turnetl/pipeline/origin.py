@@ -71,9 +71,10 @@ async def why(
 
 
 def _edit_sources(settings: Settings) -> EditSources:
-    redactor = wiring.redactor(settings)
+    redactor = wiring.redactor(settings, stores=False)
     # Turns may have been parsed with or without personal data, whatever the settings say now.
-    other = wiring.redactor(settings.model_copy(update={"redact_pii": not settings.redact_pii}))
+    opposite = settings.model_copy(update={"redact_pii": not settings.redact_pii})
+    other = wiring.redactor(opposite, stores=False)
     return EditSources(
         archives=lambda receipts: archived_edits(receipts, (redactor, other)),
         conversations=lambda receipts: _conversations(settings, receipts),

@@ -55,7 +55,7 @@ class ParsePlan:
         return parsing.parse_archives(
             archives,
             Lake(self.settings.lake),
-            redactor=wiring.redactor(self.settings),
+            redactor=wiring.redactor(self.settings, stores=not self.dry_run),
             grouping=self.grouping,
             explicit_format=self.known,
             jobs=wiring.jobs(self.settings),

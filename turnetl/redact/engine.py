@@ -35,6 +35,8 @@ _MAX_KEY_BYTES = 16_384
 12.6 kB as PEM. The rest allows for line numbers and quotes between its lines."""
 _MAX_NESTED_BYTES = 200
 """Bytes of an implausible match. Another match may start within a match of up to this size."""
+_DIGEST_BYTES = 8
+"""Bytes of the digest in a placeholder. `spans` knows its length."""
 _WITHIN_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
 
 
@@ -188,8 +190,8 @@ class RedactionEngine:
         return b"".join([*pieces, data[position:]])
 
     def _placeholder(self, rule: str, secret: bytes) -> bytes:
-        digest = blake2b(undisguised(secret), key=self._key[:64], digest_size=2).hexdigest()
-        return f"[REDACTED:{rule}:{digest}]".encode()
+        digest = blake2b(undisguised(secret), key=self._key, digest_size=_DIGEST_BYTES)
+        return f"[REDACTED:{rule}:{digest.hexdigest()}]".encode()
 
 
 # Scanner rules for one half of a pair, which the scanner does not report by default. Of these, only

@@ -1,5 +1,6 @@
 """The redactor: removes secrets from texts before anything is written."""
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from importlib.metadata import version as package_version
@@ -13,8 +14,10 @@ from turnetl.redact.rules import RULES
 if TYPE_CHECKING:
     from turnetl.redact.engine import RedactionEngine
 
-_VERSION = "4"
+_VERSION = "5"
 """Raised with every change of results that neither a rule nor the scanner's release shows."""
+
+_KEY_BYTES = 32
 
 
 class SecretRedactor:
@@ -23,14 +26,15 @@ class SecretRedactor:
     A run in which no archive changed asks only for its version.
     """
 
-    def __init__(self, key: bytes = b"turnetl", *, pii: bool = False) -> None:
+    def __init__(self, key: bytes | None = None, *, pii: bool = False) -> None:
         """Set what determines the redactions.
 
         Args:
-            key: key of the digests in placeholders: another key gives a secret another digest.
+            key: key of the digests in placeholders, of at most 64 bytes: another key gives a
+                secret another digest. None: a random one.
             pii: also redact personal data: see `turnetl.redact.pii`.
         """
-        self._key = key
+        self._key = os.urandom(_KEY_BYTES) if key is None else key
         self._pii = pii
 
     def __reduce__(self) -> tuple[Callable[[], "SecretRedactor"], tuple[()]]:
@@ -39,10 +43,13 @@ class SecretRedactor:
 
     @property
     def version(self) -> str:
-        """Digest of everything that determines the redactions: scanner, own rules and key."""
+        """Digest of everything that determines the redactions: scanner, own rules and key.
+
+        It is stored in every turns file and does not reveal the key.
+        """
         recipes = (part for rule in self._rules for part in rule.recipe)
         scanner = package_version("kingfisher-secret-scanner")
-        return ids.digest(_VERSION, scanner, self._key, *recipes)
+        return ids.digest(_VERSION, scanner, ids.digest("key", self._key), *recipes)
 
     def redact(self, texts: list[str]) -> RedactedTexts:
         """Return the texts with `[REDACTED:<rule>:<digest>]` in place of each secret.

@@ -12,6 +12,8 @@ from turnetl.episodes.kinds import KINDS
 from turnetl.errors import BadUsage
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.formats import Format
+from turnetl.lake import Lake
+from turnetl.lake.redaction_key import redaction_key
 from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping, load_grouping
 from turnetl.redact import SecretRedactor
@@ -51,9 +53,20 @@ def jobs(settings: Settings) -> int:
     return os.cpu_count() or 1
 
 
-def redactor(settings: Settings) -> SecretRedactor:
-    """Return the redactor."""
-    return SecretRedactor(pii=settings.redact_pii)
+def redactor(settings: Settings, *, stores: bool = True) -> SecretRedactor:
+    """Return the redactor with the key of the lake.
+
+    Args:
+        settings: the lake, and whether personal data is redacted.
+        stores: whether anything that it redacts is stored. A new lake then gets its key.
+
+    Raises:
+        BadUsage: the lake is a file.
+        Fatal: the key of the lake is missing, damaged, or cannot be read or written.
+    """
+    return SecretRedactor(
+        redaction_key(Lake(settings.lake), create=stores), pii=settings.redact_pii
+    )
 
 
 def filters(settings: Settings, *, one_off: bool = False) -> Filters:
