@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.redact.pii_texts import PII_REDACTOR
 from turnetl.parsing import Grouping
 from turnetl.redact import SecretRedactor
 
-PII_REDACTOR = SecretRedactor(pii=True)
-MAIL, HOME, IP = (rf"\[REDACTED:{name}:[0-9a-f]{{16}}\]" for name in ("email", "home", "ip"))
+MAIL, HOME, IP, AUTHOR = (
+    rf"\[REDACTED:{name}:[0-9a-f]+\]" for name in ("email", "home", "ip", "author")
+)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +22,7 @@ MAIL, HOME, IP = (rf"\[REDACTED:{name}:[0-9a-f]{{16}}\]" for name in ("email", "
     [
         ("mail kim.lee+ci@shop.co.uk.", rf"mail {MAIL}\."),
         ("<kim@mail.shop.de>, lee_k@shop.io", rf"<{MAIL}>, {MAIL}"),
-        ("Author: Kim <12345+kim@users.noreply.github.com>", rf"Author: Kim <{MAIL}>"),
+        ("Author: Kim <12345+kim@users.noreply.github.com>", rf"Author: {AUTHOR} <{MAIL}>"),
         (json.dumps({"a": "by\nkim@shop.de\n"}), rf'{{"a": "by\\n{MAIL}\\n"}}'),
         ("an jörg.müller@shop.de", rf"an {MAIL}"),
         ("<zoë@müller.de>, и.петров@почта.рф", rf"<{MAIL}>, {MAIL}"),
@@ -72,7 +74,7 @@ def test_personal_data_is_redacted_and_its_context_stays(text: str, expected: st
         "192.0.2.7 198.51.100.7 2001:db8::7",
         "v10.2.3.4, version 10.2.3.4, version: '10.2.3.4', pip install shop==10.2.3.4",
         "shop-10.2.3.4.tgz, shop-10.2.3.4-beta, Chrome/120.0.0.0, 1.2.3.4, 1.3.6.1.4.1.311",
-        "at 12:34:56, std::fs, ad::be, 2024:01:01, 3f:2a:11:00:fe:80",
+        "at 12:34:56, std::fs, ad::be, 2024:01:01",
         "file.py:2024:12: error",
     ],
 )

@@ -113,8 +113,8 @@ class ArchiveOptions:
     redact_pii: Annotated[
         bool | None,
         Parameter(
-            help="Also redact e-mail addresses, names of home folders and IP addresses; a change "
-            "makes the run read all archives again."
+            help="Also redact personal data: addresses, names of people, accounts and machines; a "
+            "change makes the run read all archives again."
         ),
     ] = None
 

@@ -1,0 +1,63 @@
+"""Rules for personal data (PII), which is redacted only on request.
+
+The rules of a subject run on the texts only that its prefilter selects. Each reads a bounded number
+of bytes from any place, so that the time for a text is proportional to its length.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+import polars as pl
+
+from turnetl.redact.normalised import DISGUISED, normalised_texts
+from turnetl.redact.pii.accounts import ACCOUNTS
+from turnetl.redact.pii.authors import AUTHORS
+from turnetl.redact.pii.emails import EMAILS
+from turnetl.redact.pii.homes import HOMES
+from turnetl.redact.pii.hosts import HOSTS
+from turnetl.redact.pii.networks import NETWORKS
+from turnetl.redact.pii.prompts import PROMPTS
+from turnetl.redact.rule import SecretRule
+from turnetl.redact.text_column import text_column
+
+SUBJECTS = (EMAILS, HOMES, NETWORKS, PROMPTS, ACCOUNTS, AUTHORS, HOSTS)
+PII_RULES = tuple(rule for subject in SUBJECTS for rule in subject.rules)
+PII_RULE_NAMES = frozenset(rule.name for rule in PII_RULES)
+
+
+def pii_candidates(texts: Sequence[str]) -> dict[int, list[SecretRule]]:
+    """Return the indexes of the texts that may hold PII, each with the rules to try.
+
+    Args:
+        texts: any texts; a lone surrogate counts as a replacement character.
+    """
+    distinct = [*dict.fromkeys(texts)]
+    column = text_column(distinct)
+    disguised = [distinct[index] for index in column.str.contains(DISGUISED).arg_true()]
+    views = normalised_texts(disguised)
+    rules = _rules_by_text(distinct, column)
+    in_views = _rules_by_text([*views.values()], text_column([*views.values()]))
+    for text, view in views.items():
+        known = rules.setdefault(text, [])
+        known += [rule for rule in in_views.get(view, ()) if rule not in known]
+    return {index: [*rules[text]] for index, text in enumerate(texts) if rules.get(text)}
+
+
+def _rules_by_text(texts: Sequence[str], column: pl.Series) -> dict[str, list[SecretRule]]:
+    """Return the rules to try on each text: one pass selects texts, then one for each subject."""
+    selected = column.str.contains(_any_subject()).arg_true()
+    few = pl.DataFrame({"text": column.gather(selected)})
+    matches = few.select(
+        pl.col("text").str.contains(subject.prefilter).alias(str(number))
+        for number, subject in enumerate(SUBJECTS)
+    )
+    rules: dict[str, list[SecretRule]] = {}
+    for number, subject in enumerate(SUBJECTS):
+        for index in matches[str(number)].arg_true():
+            rules.setdefault(texts[selected[index]], []).extend(subject.rules)
+    return rules
+
+
+@cache
+def _any_subject() -> str:
+    return "|".join(f"(?:{subject.prefilter})" for subject in SUBJECTS)

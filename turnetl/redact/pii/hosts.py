@@ -1,0 +1,99 @@
+"""Rules for the names of people's machines."""
+
+from turnetl.redact.pii.common_accounts import is_personal_account
+from turnetl.redact.pii.common_hosts import is_personal_host
+from turnetl.redact.pii.subject import PiiSubject
+from turnetl.redact.rule import SecretRule
+
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = rf"{_LABEL}(?:\.{_LABEL}){{0,4}}"
+_DEVICE = (
+    r"(?i:MacBook(?:-(?:Pro|Air))?|iMac(?:-Pro)?|Mac-(?:mini|Studio|Pro)|mbp|mba|iPhone|iPad"
+    r"|ThinkPad"
+    r"|XPS|Surface|Laptop|Notebook|Desktop|NUC|Workstation|PC)"
+)
+_LOCAL = r"(?:local|lan|localdomain|home|fritz\.box|home\.arpa|intranet)"
+_END = r"(?![\w-]|\.[A-Za-z0-9_]|\()"
+_QUOTE = r"[\"'\\]{0,4}"
+
+HOSTS = PiiSubject(
+    r"(?:DESKTOP|LAPTOP|WIN|PC)-[A-Z0-9]|\.(?:local|lan|localdomain|home|fritz\.box|intranet)\b"
+    r"|(?i:macbook|imac-|-imac|mac-mini|mac-studio|mac-pro|-mbp|-mba|-thinkpad|-xps|-laptop"
+    r"|-notebook)"
+    r"|(?i:-iphone|-ipad|-pc|-desktop|-surface|-nuc|-workstation)\.(?:local|lan|home)"
+    r"|COMPUTERNAME|HOST|hostname|Hostname|LogonServer|LOGONSERVER|nodename|ComputerName"
+    r"|computer_name"
+    r"|(?:Linux|Darwin) [\w.-]+ [0-9]+\.|[0-9]:[0-9]{2} [\w.-]+ [\w./-]+(?:\[[0-9]+\])?: ",
+    (
+        SecretRule(
+            "host",
+            r"(?<![\w-])((?:DESKTOP|LAPTOP)-[A-Z0-9]{6,9}|WIN-[A-Z0-9]{11})(?![\w-])",
+            "The name that Windows gives a machine.",
+            is_personal_host,
+        ),
+        SecretRule(
+            "user",
+            r"(?<![\w-])(?:(?:DESKTOP|LAPTOP)-[A-Z0-9]{6,9}|WIN-[A-Z0-9]{11}"
+            r"|\[REDACTED:host:[0-9a-f]{4,64}\])\\{1,4}([A-Za-z][\w.-]{1,31})",
+            "The user after the name of the machine.",
+            is_personal_account,
+        ),
+        SecretRule(
+            "host",
+            rf"(?i)(?<![\w.-])((?:[A-Za-z0-9]{{1,30}}-){{1,3}}(?:MacBook(?:-(?:Pro|Air))?|iMac"
+            rf"(?:-Pro)?"
+            rf"|Mac-(?:mini|Studio|Pro))(?:-[0-9]{{1,3}})?(?:\.{_LOCAL})?){_END}",
+            "The name that macOS gives a machine: `Kims-MacBook-Pro.local`.",
+            is_personal_host,
+        ),
+        SecretRule(
+            "host",
+            rf"(?i)(?<![\w.-])((?:[A-Za-z0-9]{{1,30}}-){{1,3}}{_DEVICE}(?:-[0-9]{{1,3}})?\."
+            rf"{_LOCAL}){_END}",
+            "A device in a local network.",
+            is_personal_host,
+        ),
+        SecretRule(
+            "host",
+            rf"(?:(?i:ssh|ping|sftp|mosh|nslookup|dig|traceroute|telnet|nc|curl|wget)[ ]"
+            rf"(?:-[\w-]{{1,20}}[ ](?:[0-9]{{1,5}}[ ])?){{0,3}}"
+            rf"|@|[a-z]://)(?:[\w.-]{{1,40}}@)?({_LABEL}\.(?:local|lan|localdomain|fritz\.box"
+            rf"|home\.arpa"
+            rf"|intranet)){_END}",
+            "A machine in a local network, where an address is expected.",
+            is_personal_host,
+        ),
+        SecretRule(
+            "host",
+            rf"(?<![\w$.-])(?:COMPUTERNAME|HOSTNAME|HOST|LOGONSERVER|LocalHostName|Static hostname)"
+            rf"{_QUOTE}[ ]?[:=][ ]?{_QUOTE}({_LABEL}(?:\.{_LOCAL})?)(?![\w.:(/\[-]|{_QUOTE}"
+            rf"[ ]?[+)])"
+            rf"|(?<![\w$.-])(?:ComputerName|nodename|[hH]ostname){_QUOTE}[ ]?[:=][ ]?{_QUOTE}"
+            rf"([A-Za-z0-9]{{1,30}}(?:-[A-Za-z0-9]{{1,30}}){{1,4}}(?:\.{_LOCAL})?)(?![\w.:(/\[-])",
+            "The machine in the environment.",
+            is_personal_host,
+        ),
+        SecretRule(
+            "host",
+            rf"(?<![\w$.-])(?:\$[ ]|#[ ]|%[ ])hostname(?:[ ]-\w)?\r?(?:\n|\\n)({_HOST})(?=\s|\\|$)",
+            "The answer of `hostname`.",
+            is_personal_host,
+        ),
+        SecretRule(
+            "host",
+            rf"\b(?:Linux|Darwin|FreeBSD)[ ]({_HOST})"
+            rf"[ ][0-9]{{1,3}}\.[0-9]{{1,3}}\.[0-9]{{1,4}}\S{{0,60}}[ ]"
+            r"(?:#|Darwin[ ]Kernel|FreeBSD[ ])",
+            "The machine in `uname -a`.",
+            is_personal_host,
+        ),
+        SecretRule(
+            "host",
+            rf"\b[A-Z][a-z]{{2}}[ ]{{1,2}}[0-9]{{1,2}}[ ][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[ ]"
+            rf"({_HOST})[ ]"
+            r"[\w./()-]{1,60}(?:\[[0-9]{1,8}\])?:[ ]",
+            "The machine in a system's log.",
+            is_personal_host,
+        ),
+    ),
+)
