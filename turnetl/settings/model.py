@@ -59,8 +59,8 @@ class Settings(BaseModel):
     extraction: ExtractionConfig = ExtractionConfig()
     noise: NoiseSettings = NoiseSettings()
     redact_pii: bool = False
-    """Also redact personal data: addresses, names of people, accounts and machines. A change makes the next
-    run read all archives again."""
+    """Also redact personal data: addresses, names of people, accounts and machines. A change
+    makes the next run read all archives again."""
     group: str | None = None
     """Group of all turns: a name, or a template of {project}, {format}, {user} and {host}. None:
     one group per project."""
