@@ -91,7 +91,7 @@ async def fill_ladybug(url: str, changes: Sequence[tuple[int, Change]]) -> None:
     facts = [row for kind, row in new if kind == "fact"]
     turns = [change for _, change in changes]
     sagas = {row["uuid"]: row for row in (to_rows.saga_row(turn, NOW) for turn in turns)}
-    commits = [to_rows.commit_row(turn, receipt(turn), number) for number, turn in changes]
+    commits = [ladybug_rows.commit_row(turn, receipt(turn), number) for number, turn in changes]
     tables = [
         ("Episodic", _flat(to_rows.episode_rows(turn, NOW) for turn in turns)),
         ("Entity", entities),

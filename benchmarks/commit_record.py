@@ -33,6 +33,7 @@ from turnetl.graph.ladybug_store import LadybugStore
 from turnetl.graph.neo4j_client import Neo4jClient, write_all
 from turnetl.graph.neo4j_store import Neo4jStore
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import Receipt
 from turnetl.model import Change, GroupId
 
 LIMIT = 10
@@ -51,6 +52,7 @@ class Writers:
 
     store: GraphStore
     write_bare: Callable[[Change], Awaitable[None]]
+    commit_row: Callable[[Change, Receipt, int], object]
     server: int | None
     """Process id, if the benchmark started it."""
 
@@ -78,7 +80,7 @@ async def measure(name: str, writers: Writers, turns: int) -> bool:
         cost = [
             *await _cost(writers, commit, with_record),
             *await _cost(writers, writers.write_bare, without),
-            _seconds_of_records(without),
+            _seconds_of_records(writers, without),
         ]
         if number * BLOCK >= WARM_UP:
             costs.append(tuple(seconds / len(block) for seconds in cost))
@@ -104,12 +106,12 @@ async def _cost(
     return cpu_after - cpu, wall_after - wall
 
 
-def _seconds_of_records(changes: Iterable[Change]) -> float:
+def _seconds_of_records(writers: Writers, changes: Iterable[Change]) -> float:
     """Return the seconds of building the rows of TurnCommits."""
     given = [(change, receipt(change)) for change in changes]
     start = time.process_time()
     for change, of_change in given:
-        to_rows.commit_row(change, of_change, 1)
+        writers.commit_row(change, of_change, 1)
     return time.process_time() - start
 
 
@@ -135,7 +137,7 @@ async def ladybug_writers(folder: Path) -> AsyncGenerator[Writers]:
     async def write_bare(change: Change) -> None:
         await client.run(lambda _: write(change))
 
-    yield Writers(store, write_bare, None)
+    yield Writers(store, write_bare, ladybug_rows.commit_row, None)
     await client.close()
     await store.close()
 
@@ -156,7 +158,7 @@ async def neo4j_writers(folder: Path) -> AsyncGenerator[Writers]:
                     await transaction.commit()
 
             store = Neo4jStore(driver, address=server.address, user=server.user)
-            yield Writers(store, write_bare, server.pid)
+            yield Writers(store, write_bare, to_rows.commit_row, server.pid)
         server.clear()
 
 

@@ -68,5 +68,8 @@ def _line(label: object, properties: Mapping[str, Any]) -> str:
         for name, value in properties.items()
         if value is not None and not name.startswith("_") and name not in _OF_A_RUN
     }
+    if "receipt" in kept:
+        of_turn = msgspec.json.decode(kept["receipt"])
+        kept["receipt"] = {name: of_turn[name] for name in of_turn if name not in _OF_A_RUN}
     # Ladybug returns properties of other tables as None, and ids of its rows with an underscore.
     return msgspec.json.encode([label, kept], order="sorted", enc_hook=str).decode()

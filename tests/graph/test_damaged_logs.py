@@ -218,7 +218,7 @@ async def test_a_merge_that_was_interrupted_is_completed_although_its_own_record
     tmp_path: Path, write: bool
 ) -> None:
     path = tmp_path / "graph.lbug"
-    interrupt_merge(path, 1_200_000)
+    interrupt_merge(path, 1_100_000)
     _, merging = ladybug_log.log_names(path)
     os.truncate(merging, merging.stat().st_size - 5)
     assert len(await receipts_in(path, write=write)) == 3

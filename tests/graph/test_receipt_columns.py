@@ -3,23 +3,18 @@
 import re
 from dataclasses import fields, replace
 
-import polars as pl
 import pytest
 
 from tests.graph.sample_changes import history, receipt
 from turnetl import schema
-from turnetl.graph import ladybug_cypher, neo4j_cypher
+from turnetl.graph import ladybug_cypher, ladybug_rows, neo4j_cypher
 from turnetl.graph.from_rows import receipt_from_row
 from turnetl.graph.to_rows import receipt_row
 from turnetl.graph_model import Receipt
 from turnetl.model import Usage
-from turnetl.schema import Column
 
-ADDED = Column("reviewed_by", pl.String, "who reviewed the turn")
-COUNTED = Column("reviews", pl.Int64, "how often the turn was reviewed")
 DERIVED = [c.name for c in schema.RECEIPTS.columns if c.name not in ("turn_id", "group_id")]
-STORE_COLUMNS = ("sequence", "before_images")
-COLUMNS = (*schema.RECEIPTS.columns, ADDED, COUNTED)
+RECEIPT_NAMES = [column.name for column in schema.RECEIPTS.columns]
 
 
 def test_a_receipt_has_exactly_the_columns_of_the_schema() -> None:
@@ -27,33 +22,33 @@ def test_a_receipt_has_exactly_the_columns_of_the_schema() -> None:
     assert sorted(names) == sorted(column.name for column in schema.RECEIPTS.columns)
 
 
-def test_the_table_has_each_column_once_with_its_type() -> None:
-    statement = ladybug_cypher.turn_commit_table(COLUMNS)
-    defined = re.findall(r"(\w+) (STRING|INT64|DOUBLE|TIMESTAMP)\b", statement)
-    assert [name for name, _ in defined] == [*(c.name for c in COLUMNS), *STORE_COLUMNS]
-    assert "tools STRING[]" in statement
-    assert dict(defined)["reviews"] == "INT64"
+def test_the_embedded_table_has_the_columns_of_a_query_and_the_receipt_as_one() -> None:
+    (statement,) = (table for table in ladybug_cypher.SCHEMA if " TurnCommit (" in table)
+    defined = re.findall(r"(\w+) (STRING|INT64)\b", statement)
+    assert [name for name, _ in defined] == [
+        *(name for name in RECEIPT_NAMES if name in ladybug_cypher.QUERIED),
+        "sequence",
+        "receipt",
+        "before_images",
+    ]
+    assert dict(defined)["first_line"] == "INT64"
     assert "turn_id STRING PRIMARY KEY" in statement
-    assert ladybug_cypher.turn_commit_table(schema.RECEIPTS.columns) in ladybug_cypher.SCHEMA
 
 
-def test_the_statement_that_writes_a_receipt_sets_each_column_once() -> None:
-    statement = ladybug_cypher.create_turn_commit(COLUMNS)
+def test_the_statement_that_writes_an_embedded_receipt_sets_each_column_once() -> None:
+    statement = ladybug_cypher.CREATE_TURN_COMMIT
     written = re.findall(r"(\w+): (?:CAST\()?\$(\w+)", statement)
-    assert written == [(name, name) for name in [*(c.name for c in COLUMNS), *STORE_COLUMNS]]
-    assert "reviews: CAST($reviews AS INT64)" in statement
+    assert written == [(column.name, column.name) for column in ladybug_cypher.TURN_COMMIT]
+    assert "sequence: CAST($sequence AS INT64)" in statement
 
 
-def test_the_query_for_receipts_returns_each_column_once() -> None:
-    query = ladybug_cypher.read_receipts(COLUMNS)
-    returned = re.findall(r"c\.(\w+)", query.partition("RETURN")[2])
-    assert returned == [column.name for column in COLUMNS]
-
-
-def test_the_query_for_a_commit_returns_its_number_and_before_images_too() -> None:
-    query = ladybug_cypher.read_commit(COLUMNS)
-    returned = re.findall(r"c\.(\w+)", query.partition("RETURN")[2])
-    assert returned == [*(column.name for column in COLUMNS), *STORE_COLUMNS]
+def test_an_embedded_row_has_each_column_and_reads_back_as_the_receipt() -> None:
+    for number, change in enumerate(history(), start=1):
+        written = replace(receipt(change), usage=Usage(3, 5, 7, None, cached_tokens=2, seconds=4))
+        row = ladybug_rows.commit_row(change, written, number)
+        assert [*row] == [column.name for column in ladybug_cypher.TURN_COMMIT]
+        assert ladybug_rows.receipt(row["receipt"]) == written
+        assert all(row[name] == getattr(written, name) for name in ladybug_cypher.QUERIED)
 
 
 @pytest.mark.parametrize("column", DERIVED)

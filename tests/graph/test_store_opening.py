@@ -20,7 +20,7 @@ from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.open import open_graph
 
 OLDER = (
-    r"was written by another version of turnetl \(an older graph schema; this version uses 7\); "
+    r"was written by another version of turnetl \(an older graph schema; this version uses 8\); "
     "name a new graph with --graph"
 )
 
@@ -249,7 +249,7 @@ async def test_an_index_that_its_owner_dropped_is_created_by_the_next_writer(
 
 @pytest.mark.parametrize("write", [True, False])
 @pytest.mark.parametrize(
-    "missing", [("text_hash", "chunks"), ("cached_tokens", "seconds"), ("tools", "cwd")]
+    "missing", [("receipt",), ("archive", "first_line"), ("session_id", "run_id")]
 )
 async def test_a_file_whose_receipts_lack_columns_is_rejected_and_stays_unchanged(
     tmp_path: Path, write: bool, missing: tuple[str, ...]
@@ -279,7 +279,7 @@ async def test_a_graph_of_another_version_is_rejected_in_a_sentence_that_says_wh
     await store.close()
     await _set_version(graph_url, 3)
     expected = (
-        r"was written by another version of turnetl \(graph schema 3; this version uses 7\); name "
+        r"was written by another version of turnetl \(graph schema 3; this version uses 8\); name "
         "a new graph with --graph, and ingest again"
     )
     with pytest.raises(GraphUnusable, match=expected):

@@ -89,7 +89,8 @@ _NEW_UUIDS = msgspec.json.Decoder(_NewUuids)
 def commit_columns() -> tuple[str, ...]:
     """Return the properties of a TurnCommit that a store reads, in the order of `COMMITS`.
 
-    The last is the before-images, of which `commit_row` makes the last two columns.
+    The last but one is the number of the commit, which no receipt has; the last is the
+    before-images, of which `commit_row` makes the last two columns.
     """
     return (*list(COMMITS)[:-2], to_rows.BEFORE_IMAGES)
 

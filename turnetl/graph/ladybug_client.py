@@ -5,6 +5,7 @@ cancelled caller cannot leave a transaction half done for the next one.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ from turnetl.graph.ladybug_errors import reason
 T = TypeVar("T")
 
 _POOL_FULL = "buffer pool is full"
+_PARAMETER = re.compile(r"\$(\w+)")
 _NOT_WRITTEN = "Cannot write to file"
 
 
@@ -140,7 +142,7 @@ class LadybugClient:
             raise self._failed
         try:
             with _translate_errors():
-                result = self._connection.execute(query, dict(parameters or {}))
+                result = self._connection.execute(*_without_nulls(query, parameters or {}))
                 rows: list[Any] = result.get_all()
                 result.close()
                 return rows
@@ -160,6 +162,14 @@ class LadybugClient:
         """Run one query and return its rows as an Arrow table: vectors never become objects."""
         with _translate_errors():
             return self._connection.execute(query, dict(parameters)).get_as_arrow(-1)
+
+
+def _without_nulls(query: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Write parameters that are null into the query: with one, Ladybug plans it every time."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    if len(given) < len(parameters):
+        query = _PARAMETER.sub(lambda name: name[0] if name[1] in given else "NULL", query)
+    return query, given
 
 
 @contextmanager

@@ -1,10 +1,12 @@
 """Ladybug's tables and statements. The tables are Graphiti's Kuzu schema, plus two of turnetl's.
 
 A fact is a node between two entities, as in Graphiti. A statement writes one row: a lookup by a
-parameter uses the primary key; a lookup by the rows of an UNWIND scans the table. Integers are
-passed as strings: Ladybug caches one plan per width of an integer, and a commit has ten of them.
+parameter uses the primary key; a lookup by the rows of an UNWIND scans the table.
 
-The columns of a TurnCommit are those of `schema.RECEIPTS`; its statements are built from them.
+Integers are passed as strings: Ladybug caches one plan per width of an integer.
+
+Every column of a commit costs time. A TurnCommit therefore holds its receipt as JSON, and of the
+columns of `schema.RECEIPTS` only those of `QUERIED`; its statements are built from them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,53 +24,30 @@ _TYPES: Mapping[object, str] = {
     schema.TEXTS: "STRING[]",
     schema.TIME: "TIMESTAMP",
 }
-_STORE_COLUMNS = (
+QUERIED = (
+    "turn_id",
+    "group_id",
+    "session_id",
+    "run_id",
+    "archive",
+    "first_line",
+    "last_line",
+)
+"""Columns of a receipt that a query may name, here or of a person: what, by whom, from where."""
+RECEIPT = "receipt"
+TURN_COMMIT = (
+    *(column for column in schema.RECEIPTS.columns if column.name in QUERIED),
     Column(SEQUENCE, pl.Int64, "number of the commit in its group"),
+    Column(RECEIPT, pl.String, "the receipt, with the columns of the usage in `usage`, as JSON"),
     Column(BEFORE_IMAGES, pl.String, "what is needed to undo the turn, as JSON"),
 )
-"""Columns of a TurnCommit that are not part of the receipt."""
-
-
-def turn_commit_table(columns: Sequence[Column]) -> str:
-    """Return the statement that creates the table of the TurnCommits; the first column is its key.
-
-    The number of the commit and the before-images are two more columns.
-    """
-    return _node_table("TurnCommit", (*columns, *_STORE_COLUMNS))
+"""The columns of a TurnCommit."""
 
 
 def _node_table(label: str, columns: Sequence[Column]) -> str:
     key, *others = (f"{column.name} {_TYPES[column.dtype]}" for column in columns)
     definitions = ", ".join((f"{key} PRIMARY KEY", *others))
     return f"CREATE NODE TABLE IF NOT EXISTS {label} ({definitions})"
-
-
-def create_turn_commit(columns: Sequence[Column]) -> str:
-    """Return the statement that creates a TurnCommit from parameters named as the columns."""
-    all_columns = (*columns, *_STORE_COLUMNS)
-    properties = ", ".join(f"{column.name}: {_parameter(column)}" for column in all_columns)
-    return f"CREATE (:TurnCommit {{{properties}}})"
-
-
-def read_receipts(columns: Sequence[Column]) -> str:
-    """Return the query for the receipts of a group: the columns, and nothing else."""
-    return f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN {_properties(columns)}"
-
-
-def read_commit(columns: Sequence[Column]) -> str:
-    """Return the query for one TurnCommit: the columns, then its number and before-images."""
-    properties = _properties((*columns, *_STORE_COLUMNS))
-    return f"MATCH (c:TurnCommit {{turn_id: $turn_id}}) RETURN {properties}"
-
-
-def read_commits(columns: Sequence[Column]) -> str:
-    """Return the query for all TurnCommits of a group, with the properties of `read_commit`."""
-    properties = _properties((*columns, *_STORE_COLUMNS))
-    return f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN {properties}"
-
-
-def _properties(columns: Sequence[Column]) -> str:
-    return ", ".join(f"c.{column.name}" for column in columns)
 
 
 def _parameter(column: Column) -> str:
@@ -112,11 +91,12 @@ SCHEMA = (
     _node_table("TurnRun", schema.RUNS.columns),
     "CREATE NODE TABLE IF NOT EXISTS TurnRecipe (recipe STRING PRIMARY KEY, parts STRING)",
     # The last one: a file that has it has all tables.
-    turn_commit_table(schema.RECEIPTS.columns),
+    _node_table("TurnCommit", TURN_COMMIT),
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
-RECEIPTS = read_receipts(schema.RECEIPTS.columns)
+RECEIPTS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.receipt"
+ALL_RECEIPTS = "MATCH (c:TurnCommit) RETURN c.receipt"
 TURN_GROUPS = "MATCH (g:TurnGroup) RETURN g.group_id, g.sequence, g.creation_id ORDER BY g.group_id"
 TURN_COUNTS = "MATCH (c:TurnCommit) RETURN c.group_id, count(*)"
 TURN_IDS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.turn_id"
@@ -125,8 +105,9 @@ MATCH (c:TurnCommit)
 WHERE c.group_id = $group_id AND c.sequence > CAST($after AS INT64)
 RETURN c.turn_id ORDER BY c.sequence LIMIT $limit
 """
-COMMIT = read_commit(schema.RECEIPTS.columns)
-COMMITS = read_commits(schema.RECEIPTS.columns)
+_COMMIT_COLUMNS = "RETURN c.receipt, c.sequence, c.before_images"
+COMMIT = f"MATCH (c:TurnCommit {{turn_id: $turn_id}}) {_COMMIT_COLUMNS}"
+COMMITS = f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}"
 FACT_ENDS = """
 MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
 WHERE e.group_id = $group_id
@@ -223,8 +204,11 @@ MATCH (g:TurnGroup {group_id: $group_id})
 WHERE g.fence = CAST($fence AS INT64) AND g.lease_owner = $owner
 """
 RENEW = f"{_MATCH_LEASE} SET g.lease_until = $until"
-NEXT_SEQUENCE = f"""{_MATCH_LEASE}
-SET g.lease_until = $until, g.sequence = g.sequence + 1 RETURN g.sequence
+# Checking the holder in the statement would take twice as long.
+NEXT_SEQUENCE = """
+MATCH (g:TurnGroup {group_id: $group_id})
+SET g.lease_until = $until, g.sequence = g.sequence + 1
+RETURN g.fence, g.lease_owner, g.sequence
 """
 RELEASE = f"{_MATCH_LEASE} SET g.lease_owner = NULL, g.lease_until = NULL"
 
@@ -281,7 +265,8 @@ LINK_NEXT = """
 MATCH (a:Episodic {uuid: $source}), (b:Episodic {uuid: $target})
 CREATE (a)-[:NEXT_EPISODE {uuid: $uuid, group_id: $group_id, created_at: $now}]->(b)
 """
-CREATE_TURN_COMMIT = create_turn_commit(schema.RECEIPTS.columns)
+_COMMIT_PROPERTIES = ", ".join(f"{column.name}: {_parameter(column)}" for column in TURN_COMMIT)
+CREATE_TURN_COMMIT = f"CREATE (:TurnCommit {{{_COMMIT_PROPERTIES}}})"
 
 _RUN_KEY, *_RUN_VALUES = schema.RUNS.columns
 SAVE_RUN = f"MERGE (r:TurnRun {{{_RUN_KEY.name}: ${_RUN_KEY.name}}}) SET " + ", ".join(

@@ -7,7 +7,6 @@ from typing import Any
 
 import ladybug
 
-from turnetl import schema
 from turnetl.errors import GraphBusy, GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import schema_version
@@ -121,7 +120,7 @@ def is_prepared(connection: Any, path: Path) -> bool:
     """
     if "TurnCommit" not in values(connection, cypher.TABLES):
         return False
-    columns = {column.name for column in schema.RECEIPTS.columns}
+    columns = {column.name for column in cypher.TURN_COMMIT}
     if not columns <= values(connection, cypher.TURN_COMMIT_COLUMNS):
         raise schema_version.other_version(str(path), None)
     if "schema_version" not in values(connection, cypher.TURN_GROUP_COLUMNS):

@@ -5,15 +5,12 @@ A fact's ends are read apart from the facts: a pattern over both finds no fact t
 
 import polars as pl
 
-from turnetl.graph import group_tables
+from turnetl.graph import group_tables, ladybug_rows
+from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.model import GroupId
 
-_COMMITS = f"""
-MATCH (c:TurnCommit) WHERE c.group_id = $group_id
-RETURN {", ".join(f"c.{name} AS {name}" for name in group_tables.commit_columns())}
-"""
 _ENTITIES = """
 MATCH (n:Entity) WHERE n.group_id = $group_id
 RETURN n.uuid AS uuid, n.name AS name, n.labels AS labels, size(n.name_embedding) AS dimensions
@@ -74,8 +71,12 @@ def read_tables(client: LadybugClient, group: GroupId) -> GroupTables:
 
 
 def _commits(client: LadybugClient, group: GroupId) -> pl.DataFrame:
-    rows = client.rows(_COMMITS, {"group_id": group})
-    commits = list(map(group_tables.commit_row, rows))
+    *of_receipt, _, _ = group_tables.commit_columns()
+    commits = []
+    for json, sequence, images in client.rows(cypher.COMMITS, {"group_id": group}):
+        receipt = ladybug_rows.receipt(json)
+        values = (getattr(receipt, name) for name in of_receipt)
+        commits.append(group_tables.commit_row([*values, sequence, images]))
     return pl.DataFrame(commits, schema=group_tables.COMMITS, orient="row")
 
 

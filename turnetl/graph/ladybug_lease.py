@@ -45,11 +45,15 @@ def extend(client: LadybugClient, lease: Lease, until: datetime) -> None:
 
 
 def next_sequence(client: LadybugClient, lease: Lease, until: datetime) -> int:
-    """Number the next commit of the group; extend the lease. Raises as `check`."""
-    rows = client.query(cypher.NEXT_SEQUENCE, parameters(lease, until=until))
-    if not rows:
-        check(client, lease)
-    [[sequence]] = rows
+    """Number the next commit of the group; extend the lease.
+
+    Raises:
+        GraphUnusable: another writer took the group; the transaction must not be committed.
+    """
+    new_end = {"group_id": lease.group_id, "until": ladybug_rows.without_zone(until)}
+    rows = client.query(cypher.NEXT_SEQUENCE, new_end)
+    [[fence, owner, sequence]] = rows or [[None, None, 0]]
+    check_lease(lease, fence, owner)
     return int(sequence)
 
 

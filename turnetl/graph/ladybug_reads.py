@@ -8,7 +8,7 @@ from turnetl.graph import from_rows, ladybug_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph.lease import LeaseState
-from turnetl.graph.run_totals import RUN_TOTALS
+from turnetl.graph.run_totals import run_totals as totals_by_run
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -37,7 +37,8 @@ def groups(client: LadybugClient) -> list[GroupId]:
 
 def receipts(client: LadybugClient, group: GroupId) -> list[Receipt]:
     rows = client.query(cypher.RECEIPTS, {"group_id": group})
-    return sorted(map(ladybug_rows.receipt, rows), key=attrgetter("started_at", "turn_id"))
+    found = (ladybug_rows.receipt(json) for (json,) in rows)
+    return sorted(found, key=attrgetter("started_at", "turn_id"))
 
 
 def counts(client: LadybugClient, group: GroupId) -> tuple[int, int, int]:
@@ -118,8 +119,8 @@ def commit_records(
         for uuid, source, target in client.query(cypher.FACT_ENDS, parameters)
     }
     records = (
-        from_rows.commit_record(ladybug_rows.receipt(columns), sequence, images, mentioned, ends)
-        for *columns, sequence, images in rows
+        from_rows.commit_record(ladybug_rows.receipt(json), sequence, images, mentioned, ends)
+        for json, sequence, images in rows
     )
     of_group = (record for record in records if record.receipt.group_id == group)
     return sorted(of_group, key=attrgetter("sequence"))
@@ -131,8 +132,8 @@ def runs(client: LadybugClient) -> list[TurnRun]:
 
 
 def run_totals(client: LadybugClient) -> dict[str, RunTotals]:
-    rows = client.table(RUN_TOTALS, {}).to_pylist()
-    return {row["run_id"]: from_rows.run_totals_from_row(row) for row in rows}
+    rows = client.rows(cypher.ALL_RECEIPTS, {})
+    return totals_by_run(ladybug_rows.receipt(json) for (json,) in rows)
 
 
 def turn_ids(client: LadybugClient, group: GroupId) -> frozenset[TurnId]:
@@ -159,8 +160,8 @@ def facts(client: LadybugClient, group: GroupId, uuids: Collection[str]) -> list
 
 def _commit(client: LadybugClient, turn: str) -> CommittedTurn:
     [row] = client.query(cypher.COMMIT, {"turn_id": turn})
-    *columns, sequence, before_images = row
-    receipt = ladybug_rows.receipt(columns)
+    json, sequence, before_images = row
+    receipt = ladybug_rows.receipt(json)
     contents = {uuid: _content(client, uuid) for uuid in from_rows.chunk_ids(receipt)}
     return from_rows.committed_turn(receipt, sequence, before_images, contents)
 

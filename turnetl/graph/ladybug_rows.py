@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from turnetl import schema
 from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.lease import LeaseState, new_creation_id
@@ -16,6 +15,7 @@ from turnetl.graph_model import GroupProfile, Lease, Mention, Receipt, Subgraphs
 from turnetl.model import Change, Entity, Fact, Vector
 
 _FLOAT_BYTES = 4
+_RECEIPT = msgspec.json.Decoder(Receipt)
 LadybugStatement = tuple[str, dict[str, Any], bool]
 """Cypher, its parameters, and whether it must return a row: it must match what it refers to."""
 
@@ -36,7 +36,7 @@ def statements(
         *((cypher.LINK_NEXT, link, False) for link in to_rows.next_links(change)),
     ]
     outdated = to_rows.outdated_links(change)
-    commit = to_rows.commit_row(change, receipt, sequence)
+    commit = commit_row(change, receipt, sequence)
     episodes, saga = to_rows.episode_rows(change, now), to_rows.saga_row(change, now)
     return [
         *((cypher.SAVE_EPISODE, _parameters(row), False) for row in episodes),
@@ -72,10 +72,19 @@ def lease_state(row: Sequence[Any], *, used: bool) -> LeaseState:
     return LeaseState(fence, profile, used, owner, as_utc(until))
 
 
-def receipt(row: Sequence[Any]) -> Receipt:
-    """Return the receipt in a row of `cypher.RECEIPTS`."""
-    names = (column.name for column in schema.RECEIPTS.columns)
-    return from_rows.receipt_from_row(_with_zone(dict(zip(names, row, strict=True))))
+def commit_row(change: Change, receipt: Receipt, sequence: int) -> dict[str, Any]:
+    """Return the columns of `cypher.TURN_COMMIT`."""
+    return {
+        **{name: getattr(receipt, name) for name in cypher.QUERIED},
+        to_rows.SEQUENCE: sequence,
+        cypher.RECEIPT: msgspec.json.encode(receipt).decode(),
+        to_rows.BEFORE_IMAGES: to_rows.before_images(change),
+    }
+
+
+def receipt(json: str) -> Receipt:
+    """Return the receipt in the column `cypher.RECEIPT`."""
+    return _RECEIPT.decode(json)
 
 
 def run_parameters(run: TurnRun) -> dict[str, Any]:
