@@ -9,6 +9,10 @@ class SkipReason(Reason):
     # Lines and elements of any format.
     BLANK = "blank", "The line is blank."
     INVALID_JSON = "invalid_json", "The line or the element is not valid JSON."
+    TOO_MANY_VALUES = (
+        "too_many_values",
+        "The line or the element has more JSON values than the limit.",
+    )
     NOT_AN_OBJECT = "not_an_object", "The JSON value is not an object."
     ENVELOPE = "envelope", "The line contains only the document around the messages."
     OTHER = "other", "The row is of a type that the format does not use."
@@ -92,6 +96,7 @@ class SkipReason(Reason):
         "The archive's turns file was damaged; turns that only it held are lost.",
     )
     TOO_LARGE = "too_large", "The uncompressed file is larger than the limit."
+    TOO_MANY_ROWS = "too_many_rows", "The archive has more turns or messages than the limit."
     OUT_OF_MEMORY = "out_of_memory", "The file needs more memory than there is."
     WORKER_KILLED = "worker_killed", "The process that read the file was killed."
     UNEXPECTED_ERROR = "unexpected_error", "An unexpected error occurred while the file was read."

@@ -249,14 +249,6 @@ def test_data_is_decompressed_step_by_step() -> None:
     assert len(result.data) <= 1000 + (1 << 17)
 
 
-def test_a_long_line_with_too_many_values_is_counted_and_named(lake: Lake, tmp_path: Path) -> None:
-    path = tmp_path / "s1.jsonl"
-    path.write_text(one_turn() + '{"type":"x","a":[' + "[]," * (3 << 20) + "1]}\n")
-    (problem,) = run(lake, path).problems
-    assert (problem.reason, problem.line) == (SkipReason.INVALID_JSON, one_turn().count("\n") + 1)
-    assert prompts(lake) == ["Mend the cart."]
-
-
 @both_codecs
 def test_a_packed_archive_is_limited_by_its_size_on_disk(
     compress: Compress, lake: Lake, tmp_path: Path
@@ -287,12 +279,3 @@ def test_a_window_that_is_too_large_is_reported(lake: Lake, tmp_path: Path) -> N
     (problem,) = run(lake, path).problems
     assert problem.reason is SkipReason.TOO_LARGE
     assert "128 MiB" in problem.message
-
-
-def test_a_damaged_line_that_is_very_long_is_counted_and_named(lake: Lake, tmp_path: Path) -> None:
-    path = tmp_path / "s1.jsonl"
-    path.write_text(one_turn() + '{"type":"x","a":[' + "[]," * (3 << 20) + "1]\n")
-    report = run(lake, path)
-    (problem,) = report.problems
-    assert (problem.reason, problem.line) == (SkipReason.INVALID_JSON, one_turn().count("\n") + 1)
-    assert prompts(lake) == ["Mend the cart."]

@@ -106,5 +106,9 @@ class Reader(Protocol):
         ...
 
     def read(self, data: bytes) -> ParsedArchive:
-        """Read a whole archive. Never raises: content that cannot be read is counted."""
+        """Read a whole archive; content that cannot be read is counted.
+
+        Raises:
+            TooManyRows: the archive has more turns or rows than the limit. Nothing else.
+        """
         ...

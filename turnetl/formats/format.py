@@ -25,7 +25,11 @@ class Format:
         return self._reader().sniff(probe)
 
     def read(self, data: bytes) -> "ParsedArchive":
-        """Read a whole archive. Never raises: content that cannot be read is counted."""
+        """Read a whole archive; content that cannot be read is counted.
+
+        Raises:
+            TooManyRows: as `Reader.read`.
+        """
         return self._reader().read(data)
 
     def _reader(self) -> "Reader":

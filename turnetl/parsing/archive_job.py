@@ -17,6 +17,7 @@ from turnetl.errors import TableUnusable
 from turnetl.formats import Format
 from turnetl.formats.base import ParseCounts, ParsedArchive
 from turnetl.formats.kit.documents import is_document
+from turnetl.formats.kit.limits import TooManyRows
 from turnetl.lake import (
     ArchiveMetadata,
     Lake,
@@ -206,7 +207,10 @@ def _parse(
     format_ = options.detect_format(data, previous)
     if format_ is None:
         raise problems.unknown_format(path, data)
-    parsed = format_.read(data)
+    try:
+        parsed = format_.read(data)
+    except TooManyRows:
+        raise problems.too_many_rows(path) from None
     _drop_arguments(parsed)
     if not parsed.counts.used and (detected := formats.sniff(data)) is not format_:
         raise problems.wrong_format(path, format_, detected)

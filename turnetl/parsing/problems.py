@@ -6,6 +6,7 @@ from turnetl.damaged_copies import copy_name
 from turnetl.errors import TRACEBACK, BadArchive
 from turnetl.formats import Format
 from turnetl.formats.kit.counts import ParseCounts
+from turnetl.formats.kit.limits import MAX_ROWS
 from turnetl.lake import ArchiveMetadata, path_text
 from turnetl.parsing.compression import DecompressionStatus
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
@@ -65,6 +66,14 @@ def too_large(path: Path, max_bytes: int) -> BadArchive:
         "skipped; if you trust it, decompress it and name the result."
     )
     return BadArchive(SkipReason.TOO_LARGE, message)
+
+
+def too_many_rows(path: Path) -> BadArchive:
+    message = (
+        f"`{path_text(path)}` has more than {MAX_ROWS:,} turns or messages and was skipped; split "
+        "it into several archives."
+    )
+    return BadArchive(SkipReason.TOO_MANY_ROWS, message)
 
 
 def out_of_memory(path: Path) -> BadArchive:
@@ -141,11 +150,13 @@ def decompression_problem(path: Path, status: DecompressionStatus, size: int) ->
 
 
 def line_problem(path: Path, counts: ParseCounts, *, ends_with_newline: bool) -> Problem | None:
-    """Return the problem of an archive with lines that are not valid JSON, if any."""
+    """Return the problem of an archive with lines that cannot be read as JSON, if any."""
     invalid = counts.invalid_lines - counts.concatenated_lines
     if not invalid:
         return None
     name, line = path_text(path), counts.first_invalid_line
+    if large := counts.skipped[SkipReason.TOO_MANY_VALUES]:
+        return _values_problem(name, line, invalid, large)
     if line == counts.lines and not ends_with_newline:
         message = f"`{name}` line {line} is incomplete; a later run reads it once it is complete."
         return Problem(name, line, SkipReason.TRUNCATED, message)
@@ -155,3 +166,15 @@ def line_problem(path: Path, counts: ParseCounts, *, ends_with_newline: bool) ->
         "read. Repair the line and run again if you need its content."
     )
     return Problem(name, line, SkipReason.INVALID_JSON, message)
+
+
+def _values_problem(name: str, line: int | None, invalid: int, large: int) -> Problem:
+    more = f" and {invalid - 1} more" if invalid > 1 else ""
+    cause = "it has too many JSON values"
+    if invalid > large:
+        cause = f"{large} of them have too many JSON values, and the others are not valid JSON"
+    message = (
+        f"`{name}` line {line}{more}: skipped, because {cause}; the other lines were read. Remove "
+        "arrays of numbers or of empty values from the line and run again if you need its content."
+    )
+    return Problem(name, line, SkipReason.TOO_MANY_VALUES, message)

@@ -131,5 +131,4 @@ def _list_key(data: bytes) -> str | None:
 def _root(fields: Mapping[str, bytes]) -> ChatLogRow:
     """Return the fields of a document's root beside its messages."""
     encoded = b",".join(b'"%s":%s' % (name.encode(), raw) for name, raw in fields.items())
-    rows, _ = ROWS.decode_damaged(b"{%s}" % encoded)
-    return rows[0] if rows else ChatLogRow()
+    return ROWS.decode_first(b"{%s}" % encoded) or ChatLogRow()

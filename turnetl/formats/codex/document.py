@@ -16,10 +16,10 @@ _ITEMS = "items"
 class CodexDocument:
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by its session and its items."""
-        session, items = probe.first.get("session"), probe.first.get(_ITEMS)
+        session, item = probe.first.get("session"), probe.first.object_at(_ITEMS)
         if not isinstance(session, dict) or not {"id", "timestamp"} <= session.keys():
             return False
-        return isinstance(items, list) and all(_is_item(item) for item in items[:1])
+        return isinstance(item.get("type"), str) if item else probe.first.get(_ITEMS) == []
 
     def read(self, data: bytes) -> ParsedArchive:
         document = parse_document(data, _ITEMS)
@@ -30,10 +30,6 @@ class CodexDocument:
         read_elements(data, document, ROWS, reader.read, reader.counts)
         sessions.own = _session_id(document, reader)
         return reader.finish()
-
-
-def _is_item(item: object) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("type"), str)
 
 
 def _session_id(document: JsonDocument, reader: CodexReader) -> str | None:

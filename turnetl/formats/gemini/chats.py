@@ -10,6 +10,7 @@ from turnetl.formats.gemini.rows import MESSAGE_TYPES, ROWS, GeminiRow, SessionU
 from turnetl.formats.gemini.turns import GeminiReader
 from turnetl.formats.kit.documents import parse_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
+from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows
 from turnetl.formats.kit.turn_builder import TurnBuilder
 from turnetl.skip_reasons import SkipReason
 
@@ -65,6 +66,8 @@ class CollectedRows:
     rows: list[tuple[GeminiRow, SourceSpan]] = field(default_factory=list)
 
     def add(self, row: GeminiRow, span: SourceSpan) -> None:
+        if len(self.rows) == MAX_ROWS:
+            raise TooManyRows
         self.rows.append((row, span))
 
     def recount(self, counts: ParseCounts, reasons: Mapping[int, SkipReason | None]) -> None:

@@ -22,7 +22,8 @@ class ParseCounts:
     sidechain_rows: int = 0
     tool_calls: int = 0
     invalid_lines: int = 0
-    """Lines that are not exactly one JSON value, including concatenated lines."""
+    """Lines that are not exactly one JSON value, including concatenated lines, or that have too
+    many values."""
     concatenated_lines: int = 0
     """Invalid lines with several JSON objects, all of which were read."""
     blank_lines: int = 0

@@ -6,6 +6,7 @@ gives the elements before the truncation.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -14,8 +15,9 @@ import msgspec
 
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.json_scanner import JsonScanner
+from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows, limited, may_have_too_many_rows
 from turnetl.formats.kit.lines import iter_lines, overwrite_bom
-from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.row_decoder import RowDecoder, unread_reason
 from turnetl.formats.kit.shallow_json import (
     DECODE_ERRORS,
     is_single_value,
@@ -63,14 +65,19 @@ def is_document(data: bytes) -> bool:
 
 
 def parse_document(data: bytes, key: str | None = None) -> JsonDocument:
-    """Split a document into its elements. Never raises.
+    """Split a document into its elements.
 
     Args:
         data: the whole archive.
         key: the field of the root object that holds the array of elements. A root that is an array
             is the array itself; a root object without the key is the only element.
+
+    Raises:
+        TooManyRows: the root has too many elements or keys.
     """
     data = overwrite_bom(data)
+    if may_have_too_many_rows(data):
+        return _scan(replace_lone_surrogates(data), key)
     try:
         return _parse(data, key)
     except DECODE_ERRORS:
@@ -96,7 +103,10 @@ def read_elements(
     reasons = []
     for span, raw in element_spans(data, document):
         row = decoder.decode_first(raw)
-        reasons.append((span, handle(row, span) if row is not None else SkipReason.NOT_AN_OBJECT))
+        reason = handle(row, span) if row is not None else unread_reason(raw)
+        if reason is SkipReason.TOO_MANY_VALUES:
+            counts.count_values(0, span.line)
+        reasons.append((span, reason))
     count_elements(data, document, reasons, counts)
 
 
@@ -141,23 +151,39 @@ def count_elements(
         counts.count_values(0, data.count(b"\n", 0, document.invalid_at) + 1)
 
 
-def partial_objects(data: bytes) -> Iterator[dict[str, msgspec.Raw]]:
-    """Yield the valid part of a damaged document's root, or the valid objects in its array."""
-    document = _parse_partially(overwrite_bom(data), None)
-    if document.fields:
-        yield {key: msgspec.Raw(value) for key, value in document.fields.items()}
-    for _, raw in document.elements:
-        try:
-            yield shallow_object(raw)
-        except DECODE_ERRORS:
-            continue
+def first_elements(data: bytes, limit: int) -> Iterator[bytes]:
+    """Yield the first elements of a root array, up to the first invalid JSON."""
+    scanner = JsonScanner(data)
+    if scanner.skip(b"["):
+        yield from (raw for _, raw in islice(scanner.values(b"]"), limit))
+
+
+def object_fields(data: bytes) -> dict[str, msgspec.Raw]:
+    """Return the encoded values of a JSON object, by key.
+
+    Raises:
+        DECODE_ERRORS: the bytes are not a JSON object, or it has too many keys.
+    """
+    if not may_have_too_many_rows(data):
+        return shallow_object(data)
+    scanner = JsonScanner(data)
+    fields = partial_fields(scanner)
+    scanner.end()
+    if scanner.invalid_at is not None or not fields:
+        raise msgspec.DecodeError
+    return fields
+
+
+def partial_fields(scanner: JsonScanner) -> dict[str, msgspec.Raw]:
+    """Return the encoded values of an object up to the first invalid JSON; none if it is large."""
+    with suppress(TooManyRows):
+        fields, _ = _scan_object(scanner, None)
+        return {name: msgspec.Raw(raw) for name, raw in fields.items()}
+    return {}
 
 
 def _is_object(line: bytes) -> bool:
-    try:
-        return line.startswith(b"{") and bool(shallow_object(line))
-    except DECODE_ERRORS:
-        return False
+    return line.startswith(b"{") and line[1:].lstrip() != b"}" and is_single_value(line)
 
 
 def _parse(data: bytes, key: str | None) -> JsonDocument:
@@ -176,7 +202,7 @@ def _parse_damaged(data: bytes, key: str | None) -> JsonDocument:
     try:
         return _parse(replace_lone_surrogates(data), key)
     except DECODE_ERRORS:
-        return _parse_partially(data, key)
+        return _scan(data, key)
 
 
 def _find(data: bytes, value: bytes) -> int:
@@ -204,23 +230,35 @@ def _after_separator(data: bytes, offset: int) -> int:
     return separator.end() if separator is not None else offset
 
 
-def _parse_partially(data: bytes, key: str | None) -> JsonDocument:
-    """Parse a document up to its first invalid JSON."""
+def _scan(data: bytes, key: str | None) -> JsonDocument:
+    """Parse a document up to its first invalid JSON.
+
+    Raises:
+        TooManyRows: as `parse_document`.
+    """
     scanner = JsonScanner(data)
-    if scanner.skip("["):
-        elements = list(scanner.values("]"))
+    if scanner.skip(b"["):
+        array = limited(scanner.values(b"]"))
         scanner.end()
-        return JsonDocument({}, elements, scanner.invalid_at)
-    fields: dict[str, bytes] = {}
-    elements = []
-    if scanner.skip("{"):
-        for name in scanner.field_names():
-            if scanner.skip("["):
-                values = list(scanner.values("]"))
-                elements += values if name == key else []
-                fields[name] = b"[%s]" % b",".join(raw for _, raw in values)
-            elif (value := scanner.value()) is not None:
-                fields[name] = value[1]
-    fields.pop(key or "", None)
+        return JsonDocument({}, array, scanner.invalid_at)
+    fields, elements = _scan_object(scanner, key)
     scanner.end()
-    return JsonDocument(fields, elements, scanner.invalid_at)
+    if elements is None and fields and scanner.invalid_at is None:
+        elements = [(len(data) - len(data.lstrip()), data.strip())]
+    return JsonDocument(fields, elements or [], scanner.invalid_at)
+
+
+def _scan_object(
+    scanner: JsonScanner, key: str | None
+) -> tuple[dict[str, bytes], list[tuple[int, bytes]] | None]:
+    """Return the fields of an object without the key, and the elements under it; None: no key."""
+    fields: dict[str, bytes] = {}
+    elements: list[tuple[int, bytes]] | None = None
+    for name in scanner.field_names() if scanner.skip(b"{") else ():
+        if len(fields) == MAX_ROWS:
+            raise TooManyRows
+        if name == key:
+            elements = limited(scanner.elements())
+        elif (value := scanner.partial_value()) is not None:
+            fields[name] = value
+    return fields, elements

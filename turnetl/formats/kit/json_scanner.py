@@ -1,25 +1,37 @@
-"""A scanner for JSON that is truncated or damaged: it reads values up to the first error."""
+"""A scanner for JSON that is truncated, damaged or large: it reads values up to the first error.
+
+It builds no value: one takes thirty times the memory of its text.
+"""
 
 import json
+import re
 from collections.abc import Iterator
+
+from turnetl.formats.kit.limits import has_too_many_values
+from turnetl.formats.kit.shallow_json import is_single_value
+
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
+"""A string that is not closed reaches to the end, so that no byte is scanned twice."""
+_find_tokens = re.compile(rb"[\[\]{}]|" + _STRING, re.DOTALL).finditer
+_match_scalar = re.compile(_STRING + rb'|[^\s,:\[\]{}"]+', re.DOTALL).match
+_whitespace = re.compile(rb"[ \t\r\n]*").match
+_MAX_REPAIRED = 8 << 20
+"""Bytes of a value that is read although it is not quite JSON."""
 
 
 class JsonScanner:
     """Reads JSON token by token and stops for good at the first invalid value."""
 
     def __init__(self, data: bytes) -> None:
-        self._text = data.decode("utf-8", "surrogateescape")
-        self._json = json.JSONDecoder()
+        self._data = data
         self._position = 0
-        self._bytes = 0
-        self._counted = 0
         self.invalid_at: int | None = None
-        """Byte offset of the first invalid value."""
+        """Offset of the first invalid value."""
 
-    def skip(self, token: str) -> bool:
+    def skip(self, token: bytes) -> bool:
         """Skip a bracket or a colon if it is the next token; return whether it is."""
         self._skip_whitespace()
-        if not self._text.startswith(token, self._position):
+        if not self._data.startswith(token, self._position):
             return False
         self._position += 1
         return True
@@ -27,60 +39,96 @@ class JsonScanner:
     def end(self) -> None:
         """Record any remaining content as invalid."""
         self._skip_whitespace()
-        if self.invalid_at is None and self._position < len(self._text):
-            self.invalid_at = self._offset(self._position)
+        if self.invalid_at is None and self._position < len(self._data):
+            self.invalid_at = self._position
 
     def value(self) -> tuple[int, bytes] | None:
         """Read a value; return its offset and bytes, or None if it is invalid."""
         self._skip_whitespace()
         start = self._position
-        try:
-            _, self._position = self._json.raw_decode(self._text, start)
-        except (ValueError, RecursionError):
-            self.invalid_at = self._offset(start)
+        end = _value_end(self._data, start)
+        raw = self._data[start:end]
+        if end is None or not (is_single_value(raw) or _is_lenient(raw)):
+            self.invalid_at = start
             return None
-        return self._offset(start), self._text[start : self._position].encode(
-            "utf-8", "surrogateescape"
-        )
+        self._position = end
+        return start, raw
 
-    def values(self, close: str) -> Iterator[tuple[int, bytes]]:
+    def values(self, close: bytes) -> Iterator[tuple[int, bytes]]:
         """Yield the values up to the closing bracket."""
         while self._has_next(close):
             value = self.value()
             if value is not None:
                 yield value
 
+    def elements(self) -> Iterator[tuple[int, bytes]]:
+        """Read a value, and yield its elements if it is an array."""
+        if self.skip(b"["):
+            yield from self.values(b"]")
+        else:
+            self.value()
+
+    def partial_value(self) -> bytes | None:
+        """Read a value, or an array up to its first invalid element; None: it is invalid."""
+        if not self.skip(b"["):
+            value = self.value()
+            return value[1] if value is not None else None
+        start = end = self._position
+        for offset, raw in self.values(b"]"):
+            end = offset + len(raw)
+        return b"[%s]" % self._data[start:end]
+
     def field_names(self) -> Iterator[str]:
         """Yield the keys up to the closing brace. The caller must read the value of each."""
-        while self._has_next("}"):
+        while self._has_next(b"}"):
             key = self.value()
-            if key is None or not self.skip(":"):
-                self.invalid_at = self._offset(self._position)
+            if key is None or not key[1].startswith(b'"') or not self.skip(b":"):
+                self.invalid_at = self._position
                 return
             yield str(json.loads(key[1].decode("utf-8", "replace")))
 
-    def _has_next(self, close: str) -> bool:
+    def _has_next(self, close: bytes) -> bool:
         self._skip_whitespace()
         if self.invalid_at is not None:
             return False
-        if self._text.startswith(",", self._position):
+        if self._data.startswith(b",", self._position):
             self._position += 1
             self._skip_whitespace()
-        if self._text.startswith(close, self._position):
+        if self._data.startswith(close, self._position):
             self._position += 1
             return False
-        if self._position >= len(self._text):
-            self.invalid_at = self._offset(self._position)
+        if self._position >= len(self._data):
+            self.invalid_at = self._position
         return self.invalid_at is None
 
     def _skip_whitespace(self) -> None:
-        while self._text[self._position : self._position + 1] in tuple(" \t\r\n"):
-            self._position += 1
+        whitespace = _whitespace(self._data, self._position)
+        self._position = whitespace.end() if whitespace is not None else self._position
 
-    def _offset(self, position: int) -> int:
-        """Return the offset in bytes. With rising arguments, every byte is counted once."""
-        if position < self._counted:
-            self._counted = self._bytes = 0
-        passed = self._text[self._counted : position].encode("utf-8", "surrogateescape")
-        self._bytes, self._counted = self._bytes + len(passed), position
-        return self._bytes
+
+def _value_end(data: bytes, start: int) -> int | None:
+    """Return the offset after a value, which need not be valid; None if it is truncated."""
+    if data[start : start + 1] not in (b"[", b"{"):
+        scalar = _match_scalar(data, start)
+        return scalar.end() if scalar is not None else None
+    depth = 0
+    for token in _find_tokens(data, start):
+        first = data[token.start()]
+        if first in b"[{":
+            depth += 1
+        elif first in b"]}":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return None
+
+
+def _is_lenient(raw: bytes) -> bool:
+    """Return whether Python reads the value: it accepts NaN and, here, invalid UTF-8."""
+    if len(raw) > _MAX_REPAIRED or has_too_many_values(raw):
+        return False
+    try:
+        json.loads(raw.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        return False
+    return True

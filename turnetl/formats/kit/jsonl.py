@@ -7,8 +7,10 @@ import msgspec
 
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
+from turnetl.formats.kit.limits import has_too_many_values
 from turnetl.formats.kit.lines import iter_lines, overwrite_bom
 from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.shallow_json import is_single_value
 from turnetl.formats.kit.spans import SourceSpan
 from turnetl.skip_reasons import SkipReason
 
@@ -67,4 +69,6 @@ def _read_damaged(
         return None
     if reasons:
         return reasons[0]
+    if has_too_many_values(line) and is_single_value(line):
+        return SkipReason.TOO_MANY_VALUES
     return SkipReason.NOT_AN_OBJECT if values == 1 else SkipReason.INVALID_JSON

@@ -13,9 +13,16 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.kit.concatenated_json import split_objects
-from turnetl.formats.kit.documents import is_document, partial_objects
+from turnetl.formats.kit.documents import (
+    first_elements,
+    is_document,
+    object_fields,
+    partial_fields,
+)
+from turnetl.formats.kit.json_scanner import JsonScanner
+from turnetl.formats.kit.limits import has_too_many_values
 from turnetl.formats.kit.lines import iter_lines, overwrite_bom, overwrite_prefix
-from turnetl.formats.kit.shallow_json import DECODE_ERRORS, shallow_array, shallow_object
+from turnetl.formats.kit.shallow_json import DECODE_ERRORS
 
 _ROWS = 64
 """Lines or elements examined: an archive may start with rows that identify no format."""
@@ -28,17 +35,21 @@ _HEAD = 4096
 class LazyObject(Mapping[str, Any]):
     """A JSON object whose values are decoded when they are read.
 
-    A value that is not valid JSON is None. A lone surrogate or invalid UTF-8 is replaced.
+    A value that is not valid JSON, or too large, is None. A lone surrogate or invalid UTF-8 is
+    replaced.
     """
 
     def __init__(self, raw: Mapping[str, msgspec.Raw]) -> None:
         self._raw = raw
 
     def __getitem__(self, key: str) -> Any:
+        raw = bytes(self._raw[key])
+        if has_too_many_values(raw):
+            return None
         try:
-            return msgspec.json.decode(self._raw[key])
+            return msgspec.json.decode(raw)
         except DECODE_ERRORS:
-            return _decode_damaged(bytes(self._raw[key]))
+            return _decode_damaged(raw)
 
     def __contains__(self, key: object) -> bool:
         return key in self._raw
@@ -113,7 +124,7 @@ class Probe:
 # Functions of the bytes, not methods: a probe in a reference cycle would stay in memory.
 def _in_document(data: bytes) -> Iterator[LazyObject]:
     rows = tuple(_lazy_objects(data)) or tuple(_concatenated(data))
-    yield from rows or map(LazyObject, islice(partial_objects(data), _ROWS))
+    yield from rows or filter(len, [LazyObject(partial_fields(JsonScanner(data)))])
 
 
 def _concatenated(data: bytes) -> Iterator[LazyObject]:
@@ -143,9 +154,8 @@ def _lazy_objects(data: bytes) -> Iterator[LazyObject]:
     start = data[:_HEAD].lstrip()[:1]
     try:
         if start == b"{":
-            yield LazyObject(shallow_object(data))
+            yield LazyObject(object_fields(data))
         elif start == b"[":
-            elements = shallow_array(data)[:_ROWS]
-            yield from (LazyObject(shallow_object(bytes(raw))) for raw in elements)
+            yield from (LazyObject(object_fields(raw)) for raw in first_elements(data, _ROWS))
     except DECODE_ERRORS:
         return

@@ -13,14 +13,19 @@ from typing import Any, Generic, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from turnetl.formats.kit.limits import has_too_many_values
+from turnetl.skip_reasons import SkipReason
+
 _scan = json.JSONDecoder().raw_decode
 _whitespace = re.compile(r"\s*").match
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 _MAX_REPAIRED = 8 << 20
 """Bytes of a line that is repaired: its values are built, which takes thirty times its memory."""
 
-_MAX_VALUES = 4_000_000
-"""Values of a longer line, as its separators count them; each may take 64 bytes."""
+
+def unread_reason(raw: bytes) -> SkipReason:
+    """Return why `RowDecoder.decode_first` returns no row for an element."""
+    return SkipReason.TOO_MANY_VALUES if has_too_many_values(raw) else SkipReason.NOT_AN_OBJECT
 
 
 class RowDecoder(Generic[_Row]):
@@ -32,7 +37,7 @@ class RowDecoder(Generic[_Row]):
 
     def decode(self, line: bytes) -> _Row | None:
         """Return the row of a valid line, or None: then call `decode_damaged`."""
-        if len(line) > _MAX_REPAIRED and _has_too_many_values(line):
+        if has_too_many_values(line):
             return None
         try:
             return self._decode(line)
@@ -51,18 +56,15 @@ class RowDecoder(Generic[_Row]):
             The rows of the JSON objects on the line, and the number of JSON values on it: 1 on a
             valid line, 0 if it does not start with a value, more if values are concatenated. A
             value that is not an object gives no row. The number is negative if invalid JSON follows
-            the values. A line of more than 8 MiB is not repaired: no row is read.
+            the values. A line of more than 8 MiB or with too many values is not repaired: no row is
+            read.
         """
-        if len(line) > _MAX_REPAIRED:
+        if len(line) > _MAX_REPAIRED or has_too_many_values(line):
             return [], 0
         values, valid = _values(line.decode("utf-8", "replace").removeprefix("\ufeff").strip())
         objects = (value for value in values if isinstance(value, dict))
         rows = [decode_lenient(self._row_type, value) for value in objects]
         return rows, len(values) if valid else -len(values)
-
-
-def _has_too_many_values(line: bytes) -> bool:
-    return sum(map(line.count, (b",", b"[", b"{"))) > _MAX_VALUES
 
 
 def decode_text(text: str, default: Any) -> Any:

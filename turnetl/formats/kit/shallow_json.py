@@ -15,7 +15,6 @@ DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _Value = TypeVar("_Value")
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _any = msgspec.json.Decoder(msgspec.Raw).decode
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}"
@@ -35,15 +34,6 @@ def shallow_object(data: bytes) -> dict[str, msgspec.Raw]:
     return _decode(_object, data)
 
 
-def shallow_array(data: bytes) -> list[msgspec.Raw]:
-    """Return the encoded elements of a JSON array.
-
-    Raises:
-        DECODE_ERRORS: the bytes are not a JSON array.
-    """
-    return _decode(_array, data)
-
-
 def is_single_value(data: bytes) -> bool:
     """Return whether the bytes are one JSON value and nothing else."""
     try:
@@ -57,7 +47,11 @@ def replace_lone_surrogates(data: bytes) -> bytes:
     """Return the JSON with a question mark for each lone surrogate; unchanged if it has none."""
     if not any(surrogate in data for surrogate in _SURROGATES):
         return data
-    return _ESCAPE.sub(lambda escape: _REPLACEMENT if escape[1] else escape[0], data)
+    replaced = bytearray(data)
+    for escape in _ESCAPE.finditer(data):
+        if escape[1]:
+            replaced[escape.start() : escape.end()] = _REPLACEMENT
+    return bytes(replaced)
 
 
 def _decode(decode: Callable[[bytes], _Value], data: bytes) -> _Value:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from turnetl.formats.base import ParseCounts, ParsedArchive, RawToolCall, RawTurn, SourceSpan
+from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows
 from turnetl.formats.kit.session_ids import assign_session_ids
 from turnetl.model import ClosedBy, SessionId
 
@@ -34,7 +35,14 @@ class TurnBuilder:
         prompt_id: str | None = None,
         previous: RawTurn | None = None,
     ) -> RawTurn:
-        """Open a turn at its prompt, and close the turn that the prompt ends."""
+        """Open a turn at its prompt, and close the turn that the prompt ends.
+
+        Raises:
+            TooManyRows: the archive has more turns than the limit.
+        """
+        if self.counts.turns >= MAX_ROWS:
+            raise TooManyRows
+        self.counts.turns += 1
         if previous is not None:
             close_by_prompt(previous)
         turn = RawTurn(

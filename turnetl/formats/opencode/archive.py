@@ -11,10 +11,13 @@ from turnetl.formats.kit.documents import (
     JsonDocument,
     count_elements,
     element_spans,
+    object_fields,
     parse_document,
 )
+from turnetl.formats.kit.limits import limited
 from turnetl.formats.kit.lines import overwrite_bom, overwrite_prefix
-from turnetl.formats.kit.shallow_json import DECODE_ERRORS, shallow_object
+from turnetl.formats.kit.row_decoder import unread_reason
+from turnetl.formats.kit.shallow_json import DECODE_ERRORS
 from turnetl.formats.opencode.assemble import CollectedMessages
 from turnetl.formats.opencode.detect import is_export, is_message, is_part, is_session
 from turnetl.formats.opencode.messages import build_message
@@ -51,7 +54,7 @@ class OpenCode:
             document = parse_document(data, _MESSAGES)
             _read_export(data, document, collected)
             return _finish(data, document, collected, between=SkipReason.ENVELOPE)
-        document = JsonDocument({}, list(split_objects(data)))
+        document = JsonDocument({}, limited(split_objects(data)))
         read_files(data, document, collected)
         parsed = _finish(data, document, collected, between=SkipReason.BLANK)
         parsed.counts.blank_lines = parsed.counts.skipped[SkipReason.BLANK]
@@ -74,7 +77,7 @@ def _is_export(data: bytes) -> bool:
     if _EXPORT.match(data) is not None:
         return True
     try:
-        return "info" in shallow_object(data)
+        return "info" in object_fields(data)
     except DECODE_ERRORS:
         return False
 
@@ -86,7 +89,7 @@ def _read_export(data: bytes, document: JsonDocument, collected: CollectedMessag
         collected.spans.append(span)
         element = ELEMENTS.decode_first(raw)
         if element is None:
-            collected.reasons[span.start] = SkipReason.NOT_AN_OBJECT
+            collected.reasons[span.start] = unread_reason(raw)
         else:
             collected.add_message(build_message(span, *_message(element, raw)))
 

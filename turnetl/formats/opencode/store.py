@@ -4,6 +4,7 @@ import msgspec
 
 from turnetl.formats.base import SourceSpan
 from turnetl.formats.kit.documents import JsonDocument, element_spans
+from turnetl.formats.kit.limits import has_too_many_values
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.opencode.assemble import CollectedMessages
 from turnetl.formats.opencode.messages import build_message
@@ -38,7 +39,9 @@ def read_files(data: bytes, document: JsonDocument, collected: CollectedMessages
         files, values = _files(raw)
         collected.counts.count_values(values, span.line)
         if not files:
-            collected.reasons[span.start] = SkipReason.INVALID_JSON
+            is_large = has_too_many_values(raw)
+            reason = SkipReason.TOO_MANY_VALUES if is_large else SkipReason.INVALID_JSON
+            collected.reasons[span.start] = reason
         for file in files:
             _add(file, span, collected)
 
