@@ -87,9 +87,47 @@ def test_without_a_request_personal_data_stays() -> None:
     assert SecretRedactor().redact(texts) == (texts, [0])
 
 
-def test_a_user_name_is_redacted_in_paths_only() -> None:
-    clean, _ = PII_REDACTOR.redact(["/home/kimlee2024/shop", "kimlee2024 is a word here"])
-    assert clean[1] == "kimlee2024 is a word here"
+@pytest.mark.parametrize(
+    ("revealing", "other", "name"),
+    [
+        ("/home/kimlee2024/shop", "see github.com/kimlee2024/shop", "kimlee2024"),
+        ("/Users/kimlindq/shop", "asked kimlindq, on branch kimlindq/fix\\nkimlindq", "kimlindq"),
+        ("Author: Kim Lindquist <kim@shop.de>", "wrote Kim Lindquist", "Kim Lindquist"),
+    ],
+)
+def test_a_name_that_one_text_reveals_is_redacted_in_all(
+    revealing: str, other: str, name: str
+) -> None:
+    clean, counts = PII_REDACTOR.redact([revealing, other, "kimlee, Kim, lindq, Lindquist"])
+    assert name not in clean[1]
+    assert counts[1] == other.count(name)
+    assert (clean[2], counts[2]) == ("kimlee, Kim, lindq, Lindquist", 0)
+    assert PII_REDACTOR.redact(clean) == (clean, [0] * len(clean))
+
+
+@pytest.mark.parametrize(
+    ("revealing", "other"),
+    [
+        ("/home/kim/shop", "kim is a short name"),
+        ("/home/customer/shop", "customer is an ordinary word"),
+        ("/home/martin/shop", "Martin may be anybody"),
+        ("/home/kimlee2024/shop", "kimlee20245 and akimlee2024 are other words"),
+        ("/home/kimlee2024/shop", "/srv/kimlee2024/shop"),
+        ("Author: Fix <kim@shop.de>", "Fix the tests"),
+    ],
+)
+def test_a_revealed_name_stays_where_it_may_be_something_else(revealing: str, other: str) -> None:
+    clean, counts = PII_REDACTOR.redact([revealing, other])
+    assert (clean[1], counts[0] > 0, counts[1]) == (other, True, 0)
+
+
+@pytest.mark.parametrize("root", ["/home/", "C:\\Users\\"])
+def test_a_name_stays_in_the_folders_of_a_path_that_name_the_project(root: str) -> None:
+    cwd = f"{root}kimlee2024/My Code/kimlee2024/shop"
+    clean, counts = PII_REDACTOR.redact([cwd, "by kimlee2024"])
+    assert clean[0].startswith(f"{root}[REDACTED:home:")
+    assert clean[0].endswith("]/My Code/kimlee2024/shop")
+    assert counts == [1, 1]
 
 
 def test_secrets_next_to_personal_data_are_redacted_too() -> None:

@@ -16,6 +16,7 @@ from turnetl.redact import plausible
 from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.normalised import normalise, undisguised
 from turnetl.redact.pii import PII_RULE_NAMES, pii_candidates
+from turnetl.redact.pii.known_names import NAME_RULES, is_certain_name, names_alone
 from turnetl.redact.port import RedactedTexts
 from turnetl.redact.prefilter import candidates, texts_with_secrets
 from turnetl.redact.rule import SecretRule
@@ -119,7 +120,7 @@ class RedactionEngine:
                 break
             total += len(spans)
             for start, end, rule in spans:
-                if rule not in PII_RULE_NAMES:
+                if rule not in PII_RULE_NAMES or rule in NAME_RULES:
                     secrets |= dict.fromkeys({data[start:end], undisguised(data[start:end])}, rule)
             data, rules = self._replace(data, spans), self._rules
         redacted = data.decode("utf-8", "surrogatepass") if total else text
@@ -127,13 +128,15 @@ class RedactionEngine:
 
     def _redact_known(self, redacted: RedactedTexts, secrets: Mapping[bytes, str]) -> None:
         """Redact in every text the secrets that another text reveals."""
-        certain = {secret: rule for secret, rule in secrets.items() if _is_certain(secret)}
+        certain = {secret: rule for secret, rule in secrets.items() if _is_certain(secret, rule)}
         if not certain:
             return
         matcher = ExactMatcher(certain)
         for index in texts_with_secrets(redacted.texts, matcher):
             data = redacted.texts[index].encode("utf-8", "surrogatepass")
-            spans = merge_spans(data, matcher.spans(data))
+            spans = merge_spans(data, names_alone(data, matcher.spans(data)))
+            if not spans:
+                continue
             text = self._replace(data, spans).decode("utf-8", "surrogatepass")
             rest = self._redact_text(text, self._rules)
             redacted.texts[index] = rest.text
@@ -229,9 +232,11 @@ def _prefix_length(rule: SecretRule, data: bytes, start: int) -> int:
     return match.end() if match is not None else 0
 
 
-def _is_certain(secret: bytes) -> bool:
+def _is_certain(secret: bytes, rule: str) -> bool:
     """Return whether the value is a secret in every text, and not also an ordinary word."""
     text = secret.decode("utf-8", "replace")
+    if rule in NAME_RULES:
+        return is_certain_name(text)
     return (
         len(text) >= _MIN_KNOWN_CHARS
         and not text.split()[1:]
