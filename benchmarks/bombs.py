@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from benchmarks.cost import at_most, measure_cost
 from benchmarks.parse import MAX_MEMORY_MB
-from tests.fakes.redactors import NoRedactor
 from turnetl import parsing
 from turnetl.lake import Lake
 from turnetl.parsing.sources import ParseLimits
+from turnetl.redact.redactor import SecretRedactor
 
 MB = 1 << 20
 SIZE = 1200 * MB
@@ -49,7 +49,7 @@ def check(path: Path, make: Callable[[Path], int]) -> bool:
 
 
 def parse(path: Path, lake: Path) -> str:
-    report = parsing.parse_archives([path], Lake(lake), redactor=NoRedactor(), jobs=1)
+    report = parsing.parse_archives([path], Lake(lake), redactor=SecretRedactor(), jobs=1)
     counts = report.archives[0].counts
     skipped = {reason.value: lines for reason, lines in counts.skipped.items()} if counts else {}
     reasons = [problem.reason.value for problem in report.problems]
@@ -108,12 +108,41 @@ def line(start: bytes, repeated_part: bytes, end: bytes, size: int) -> Callable[
     return make
 
 
+def document(
+    start: bytes, repeated_part: bytes, end: bytes, size: int = 20 * MB
+) -> Callable[[Path], int]:
+    def make(path: Path) -> int:
+        with path.open("wb") as file:
+            file.write(start)
+            for part in repeated(repeated_part, size):
+                file.write(part)
+            file.write(end)
+        return path.stat().st_size
+
+    return make
+
+
 FIELDS = b'"sessionId":"s1","cwd":"/shop","timestamp":"2026-03-02T09:00:00Z","message":'
 TOOL_CALL = (
     b'{"type":"assistant","uuid":"a",' + FIELDS + b'{"role":"assistant","content":['
     b'{"type":"tool_use","id":"t","name":"Bash","input":{"command":['
 )
 PROMPT = b'{"type":"user","uuid":"v",' + FIELDS + b'{"role":"user","content":"'
+GEMINI_PROMPT = (
+    b'{"id":"a","timestamp":"2026-03-02T09:00:00.000Z","type":"user","content":"Mend the cart."}'
+)
+GEMINI = b'{"sessionId":"s1","projectHash":"h","messages":[' + GEMINI_PROMPT
+CODEX = (
+    b'{"session":{"timestamp":"2025-04-20T10:03:05.000Z","id":"s","instructions":""},"items":['
+    b'{"role":"user","content":[{"type":"input_text","text":"Say hi"}],"type":"message"}'
+)
+CHAT = b'{"id":"c","messages":[{"role":"user","content":"a"}'
+OPENCODE = (
+    b'{"info":{"id":"ses_1","directory":"/s","title":"t","version":"1.1",'
+    b'"time":{"created":1764010000000}},"messages":[{"info":{"id":"msg_1","sessionID":"ses_1",'
+    b'"role":"user","time":{"created":1764010001000}},"parts":[{"id":"p","sessionID":"ses_1",'
+    b'"messageID":"msg_1","type":"text","text":"hi"}]}'
+)
 
 FILES: Mapping[str, Callable[[Path], int]] = {
     "zeros.jsonl.gz": gzipped(b"\0"),
@@ -129,6 +158,14 @@ FILES: Mapping[str, Callable[[Path], int]] = {
     "tool_input.jsonl": line(TOOL_CALL, b"[],", b"1]}}]}}\n", 60 * MB),
     "prompt.jsonl": line(PROMPT, b"a ", b'"}}\n', 60 * MB),
     "deep.jsonl": line(b'{"type":"x","a":', b"[", b"1\n", 100 * MB),
+    "gemini_turns.json": document(GEMINI, b"," + GEMINI_PROMPT, b"]}"),
+    "gemini_empty.json": document(GEMINI, b",{}", b"]}"),
+    "gemini_nested.json": document(GEMINI + b'],"x":[1', b",[]", b"]}"),
+    "gemini_truncated.json": document(GEMINI + b'],"x":[1', b",[]", b"]"),
+    "codex_empty.json": document(CODEX, b",{}", b"]}"),
+    "chat_turns.json": document(CHAT, b',{"role":"user","content":"a"}', b"]}"),
+    "opencode_empty.json": document(OPENCODE, b",{}", b"]}"),
+    "unknown.json": document(b"[1", b",1", b"]"),
 }
 
 if __name__ == "__main__":

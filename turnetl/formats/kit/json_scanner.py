@@ -70,6 +70,12 @@ class JsonScanner:
 
     def partial_value(self) -> bytes | None:
         """Read a value, or an array up to its first invalid element; None: it is invalid."""
+        self._skip_whitespace()
+        complete = _value_end(self._data, self._position)
+        raw = self._data[self._position : complete]
+        if complete is not None and is_single_value(raw):
+            self._position = complete
+            return raw
         if not self.skip(b"["):
             value = self.value()
             return value[1] if value is not None else None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar
 
-MAX_ROWS = 250_000
+MAX_ROWS = 200_000
 """Turns of an archive, and rows that are held until all are read. Each takes up to 2 kB."""
 _MIN_VALUES = 1_000_000
 """JSON values that a line or an element may always have. Each may take 64 bytes."""
