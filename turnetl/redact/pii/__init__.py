@@ -17,11 +17,12 @@ from turnetl.redact.pii.homes import HOMES
 from turnetl.redact.pii.hosts import HOSTS
 from turnetl.redact.pii.national_ids import NATIONAL_IDS
 from turnetl.redact.pii.networks import NETWORKS
+from turnetl.redact.pii.phones import PHONES
 from turnetl.redact.pii.prompts import PROMPTS
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.text_column import text_column
 
-SUBJECTS = (EMAILS, HOMES, NETWORKS, PROMPTS, ACCOUNTS, AUTHORS, HOSTS, NATIONAL_IDS)
+SUBJECTS = (EMAILS, HOMES, NETWORKS, PROMPTS, ACCOUNTS, AUTHORS, HOSTS, NATIONAL_IDS, PHONES)
 PII_RULES = tuple(rule for subject in SUBJECTS for rule in subject.rules)
 PII_RULE_NAMES = frozenset(rule.name for rule in PII_RULES)
 
