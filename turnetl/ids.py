@@ -85,6 +85,11 @@ def saga_id(group: GroupId, session: SessionId) -> str:
     return _id("saga", group, session)
 
 
+def community_id(group: GroupId, members: Iterable[str]) -> str:
+    """Return the id of the community with these entities: the same members are one community."""
+    return _id("community", group, *sorted(members))
+
+
 def edge_id(kind: str, source: str, target: str) -> str:
     """Return the id of an edge without content (MENTIONS, HAS_EPISODE, NEXT_EPISODE)."""
     return _id(kind, source, target)

@@ -43,16 +43,27 @@ def rule_summary(entity: Entity, facts: Iterable[Fact]) -> str:
         entity: the subject.
         facts: about the entity; invalidated ones are left out.
     """
-    active = sorted((fact for fact in facts if fact.invalid_at is None), key=_age, reverse=True)
-    if not active:
-        return ""
-    lines = [_heading(entity, active)]
-    chars = len(lines[0])
-    for line in dict.fromkeys(_lines(active)):
+    active = _latest_first(facts)
+    return with_facts(_heading(entity, active), active) if active else ""
+
+
+def with_facts(heading: str, facts: Iterable[Fact]) -> str:
+    """Return a heading with the facts that a reader asks for first, a line each.
+
+    Args:
+        heading: the first line, of at most MAX_CHARS characters, as the whole.
+        facts: invalidated ones are left out.
+    """
+    lines, chars = [heading], len(heading)
+    for line in dict.fromkeys(_lines(_latest_first(facts))):
         if chars + len(line) + 1 <= MAX_CHARS:
             lines.append(line)
             chars += len(line) + 1
     return "\n".join(lines)
+
+
+def _latest_first(facts: Iterable[Fact]) -> list[Fact]:
+    return sorted((fact for fact in facts if fact.invalid_at is None), key=_age, reverse=True)
 
 
 def _heading(entity: Entity, active: Sequence[Fact]) -> str:

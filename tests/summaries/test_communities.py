@@ -1,0 +1,176 @@
+"""Communities: which entities belong together, and what that changes in a graph."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.summaries.facts import START
+from tests.summaries.groups import ZOO, clique, entities, entity, facts
+from turnetl import ids
+from turnetl.errors import BadUsage
+from turnetl.model import Fact
+from turnetl.summaries.communities.changes import community_changes
+from turnetl.summaries.communities.clustering import Algorithm, Cluster, clusters
+from turnetl.summaries.communities.label_propagation import propagate_labels
+from turnetl.summaries.communities.network import EntityNetwork, entity_network
+from turnetl.summaries.communities.rule_naming import (
+    by_connection,
+    rule_community_summary,
+    rule_name,
+)
+from turnetl.summaries.rule_summary import MAX_CHARS
+
+ALGORITHMS = pytest.mark.parametrize("algorithm", Algorithm)
+TWO_CLIQUES = facts(*clique("abcd"), *clique("vwxy"), "dv")
+PAIRS = st.lists(st.sampled_from(clique("abcdefgh")), max_size=30)
+
+
+def network(of_facts: Sequence[Fact], uuids: str = "abcdefghijklmnopqrstuvwxyz") -> EntityNetwork:
+    return entity_network(entities(uuids), of_facts)
+
+
+@ALGORITHMS
+def test_entities_that_facts_connect_closely_are_a_community(algorithm: Algorithm) -> None:
+    assert clusters(network(TWO_CLIQUES), algorithm) == (tuple("abcd"), tuple("vwxy"))
+
+
+@ALGORITHMS
+def test_a_group_without_facts_has_no_community(algorithm: Algorithm) -> None:
+    assert clusters(network([]), algorithm) == ()
+    assert clusters(entity_network([], []), algorithm) == ()
+
+
+@ALGORITHMS
+@given(PAIRS, st.randoms())
+def test_the_order_in_which_a_group_is_loaded_makes_no_difference(
+    algorithm: Algorithm, pairs: Sequence[str], random: Random
+) -> None:
+    of_facts, of_entities = facts(*pairs), entities("abcdefgh")
+    expected = clusters(entity_network(of_entities, of_facts), algorithm)
+    random.shuffle(of_facts)
+    random.shuffle(of_entities)
+    turned = [replace(one, source=one.target, target=one.source) for one in of_facts]
+    assert clusters(entity_network(of_entities, turned), algorithm) == expected
+
+
+@ALGORITHMS
+@given(PAIRS)
+def test_no_entity_is_in_two_communities_and_an_isolated_one_is_in_none(
+    algorithm: Algorithm, pairs: Sequence[str]
+) -> None:
+    found = clusters(network(facts(*pairs)), algorithm)
+    members = [uuid for cluster in found for uuid in cluster]
+    assert len(members) == len(set(members))
+    assert set(members) <= set("".join(pairs))
+    assert all(len(cluster) >= 2 for cluster in found)
+
+
+def test_only_valid_facts_between_two_known_entities_connect() -> None:
+    ended, own, unknown = facts("ab", "cc", "a?")
+    of_facts = [replace(ended, invalid_at=START), own, unknown]
+    assert network(of_facts) == EntityNetwork((), {})
+
+
+def test_an_entity_that_is_connected_with_everything_does_not_merge_communities() -> None:
+    with_user = [f"u{uuid}" for uuid in "abcdvwxy"]
+    found = clusters(network([*TWO_CLIQUES, *facts(*with_user)]))
+    assert [set(cluster) - {"u"} for cluster in found] == [set("abcd"), set("vwxy")]
+
+
+def test_more_facts_about_two_entities_connect_them_more_closely() -> None:
+    weights = network(facts("ab", "ab", "ab", "bc")).weights
+    assert weights["a", "b"] > weights["b", "c"]
+
+
+def test_a_higher_resolution_finds_more_communities() -> None:
+    ring = network(facts(*(one + other for one, other in zip("abcdefgh", "bcdefgha", strict=True))))
+    assert len(clusters(ring, resolution=0.1)) < len(clusters(ring, resolution=1.5))
+
+
+@pytest.mark.parametrize("resolution", [0, -1, math.nan, math.inf])
+def test_a_resolution_that_is_not_positive_is_rejected(resolution: float) -> None:
+    with pytest.raises(BadUsage, match="must be positive"):
+        clusters(network(TWO_CLIQUES), resolution=resolution)
+
+
+def test_labels_settle_where_those_of_graphiti_alternate() -> None:
+    assert len(set(propagate_labels(network(facts("ab", "ab"))).values())) == 1
+
+
+def test_labels_are_propagated_for_a_bounded_number_of_rounds() -> None:
+    assert propagate_labels(network(TWO_CLIQUES), max_rounds=0) == {
+        uuid: uuid for uuid in "abcdvwxy"
+    }
+
+
+def existing(*found: Cluster) -> dict[str, Cluster]:
+    return {ids.community_id(ZOO, cluster): cluster for cluster in found}
+
+
+AB, CD, EF = ("a", "b"), ("c", "d"), ("e", "f")
+
+
+def test_a_community_whose_members_did_not_change_is_kept() -> None:
+    changes = community_changes(ZOO, existing(AB, CD), [AB, EF])
+    assert changes.kept == tuple(existing(AB))
+    assert changes.missing == existing(EF)
+    assert changes.stale == tuple(existing(CD))
+
+
+def test_a_community_that_lost_a_member_is_written_again() -> None:
+    [uuid] = existing(AB)
+    changes = community_changes(ZOO, {uuid: ("a",)}, [AB])
+    assert (changes.kept, changes.stale, changes.missing) == ((), (uuid,), {uuid: AB})
+
+
+def test_a_community_of_another_program_is_replaced_even_with_the_same_members() -> None:
+    changes = community_changes(ZOO, {"random": AB}, [AB])
+    assert (changes.kept, changes.stale, changes.missing) == ((), ("random",), existing(AB))
+
+
+@given(PAIRS)
+def test_after_a_build_there_is_nothing_to_change(pairs: Sequence[str]) -> None:
+    found = clusters(network(facts(*pairs)))
+    changes = community_changes(ZOO, existing(*found), found)
+    assert not changes.missing
+    assert not changes.stale
+
+
+def test_the_uuid_of_a_community_depends_on_its_group_and_members_alone() -> None:
+    assert ids.community_id(ZOO, "ab") == ids.community_id(ZOO, "ba")
+    others = {ids.community_id(ids.group_id("farm"), "ab"), ids.community_id(ZOO, "abc")}
+    assert ids.community_id(ZOO, "ab") not in others
+
+
+def test_the_name_has_the_most_closely_connected_members_first() -> None:
+    of_facts = facts("ab", "ac", "ad", "bc")
+    order = by_connection(tuple("abcd"), network(of_facts))
+    assert order == tuple("abcd")
+    assert rule_name([entity(uuid, f"{uuid}.py") for uuid in order]) == "a.py, b.py, c.py"
+
+
+def test_a_name_is_bounded_and_names_nothing_twice() -> None:
+    members = [entity("a", "x" * 500), entity("b", "x" * 500), entity("c", " two\n lines")]
+    assert rule_name(members) == f"{'x' * 59}…, two lines"
+
+
+def test_a_summary_names_members_and_states_the_facts_that_connect_them() -> None:
+    of_facts = facts("ab", "bc", "cd")
+    summary = rule_community_summary(entities("abc"), of_facts)
+    assert summary.splitlines() == [
+        "3 entities: a, b, c.",
+        "2026-03-01: bc 1",
+        "2026-03-01: ab 0",
+    ]
+
+
+def test_the_summary_of_a_very_large_community_is_bounded() -> None:
+    members = [entity(f"e{number:05}", f"{'name' * 200} {number}") for number in range(10_000)]
+    summary = rule_community_summary(members, [])
+    assert len(summary) <= MAX_CHARS
+    assert summary.startswith("10,000 entities: ")

@@ -1,0 +1,80 @@
+"""Clusters of a network: by Leiden, or by label propagation."""
+
+import math
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import assert_never
+
+from turnetl.errors import BadUsage
+from turnetl.summaries.communities.label_propagation import propagate_labels
+from turnetl.summaries.communities.network import EntityNetwork
+
+Cluster = tuple[str, ...]
+"""Uuids of its entities, sorted; two at least."""
+
+_SEED = 1
+_ITERATIONS = 2
+_MIN_MEMBERS = 2
+_INSTALL = (
+    "the algorithm `leiden` is not installed: run `pip install 'turnetl[communities]'`, or use "
+    "`label-propagation`"
+)
+
+
+class Algorithm(StrEnum):
+    """How communities are found."""
+
+    LEIDEN = "leiden"
+    LABEL_PROPAGATION = "label-propagation"
+
+
+def clusters(
+    network: EntityNetwork, algorithm: Algorithm = Algorithm.LEIDEN, *, resolution: float = 1.0
+) -> tuple[Cluster, ...]:
+    """Return the clusters, the largest first, then in the order of their uuids.
+
+    No entity is in two of them. The same network gives the same clusters.
+
+    Args:
+        network: the entities; it may be empty.
+        algorithm: how they are found.
+        resolution: positive; a higher one makes Leiden find more and smaller clusters. Label
+            propagation has none.
+
+    Raises:
+        BadUsage: the resolution is not positive, or Leiden is not installed.
+    """
+    if not (resolution > 0 and math.isfinite(resolution)):
+        raise BadUsage(f"the resolution of communities must be positive, not {resolution:g}")
+    if not network.entities:
+        return ()
+    labels: Mapping[str, object]
+    match algorithm:
+        case Algorithm.LEIDEN:
+            labels = _leiden(network, resolution)
+        case Algorithm.LABEL_PROPAGATION:
+            labels = propagate_labels(network)
+        case _:
+            assert_never(algorithm)
+    return _members(labels)
+
+
+def _leiden(network: EntityNetwork, resolution: float) -> Mapping[str, int]:
+    """Return the number of the community of each entity."""
+    try:
+        from graspologic_native import leiden  # noqa: PLC0415 - an extra of the package
+    except ImportError as error:
+        raise BadUsage(_INSTALL) from error
+    # The result depends on the order of the edges and on the seed: both are fixed.
+    edges = [(one, other, float(weight)) for (one, other), weight in network.weights.items()]
+    _, labels = leiden(edges, resolution=resolution, seed=_SEED, iterations=_ITERATIONS)
+    found: Mapping[str, int] = labels
+    return found
+
+
+def _members(labels: Mapping[str, object]) -> tuple[Cluster, ...]:
+    found: dict[object, list[str]] = {}
+    for uuid in sorted(labels):
+        found.setdefault(labels[uuid], []).append(uuid)
+    large = (tuple(members) for members in found.values() if len(members) >= _MIN_MEMBERS)
+    return tuple(sorted(large, key=lambda members: (-len(members), members)))
