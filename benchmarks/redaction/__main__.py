@@ -9,6 +9,7 @@ it holds half of it.
     python -m benchmarks.redaction --only canaries        or lookalikes, places, archives
     python -m benchmarks.redaction --only archives [--pii] [--rounds N] [FOLDER]
     python -m benchmarks.redaction --show 20              also the 20 syntaxes that leak most
+    python -m benchmarks.redaction --against CHECKOUT [--rounds N] [FOLDER]    speed of parsing
     python -m benchmarks.redaction --long 50    one text of 50 MB instead, with distinct secrets
 
 Exits with 1 if a limit is exceeded.
@@ -18,7 +19,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.redaction import archives, report
+from benchmarks.redaction import archives, report, speed
 from tests import real_archives
 
 PARTS = ("canaries", "lookalikes", "places", "archives")
@@ -28,6 +29,8 @@ def main(arguments: argparse.Namespace) -> bool:
     if arguments.long:
         archives.long(arguments.long, pii=arguments.pii)
         return True
+    if arguments.against:
+        return speed.compare(arguments.folder, arguments.against, arguments.rounds)
     parts = [arguments.only] if arguments.only else PARTS
     within = [True]
     if "canaries" in parts:
@@ -48,5 +51,6 @@ if __name__ == "__main__":
     parser.add_argument("--pii", action="store_true")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--show", type=int, default=0, metavar="N")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT")
     parser.add_argument("--long", type=int, metavar="MB")
     sys.exit(not main(parser.parse_args()))

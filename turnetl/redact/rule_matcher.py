@@ -7,7 +7,7 @@ text once for the literals of all rules.
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Protocol
@@ -76,19 +76,26 @@ class _ShortTextMatcher(_Matcher):
         super().__init__(data)
         self._lower = data.lower()
         self._offsets_by_pattern: dict[str, list[int]] = {}
+        self._places_by_literal: dict[bytes, list[int]] = {}
         self.rules = possible_rules(data, rules)
 
     def _offsets(self, rule: SecretRule) -> Sequence[int]:
         if rule.pattern not in self._offsets_by_pattern:
-            places = {*chain.from_iterable(map(self._places, _literals(rule.pattern) or ()))}
+            literals = _literals(rule.pattern) or ()
+            places = {*chain.from_iterable(map(self._places, literals))}
             self._offsets_by_pattern[rule.pattern] = sorted(places)
         return self._offsets_by_pattern[rule.pattern]
 
-    def _places(self, literal: bytes) -> Iterator[int]:
-        place = self._lower.find(literal)
-        while place >= 0:
-            yield place
-            place = self._lower.find(literal, place + 1)
+    def _places(self, literal: bytes) -> list[int]:
+        """Return the places of a literal, which many rules share."""
+        places = self._places_by_literal.get(literal)
+        if places is None:
+            places = self._places_by_literal[literal] = []
+            place = self._lower.find(literal)
+            while place >= 0:
+                places.append(place)
+                place = self._lower.find(literal, place + 1)
+        return places
 
 
 class _LongTextMatcher(_Matcher):
