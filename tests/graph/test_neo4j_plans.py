@@ -47,7 +47,11 @@ async def test_no_statement_of_a_commit_scans_or_traverses_a_node_with_many_link
         await store.commit(lease, new, receipt(new), now=NOW, ttl=TTL)
     await store.close()
     for sample in [*history(), *long_history(), late_turn()]:
-        for query, parameters in statements(sample, receipt(sample), NOW, sequence=1):
+        _, *others = statements(sample, receipt(sample), NOW)
+        (create, of_turn), *_ = statements(sample, receipt(sample), NOW, sequence=1)
+        of_lease = {"until": NOW, "fence": lease.fence, "owner": lease.owner}
+        first = (cypher.LOCK_AND_CREATE_TURN, of_turn | of_lease)
+        for query, parameters in [(create, of_turn), first, *others]:
             with neo4j.driver() as driver:
                 plan = driver.execute_query(f"EXPLAIN {query}", parameters).summary.plan
             assert plan is not None

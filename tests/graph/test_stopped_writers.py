@@ -23,7 +23,7 @@ SHORT, LONG = 1.0, 600.0
 """Seconds: of the run that waits, and of a writer that nothing else would end."""
 ACQUIRE = 3
 """Statements of `acquire`, with its commit."""
-IN_ACQUIRE, IN_COMMIT, BEFORE_COMMIT_ENDS = 2, ACQUIRE + 4, ACQUIRE + 6
+IN_ACQUIRE, IN_COMMIT, BEFORE_COMMIT_ENDS = 2, ACQUIRE + 3, ACQUIRE + 5
 
 
 @asynccontextmanager

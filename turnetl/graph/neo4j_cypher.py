@@ -197,17 +197,6 @@ MATCH (g:TurnGroup {group_id: $group})
 SET g.lease_until = $until
 RETURN g.fence AS fence, g.lease_owner AS owner
 """
-# The number is written back only if the turn is.
-LOCK_FOR_COMMIT: LiteralString = """
-MATCH (g:TurnGroup {group_id: $group})
-SET g.lease_until = $until
-WITH g
-SET g.sequence = g.sequence + 1
-WITH g
-OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
-RETURN g.fence AS fence, g.lease_owner AS owner, g.sequence AS sequence,
-       c IS NOT NULL AS is_committed
-"""
 LOCK_FOR_REVERSAL: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})
 SET g.lease_until = $until
@@ -216,18 +205,40 @@ OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
 RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS is_committed
 """
 
-CREATE_TURN: LiteralString = """
+_SAVE_SAGA: LiteralString = """
 MERGE (s:Saga {uuid: $saga.uuid})
 ON CREATE SET s = $saga
 SET s.first_episode_uuid = coalesce($first, s.first_episode_uuid),
     s.last_episode_uuid = coalesce($last, s.last_episode_uuid)
+"""
+CREATE_RECORD: LiteralString = """
 CREATE (c:TurnCommit)
 SET c = $commit
+"""
+_SAVE_EPISODES: LiteralString = """
 WITH s
 UNWIND $episodes AS row
 MERGE (e:Episodic {uuid: row.episode.uuid})
 SET e = row.episode
 CREATE (s)-[:HAS_EPISODE {uuid: row.link, group_id: $group, created_at: $now}]->(e)
+"""
+CREATE_TURN: LiteralString = f"{_SAVE_SAGA}{CREATE_RECORD}{_SAVE_EPISODES}"
+# One round trip. What another writer or an earlier commit of the turn excludes is not written, and
+# the number is written back only if the turn is.
+LOCK_AND_CREATE_TURN: LiteralString = f"""
+MATCH (g:TurnGroup {{group_id: $group}})
+SET g.lease_until = $until
+WITH g
+SET g.sequence = g.sequence + 1
+WITH g
+OPTIONAL MATCH (earlier:TurnCommit {{turn_id: $commit.turn_id}})
+CALL (g, earlier) {{
+    WITH g, earlier
+    WHERE earlier IS NULL AND g.fence = $fence AND g.lease_owner = $owner
+    {_SAVE_SAGA}{CREATE_RECORD}SET c.sequence = g.sequence
+    {_SAVE_EPISODES}
+}}
+RETURN g.fence AS fence, g.lease_owner AS owner, earlier IS NOT NULL AS is_committed
 """
 DROP_LABELS: LiteralString = """
 UNWIND $rows AS row

@@ -33,7 +33,8 @@ async def lock_group(
     Raises:
         GraphUnusable: another writer took the group.
     """
-    result = await transaction.run(statement, group=lease.group_id, until=until, **parameters)
+    given = parameters | {"group": lease.group_id, "until": until}
+    result = await transaction.run(statement, given)
     found = await result.single()
     row = found.data() if found is not None else {}
     check_lease(lease, row.get("fence"), row.get("owner"))

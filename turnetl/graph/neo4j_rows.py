@@ -33,9 +33,11 @@ _FACT_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_
 
 
 def statements(
-    change: Change, receipt: Receipt, now: datetime, *, sequence: int
+    change: Change, receipt: Receipt, now: datetime, *, sequence: int | None = None
 ) -> list[Neo4jStatement]:
     """Return all statements that write a turn, in order; `sequence` is the number of its commit.
+
+    Without a number, the first one is replaced by `cypher.LOCK_AND_CREATE_TURN`, which numbers it.
 
     The graph must hold nothing of the turn but the entities and facts of `*_before` and the
     neighbouring episodes.
@@ -163,7 +165,7 @@ def with_python_times(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _turn_parameters(
-    change: Change, receipt: Receipt, now: datetime, sequence: int
+    change: Change, receipt: Receipt, now: datetime, sequence: int | None
 ) -> dict[str, Any]:
     """Return the parameters of `cypher.CREATE_TURN`."""
     episodes, links = to_rows.episode_rows(change, now), to_rows.saga_links(change)

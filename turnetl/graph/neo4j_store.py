@@ -215,18 +215,20 @@ class Neo4jStore:
     async def commit(
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
     ) -> bool:
+        (_, turn), *others = statements(change, receipt, now)
         async with self._locking(lease.group_id) as transaction:
             locked = await lock_group(
                 transaction,
                 lease,
                 until=now + ttl,
-                statement=cypher.LOCK_FOR_COMMIT,
-                turn_id=receipt.turn_id,
+                statement=cypher.LOCK_AND_CREATE_TURN,
+                fence=lease.fence,
+                owner=lease.owner,
+                **turn,
             )
             if locked["is_committed"]:
                 return False
-            rows = statements(change, receipt, now, sequence=locked["sequence"])
-            await write_all(transaction, rows)
+            await write_all(transaction, others)
             await transaction.commit()
         return True
 

@@ -205,7 +205,7 @@ def recipe_row(parts: RecipeParts) -> RowDict:
     return {"recipe": recipe_digest(parts), "parts": encoded}
 
 
-def commit_row(change: Change, receipt: Receipt, sequence: int) -> RowDict:
+def commit_row(change: Change, receipt: Receipt, sequence: int | None) -> RowDict:
     """Return the properties of the TurnCommit: the receipt, its number and the before-images."""
     return {**receipt_row(receipt), SEQUENCE: sequence, BEFORE_IMAGES: before_images(change)}
 
