@@ -128,8 +128,10 @@ def test_an_old_summary_of_the_same_facts_is_not_refreshed() -> None:
 
 
 def test_a_summary_edited_by_hand_is_kept() -> None:
-    state = replace(summarised(READS), edited=True)
-    assert decide(state, delta([WRITES], [READS])) is GateReason.EDITED
+    change = delta([WRITES], [READS])
+    decision = should_refresh(summarised(READS), change, START, LIMITS, edited=True)
+    assert decision == Decision(GateReason.EDITED)
+    assert not decision.refresh
 
 
 def test_turns_that_follow_closely_defer_the_summary() -> None:

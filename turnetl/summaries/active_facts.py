@@ -49,12 +49,16 @@ class ActiveFactSet:
 
     def put(self, fact: Fact) -> None:
         """Add a fact, or replace it by its new state. An invalidated fact is not active."""
-        before = self._statements.pop(fact.uuid, None)
-        if before is not None:
-            self._remove(before)
+        self.discard(fact.uuid)
         if fact.invalid_at is None:
             self._statements[fact.uuid] = _statement(fact)
             self._add(self._statements[fact.uuid], fact.embedding)
+
+    def discard(self, uuid: str) -> None:
+        """Remove a fact, if it is active."""
+        statement = self._statements.pop(uuid, None)
+        if statement is not None:
+            self._remove(statement)
 
     def now(self) -> ActiveFacts:
         """Return what is active now."""

@@ -63,8 +63,6 @@ class GateState:
     """Turns since the summary was first deferred; 0 if it is not."""
     pending: tuple[str, ...] = ()
     """Uuids of facts that became active since the summary, oldest first, the latest of them."""
-    edited: bool = False
-    """Whether someone changed the summary by hand."""
 
 
 MAX_PENDING = 200
@@ -72,7 +70,12 @@ MAX_PENDING = 200
 
 
 def should_refresh(
-    state: GateState, delta: NodeDelta, now: datetime, limits: GateLimits
+    state: GateState,
+    delta: NodeDelta,
+    now: datetime,
+    limits: GateLimits,
+    *,
+    edited: bool = False,
 ) -> Decision:
     """Decide whether the summary is refreshed at the turn.
 
@@ -81,15 +84,16 @@ def should_refresh(
         delta: what this turn changes.
         now: the latest reference time of the group so far; turns may arrive late.
         limits: the limits.
+        edited: whether someone changed the summary by hand.
     """
-    return Decision(next(_reasons(state, delta, now, limits)))
+    return Decision(next(_reasons(state, delta, now, limits, edited=edited)))
 
 
 def _reasons(
-    state: GateState, delta: NodeDelta, now: datetime, limits: GateLimits
+    state: GateState, delta: NodeDelta, now: datetime, limits: GateLimits, *, edited: bool
 ) -> Iterator[GateReason]:
     """Yield the reasons that apply, the strongest first, and always one."""
-    if state.edited:
+    if edited:
         yield GateReason.EDITED
     if delta.active.hash == (state.fact_hash or _NO_FACTS):
         yield GateReason.UNCHANGED
@@ -103,9 +107,11 @@ def _reasons(
         yield GateReason.STALE
     if not state.deferred and similarity(state.embedding, delta.active) >= limits.min_similarity:
         yield GateReason.LOW_DRIFT
+    if has_ended(state, now, limits):
+        yield GateReason.BURST_ENDED
     if _is_burst(state, delta.at, limits):
         yield GateReason.BURST if state.deferred + 1 < limits.burst_cap else GateReason.BURST_CAP
-    yield GateReason.BURST_ENDED if state.deferred else GateReason.DRIFTED
+    yield GateReason.DRIFTED
 
 
 def has_ended(state: GateState, now: datetime, limits: GateLimits) -> bool:

@@ -1,0 +1,189 @@
+"""The summaries of a group over its turns, in one run or in several."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import episode
+from tests.summaries.facts import START, fact, minutes, vector
+from turnetl.model import Change, Entity, Fact, GroupId, Usage
+from turnetl.summaries.gate import GateLimits
+from turnetl.summaries.group_summaries import GroupSummaries, SummaryPlan, counts
+from turnetl.summaries.reasons import GateReason
+from turnetl.summaries.records import replay
+from turnetl.summaries.rule_summary import rule_summary
+
+LIMITS = GateLimits(
+    min_similarity=0.9,
+    burst_turns=2,
+    burst_window=timedelta(minutes=10),
+    burst_cap=3,
+    max_age=timedelta(days=1),
+)
+NAMES = ("parser", "lines", "rows")
+
+
+def changes(
+    entities: Sequence[Entity] = (),
+    facts: Sequence[Fact] = (),
+    facts_before: Sequence[Fact] = (),
+    mentions: Sequence[str] = (),
+) -> Change:
+    """Return what a turn changes."""
+    return Change(
+        episode=episode(),
+        entities=tuple(entities),
+        facts=tuple(facts),
+        mentions=tuple(mentions),
+        entities_before=(),
+        facts_before=tuple(facts_before),
+        previous_turn=None,
+        next_turn=None,
+        usage=Usage(),
+    )
+
+
+@dataclass
+class Group:
+    """A group as a graph holds it, filled turn by turn."""
+
+    entities: dict[str, Entity] = field(default_factory=dict)
+    facts: dict[str, Fact] = field(default_factory=dict)
+    records: list[str] = field(default_factory=list)
+    now: datetime | None = None
+    plans: list[SummaryPlan] = field(default_factory=list)
+
+    def load(self) -> GroupSummaries:
+        return GroupSummaries(
+            self.entities.values(), self.facts.values(), self.records, self.now, LIMITS
+        )
+
+    def turn(self, summaries: GroupSummaries, turn: tuple[Fact, datetime]) -> None:
+        """Commit a turn with one fact."""
+        told, at = turn
+        new = {
+            name: Entity(name, GroupId("zoo"), name, ("File",), "", START)
+            for name in (told.source, told.target)
+            if name not in self.entities
+        }
+        known = self.facts.get(told.uuid)
+        change = changes((*new.values(),), (told,), (known,) if known else (), (*new,))
+        plan = summaries.plan(change, at)
+        texts = {
+            given.entity.uuid: rule_summary(given.entity, given.facts) for given in plan.inputs
+        }
+        record = summaries.record(plan, texts)
+        summaries.apply(change, record, at)
+        self.plans.append(plan)
+        self.records.append(record)
+        self.entities |= new
+        self.facts[told.uuid] = told
+        self.now = at if self.now is None else max(self.now, at)
+        for uuid, text in texts.items():
+            self.entities[uuid] = replace(self.entities[uuid], summary=text)
+
+
+facts = st.builds(
+    lambda uuid, text, target, ended: fact(
+        uuid,
+        text,
+        vector(len(text), text.count("s") + 1, text.count("r") + 1),
+        target=target,
+        invalid_at=START if ended else None,
+    ),
+    st.sampled_from(["f1", "f2", "f3"]),
+    st.sampled_from(["reads lines", "does not read lines", "writes rows"]),
+    st.sampled_from(NAMES[1:]),
+    st.booleans(),
+)
+histories = st.lists(st.tuples(facts, st.integers(0, 60).map(minutes)), max_size=10)
+
+
+@given(histories, st.sets(st.integers(0, 9)))
+def test_one_run_or_many_runs_decide_alike_and_write_the_same(
+    history: Sequence[tuple[Fact, datetime]], starts: set[int]
+) -> None:
+    one, many = Group(), Group()
+    summaries = one.load()
+    restarted = many.load()
+    for number, turn in enumerate(history):
+        if number in starts:
+            restarted = many.load()
+        one.turn(summaries, turn)
+        many.turn(restarted, turn)
+    assert many == one
+
+
+@given(histories)
+def test_a_turn_that_is_planned_and_not_committed_changes_nothing(
+    history: Sequence[tuple[Fact, datetime]],
+) -> None:
+    group = Group()
+    summaries = group.load()
+    for told, at in history:
+        failed = changes(facts=(replace(told, uuid="failed", text="fails"),), mentions=NAMES)
+        first = summaries.plan(failed, at)
+        assert summaries.plan(failed, at) == first
+        group.turn(summaries, (told, at))
+    undisturbed = Group()
+    once = undisturbed.load()
+    for turn in history:
+        undisturbed.turn(once, turn)
+    assert group == undisturbed
+
+
+@given(histories)
+def test_an_entity_has_the_summary_that_the_records_say(
+    history: Sequence[tuple[Fact, datetime]],
+) -> None:
+    group = Group()
+    summaries = group.load()
+    for turn in history:
+        group.turn(summaries, turn)
+    recorded = replay(group.records)
+    assert all(
+        entity.summary == recorded[uuid].shown and not summaries.is_edited(uuid)
+        for uuid, entity in group.entities.items()
+    )
+
+
+def test_a_summary_that_was_edited_by_hand_is_kept_also_by_the_next_run() -> None:
+    group = Group()
+    group.turn(group.load(), (fact("f1"), START))
+    group.entities["parser"] = replace(group.entities["parser"], summary="My own words.")
+    summaries = group.load()
+    for number in (1, 2):
+        different = fact(f"g{number}", f"it says {number}", vector(0, number, 1))
+        group.turn(summaries, (different, minutes(60 * number)))
+        assert group.plans[-1].decisions["parser"].reason is GateReason.EDITED
+    assert group.entities["parser"].summary == "My own words."
+    assert summaries.is_edited("parser")
+
+
+def test_the_first_turn_after_a_burst_refreshes_what_it_deferred() -> None:
+    group = Group()
+    summaries = group.load()
+    for number in range(2):
+        told = fact(f"f{number}", f"it says {number}", vector(number, 1 - number, 0))
+        group.turn(summaries, (told, minutes(number)))
+    elsewhere = fact("g", "a cat sleeps", vector(0, 0, 1), source="cat", target="sofa")
+    group.turn(summaries, (elsewhere, minutes(30)))
+    of_parser = [plan.decisions["parser"].reason for plan in group.plans]
+    assert of_parser == [GateReason.FIRST, GateReason.BURST, GateReason.BURST_ENDED]
+    assert "it says 1" in group.entities["parser"].summary
+    assert counts(group.plans)[GateReason.BURST_ENDED] == 2
+
+
+def test_a_summary_that_the_provider_did_not_return_is_tried_by_the_next_turn() -> None:
+    group = Group()
+    summaries = group.load()
+    change = changes(
+        (Entity("parser", GroupId("zoo"), "parser", (), "", START),), (fact(),), (), ("parser",)
+    )
+    plan = summaries.plan(change, START)
+    summaries.apply(change, summaries.record(plan, {}), START)
+    again = summaries.plan(changes(mentions=("parser",)), minutes(1))
+    assert again.decisions["parser"].reason is GateReason.FIRST

@@ -1,0 +1,165 @@
+"""What a turn records about the summaries of the entities that it touches: JSON in its TurnCommit.
+
+The state of the gate follows from the records of all turns of the group, in the order of their
+commits. Without the latest turns, it is what it was before them: an undo has nothing to restore. A
+record repeats nothing that an earlier record of the entity holds: the vector and the text of a
+summary are recorded once.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import msgspec
+import numpy as np
+
+from turnetl.errors import GraphUnusable
+from turnetl.llm.vectors import pack, unpack
+from turnetl.model import Vector
+from turnetl.summaries.gate import GateState
+
+_MAX_BYTE = 127
+_SMALLEST_NORM = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySummary:
+    """The summary of an entity, and the state of its gate."""
+
+    state: GateState = field(default_factory=GateState)
+    text: str = ""
+    """As the latest turn that refreshed it wrote it."""
+    flushed: str | None = None
+    """As the end of a run wrote it later, because it was deferred. No decision depends on it, so
+    that one run and ten decide alike."""
+
+    @property
+    def shown(self) -> str:
+        """The text that the entity has, unless someone edited it."""
+        return self.text if self.flushed is None else self.flushed
+
+
+class _Refresh(msgspec.Struct, omit_defaults=True):
+    facts: str
+    at: datetime
+    text: str
+    vector: str | None = None
+
+
+class _EntityRecord(msgspec.Struct, omit_defaults=True):
+    """What a turn records about one entity."""
+
+    entity: str
+    refresh: _Refresh | None = None
+    turns: tuple[datetime, ...] = ()
+    deferred: int = 0
+    pending: tuple[str, ...] = ()
+    flushed: str | None = None
+    """A record with it holds nothing else."""
+
+
+_decoder = msgspec.json.Decoder(list[_EntityRecord])
+
+
+def encode(summaries: Mapping[str, EntitySummary], refreshed: Iterable[str]) -> str:
+    """Return the JSON that a turn records.
+
+    Args:
+        summaries: the summary of each entity that the turn touches, after it, by uuid.
+        refreshed: uuids of those whose summary the turn refreshed.
+    """
+    new = frozenset(refreshed)
+    records = [_record(uuid, summaries[uuid], is_new=uuid in new) for uuid in sorted(summaries)]
+    return msgspec.json.encode(records).decode()
+
+
+def with_flushed(record: str, texts: Mapping[str, str]) -> str:
+    """Return the record of the latest turn with the summaries that the end of a run wrote.
+
+    Args:
+        record: JSON of `encode`; may be empty.
+        texts: by uuid of the entity.
+    """
+    flushed = [_EntityRecord(uuid, flushed=text) for uuid, text in sorted(texts.items())]
+    return msgspec.json.encode([*(_decode(record) if record else ()), *flushed]).decode()
+
+
+def replay(records: Iterable[str]) -> dict[str, EntitySummary]:
+    """Return the summaries after turns with these records, by uuid of the entity.
+
+    Args:
+        records: JSON of `encode`, in the order of the commits; empty for a turn without any.
+
+    Raises:
+        GraphUnusable: a text is no record of this version.
+    """
+    summaries: dict[str, EntitySummary] = {}
+    for record in records:
+        add_record(summaries, record)
+    return summaries
+
+
+def add_record(summaries: dict[str, EntitySummary], record: str) -> Mapping[str, EntitySummary]:
+    """Apply the record of the next turn; return the summaries of its entities before it.
+
+    Raises:
+        GraphUnusable: as `replay`.
+    """
+    before: dict[str, EntitySummary] = {}
+    for of_entity in _decode(record) if record else ():
+        known = summaries.get(of_entity.entity, EntitySummary())
+        before.setdefault(of_entity.entity, known)
+        summaries[of_entity.entity] = _apply(known, of_entity)
+    return before
+
+
+def _record(uuid: str, summary: EntitySummary, *, is_new: bool) -> _EntityRecord:
+    state = summary.state
+    refresh = None
+    if is_new and state.fact_hash is not None and state.summarised_at is not None:
+        vector = None if state.embedding is None else _to_text(state.embedding)
+        refresh = _Refresh(state.fact_hash, state.summarised_at, summary.text, vector)
+    return _EntityRecord(uuid, refresh, state.recent_turns, state.deferred, state.pending)
+
+
+def _apply(known: EntitySummary, record: _EntityRecord) -> EntitySummary:
+    if record.flushed is not None:
+        return replace(known, flushed=record.flushed)
+    state, refresh = known.state, record.refresh
+    return EntitySummary(
+        GateState(
+            fact_hash=refresh.facts if refresh else state.fact_hash,
+            embedding=_from_text(refresh.vector) if refresh else state.embedding,
+            summarised_at=refresh.at.astimezone(UTC) if refresh else state.summarised_at,
+            recent_turns=tuple(time.astimezone(UTC) for time in record.turns),
+            deferred=record.deferred,
+            pending=record.pending,
+        ),
+        refresh.text if refresh else known.text,
+        None if refresh else known.flushed,
+    )
+
+
+def _decode(text: str) -> list[_EntityRecord]:
+    try:
+        return _decoder.decode(text)
+    except msgspec.DecodeError as error:
+        raise GraphUnusable(f"the record of a turn's summaries cannot be read: {error}") from error
+
+
+def _to_text(vector: Vector) -> str:
+    """Return the vector with one byte a number: a cosine with it differs by less than 0.001."""
+    numbers = unpack(vector)
+    scaled = numbers * (_MAX_BYTE / max(float(np.abs(numbers).max(initial=0)), _SMALLEST_NORM))
+    return b64encode(np.rint(scaled).astype(np.int8).tobytes()).decode("ascii")
+
+
+def _from_text(text: str | None) -> Vector | None:
+    if text is None:
+        return None
+    try:
+        numbers = np.frombuffer(b64decode(text, validate=True), dtype=np.int8).astype(np.float64)
+    except ValueError as error:
+        raise GraphUnusable(f"the vector of a summary cannot be read: {error}") from error
+    return pack(numbers / max(float(np.linalg.norm(numbers)), _SMALLEST_NORM))
