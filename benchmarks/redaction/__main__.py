@@ -6,7 +6,7 @@ the held-out one. A leak is full if the output holds the whole secret, partial i
 it holds half of it.
 
     python -m benchmarks.redaction                        all of these
-    python -m benchmarks.redaction --only canaries        or lookalikes, places, archives
+    python -m benchmarks.redaction --only canaries        or lookalikes, personal, places, archives
     python -m benchmarks.redaction --only archives [--pii] [--rounds N] [FOLDER]
     python -m benchmarks.redaction --show 20              also the 20 syntaxes that leak most
     python -m benchmarks.redaction --against CHECKOUT [--rounds N] [FOLDER]    speed of parsing
@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.redaction import archives, report, speed
 from tests import real_archives
 
-PARTS = ("canaries", "lookalikes", "places", "archives")
+PARTS = ("canaries", "lookalikes", "personal", "places", "archives")
 
 
 def main(arguments: argparse.Namespace) -> bool:
@@ -37,6 +37,8 @@ def main(arguments: argparse.Namespace) -> bool:
         within += report.check_canaries(arguments.show)
     if "lookalikes" in parts:
         within.append(report.check_lookalikes())
+    if "personal" in parts:
+        within += report.check_personal(arguments.show)
     if "places" in parts:
         within.append(report.check_places())
     if "archives" in parts:

@@ -6,6 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from benchmarks.cost import at_most
+from benchmarks.redaction import personal
 from benchmarks.redaction.canaries import Canary, Leak, all_canaries, leaks
 from benchmarks.redaction.lookalikes import lookalikes
 from benchmarks.redaction.stored import leaks_in_lake
@@ -33,10 +34,22 @@ def check_canaries(show: int) -> Iterator[bool]:
     _print_tables(held_out, [*leaks(held_out, SecretRedactor())], 0)
 
 
+def check_personal(show: int) -> Iterator[bool]:
+    """Print the leaks of personal data and the lookalikes that are cut; yield if few are."""
+    canaries, redactor = [*personal.personal_canaries()], SecretRedactor(pii=True)
+    found = [*leaks(canaries, redactor)]
+    _print_tables(canaries, found, show)
+    yield _check(personal.FAMILY, canaries, found, MAX_ANNOUNCED_PERCENT)
+    yield _few_are_cut(personal.lookalikes(), redactor)
+
+
 def check_lookalikes() -> bool:
     """Print the lookalikes that are cut; return whether they are few."""
-    texts = lookalikes()
-    results = SecretRedactor().redact_many([[text] for text in texts])
+    return _few_are_cut(lookalikes(), SecretRedactor())
+
+
+def _few_are_cut(texts: Sequence[str], redactor: SecretRedactor) -> bool:
+    results = redactor.redact_many([[text] for text in texts])
     cut = [
         (text, *result.texts)
         for text, result in zip(texts, results, strict=True)
