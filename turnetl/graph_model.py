@@ -186,7 +186,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """A cluster of entities that Graphiti's `build_communities` wrote; turnetl writes none."""
+    """A cluster of entities: Graphiti's Community node with its HAS_MEMBER edges."""
 
     uuid: str
     group_id: GroupId
@@ -196,6 +196,18 @@ class Community:
     embedding: Vector | None = None
     """Embedding of the name. A graph does not say which embedder made the stored one, so that it is
     not loaded."""
+    members: tuple[str, ...] = ()
+    """Uuids of its entities, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityBatch:
+    """Communities of a group that one transaction writes."""
+
+    removed: tuple[str, ...]
+    """Uuids. One that the group does not hold is ignored."""
+    written: tuple[Community, ...]
+    """Each with its embedding and its members. One that exists is replaced with its members."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,16 +223,28 @@ def fact_from_row(
 def subgraphs_from_rows(
     episodes: Iterable[Mapping[str, Any]],
     mentions: Iterable[Mention],
-    communities: Iterable[Mapping[str, Any]],
+    communities: Sequence[Community],
 ) -> Subgraphs:
     """Return the subgraphs in rows of Graphiti's properties, each in its order."""
     nodes = [_episode_from_row(row) for row in episodes]
-    clusters = [_community_from_row(row) for row in communities]
     return Subgraphs(
         episodes=tuple(sorted(nodes, key=lambda node: (node.created_at, node.uuid))),
         mentions=tuple(sorted(mentions, key=lambda mention: (mention.episode, mention.entity))),
-        communities=tuple(sorted(clusters, key=lambda node: (node.created_at, node.uuid))),
+        communities=tuple(communities),
     )
+
+
+def communities_from_rows(
+    rows: Iterable[Mapping[str, Any]], members: Mapping[str, Sequence[str]]
+) -> tuple[Community, ...]:
+    """Return the communities in rows of Graphiti's properties, by (created_at, uuid).
+
+    Args:
+        rows: of the communities.
+        members: the uuids of the members, by that of the community.
+    """
+    nodes = (_community_from_row(row, members.get(row["uuid"], ())) for row in rows)
+    return tuple(sorted(nodes, key=lambda node: (node.created_at, node.uuid)))
 
 
 def _episode_from_row(row: Mapping[str, Any]) -> EpisodeNode:
@@ -248,13 +260,14 @@ def _episode_from_row(row: Mapping[str, Any]) -> EpisodeNode:
     )
 
 
-def _community_from_row(row: Mapping[str, Any]) -> Community:
+def _community_from_row(row: Mapping[str, Any], members: Sequence[str]) -> Community:
     return Community(
         uuid=row["uuid"],
         group_id=GroupId(row["group_id"]),
         name=row.get("name") or "",
         summary=row.get("summary") or "",
         created_at=row["created_at"],
+        members=tuple(sorted(set(members))),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from turnetl.graph import from_rows, ladybug_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.ladybug_client import LadybugClient
+from turnetl.graph.ladybug_communities import read_communities
 from turnetl.graph.lease import LeaseState
 from turnetl.graph.run_totals import run_totals as totals_by_run
 from turnetl.graph_model import (
@@ -71,7 +72,7 @@ def load_subgraphs(client: LadybugClient, group: GroupId) -> Subgraphs:
     return ladybug_rows.subgraphs(
         client.table(cypher.EPISODES, parameters),
         client.query(cypher.MENTIONS, parameters),
-        client.table(cypher.COMMUNITIES, parameters),
+        read_communities(client, group),
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 from turnetl.graph import from_rows, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.lease import LeaseState, new_creation_id
-from turnetl.graph_model import GroupProfile, Lease, Mention, Receipt, Subgraphs, TurnRun
+from turnetl.graph_model import Community, GroupProfile, Lease, Mention, Receipt, Subgraphs, TurnRun
 from turnetl.model import Change, Entity, Fact, Vector
 
 _FLOAT_BYTES = 4
@@ -94,14 +94,14 @@ def run_parameters(run: TurnRun) -> dict[str, Any]:
 
 def run(row: Mapping[str, Any]) -> TurnRun:
     """Return the run in a row of `cypher.RUNS`."""
-    return from_rows.run_from_row(_with_zone(row))
+    return from_rows.run_from_row(with_zone(row))
 
 
 def entities(table: Any) -> list[Entity]:
     """Return the entities of an Arrow table with the columns of `cypher.ENTITIES`."""
     rows = table.drop_columns(["embedding"]).to_pylist()
     return [
-        from_rows.entity_from_row(_with_zone(row), _attributes(row), vector)
+        from_rows.entity_from_row(with_zone(row), _attributes(row), vector)
         for row, vector in zip(rows, _vectors(table["embedding"]), strict=True)
     ]
 
@@ -110,23 +110,25 @@ def facts(table: Any) -> list[Fact]:
     """Return the facts of an Arrow table with the columns of `cypher.FACTS`."""
     rows = table.drop_columns(["embedding"]).to_pylist()
     return [
-        from_rows.fact_from_row(_with_zone(row), _attributes(row), vector)
+        from_rows.fact_from_row(with_zone(row), _attributes(row), vector)
         for row, vector in zip(rows, _vectors(table["embedding"]), strict=True)
     ]
 
 
-def subgraphs(episodes: Any, mentions: Iterable[Sequence[Any]], communities: Any) -> Subgraphs:
+def subgraphs(
+    episodes: Any, mentions: Iterable[Sequence[Any]], communities: Sequence[Community]
+) -> Subgraphs:
     """Return the subgraphs of a group.
 
     Args:
         episodes: an Arrow table with the columns of `cypher.EPISODES`.
         mentions: rows of `cypher.MENTIONS`.
-        communities: an Arrow table with the columns of `cypher.COMMUNITIES`.
+        communities: in their order.
     """
     return from_rows.subgraphs_from_rows(
-        map(_with_zone, episodes.to_pylist()),
+        map(with_zone, episodes.to_pylist()),
         (Mention(episode, entity) for episode, entity in mentions),
-        map(_with_zone, communities.to_pylist()),
+        communities,
     )
 
 
@@ -200,7 +202,7 @@ def _parameter(value: Any) -> Any:
             return value
 
 
-def _with_zone(row: Mapping[str, Any]) -> dict[str, Any]:
+def with_zone(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: as_utc(value) if isinstance(value, datetime) else value for name, value in row.items()
     }

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import (
+    ladybug_communities,
     ladybug_group_repair,
     ladybug_group_tables,
     ladybug_lease,
@@ -15,6 +15,7 @@ from turnetl.graph import (
     ladybug_rows,
     to_rows,
 )
+from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_reads as reads
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
@@ -24,6 +25,8 @@ from turnetl.graph.ladybug_space import DiskSpace, change_size
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
+    Community,
+    CommunityBatch,
     GroupContents,
     GroupProfile,
     GroupVersion,
@@ -116,6 +119,11 @@ class LadybugStore:
 
     async def load_subgraphs(self, group: GroupId) -> Subgraphs:
         return await self._client.run(lambda client: reads.load_subgraphs(client, group))
+
+    async def communities(self, group: GroupId) -> Sequence[Community]:
+        return await self._client.run(
+            lambda client: ladybug_communities.read_communities(client, group)
+        )
 
     async def profile(self, group: GroupId) -> GroupProfile | None:
         return await self._client.run(lambda client: reads.profile(client, group))
@@ -221,6 +229,18 @@ class LadybugStore:
                 ladybug_group_repair.repair(client, lease.group_id, repair, now)
 
         await self._client.run(run)
+
+    async def write_communities(
+        self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
+    ) -> None:
+        def write(client: LadybugClient) -> None:
+            self._check_space()
+            with client.transaction():
+                ladybug_lease.check(client, lease)
+                ladybug_lease.extend(client, lease, now + ttl)
+                ladybug_communities.write(client, lease.group_id, batch, now)
+
+        await self._client.run(write)
 
     async def pause(self) -> None:
         await self._client.pause()

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from turnetl.graph import from_rows, neo4j_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.neo4j_client import Neo4jClient
+from turnetl.graph.neo4j_communities import read_communities
 from turnetl.graph.run_totals import RUN_TOTALS
 from turnetl.graph_model import (
     CommitRecord,
@@ -65,7 +66,7 @@ async def load(client: Neo4jClient, group: GroupId) -> GroupContents:
 async def load_subgraphs(client: Neo4jClient, group: GroupId) -> Subgraphs:
     episodes = await client.paged_rows(cypher.EPISODES, group=group)
     mentions = await client.paged_rows(cypher.MENTIONS, group=group)
-    communities = await client.read(cypher.COMMUNITIES, group=group)
+    communities = await read_communities(client, group)
     return neo4j_rows.subgraphs(episodes, mentions, communities)
 
 

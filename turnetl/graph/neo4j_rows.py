@@ -13,6 +13,7 @@ from turnetl.graph.lease import LeaseState
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
+    Community,
     GroupProfile,
     Lease,
     Mention,
@@ -146,14 +147,22 @@ def fact(row: Mapping[str, Any]) -> Fact:
 def subgraphs(
     episodes: Iterable[Mapping[str, Any]],
     mentions: Iterable[tuple[str, str]],
-    communities: Iterable[Mapping[str, Any]],
+    communities: Sequence[Community],
 ) -> Subgraphs:
-    """Return what rows of `cypher.EPISODES`, `cypher.MENTIONS` and `cypher.COMMUNITIES` hold."""
+    """Return what rows of `cypher.EPISODES` and `cypher.MENTIONS` hold, with communities."""
     return from_rows.subgraphs_from_rows(
         (_from_microseconds(row, _EPISODE_TIMES) for row in episodes),
         (Mention(episode, entity) for episode, entity in mentions),
-        (_from_microseconds(row["properties"], _ENTITY_TIMES) for row in communities),
+        communities,
     )
+
+
+def communities(
+    rows: Iterable[Mapping[str, Any]], members: Mapping[str, Sequence[str]]
+) -> tuple[Community, ...]:
+    """Return the communities in rows of `cypher.COMMUNITIES`; as `communities_from_rows`."""
+    properties = (_from_microseconds(row["properties"], _ENTITY_TIMES) for row in rows)
+    return from_rows.communities_from_rows(properties, members)
 
 
 def with_python_times(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import LiteralString
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
 
 from turnetl.errors import GraphBusy
-from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import (
+    neo4j_communities,
     neo4j_group_repair,
     neo4j_group_tables,
     neo4j_reversal,
@@ -19,6 +19,7 @@ from turnetl.graph import (
     schema_version,
     to_rows,
 )
+from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import neo4j_reads as reads
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
@@ -30,6 +31,8 @@ from turnetl.graph.neo4j_rows import statements
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
+    Community,
+    CommunityBatch,
     GroupContents,
     GroupProfile,
     GroupVersion,
@@ -156,6 +159,9 @@ class Neo4jStore:
     async def load_subgraphs(self, group: GroupId) -> Subgraphs:
         return await reads.load_subgraphs(self._client, group)
 
+    async def communities(self, group: GroupId) -> Sequence[Community]:
+        return await neo4j_communities.read_communities(self._client, group)
+
     async def profile(self, group: GroupId) -> GroupProfile | None:
         return await reads.profile(self._client, group)
 
@@ -264,6 +270,14 @@ class Neo4jStore:
         async with self._locking(lease.group_id) as transaction:
             await lock_group(transaction, lease, until=now + ttl)
             await neo4j_group_repair.repair(transaction, lease.group_id, repair, now)
+            await transaction.commit()
+
+    async def write_communities(
+        self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
+    ) -> None:
+        async with self._locking(lease.group_id) as transaction:
+            await lock_group(transaction, lease, until=now + ttl)
+            await neo4j_communities.write(transaction, lease.group_id, batch, now)
             await transaction.commit()
 
     async def pause(self) -> None:

@@ -13,6 +13,8 @@ from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
+    Community,
+    CommunityBatch,
     GroupContents,
     GroupProfile,
     GroupVersion,
@@ -58,6 +60,9 @@ class GraphStore(ReceiptStore, Protocol):
 
     async def load_subgraphs(self, group: GroupId) -> Subgraphs:
         """Return the group's episodes, mentions and communities, which only a search reads."""
+
+    async def communities(self, group: GroupId) -> Sequence[Community]:
+        """Return the group's communities with their members, by (created_at, uuid)."""
 
     async def profile(self, group: GroupId) -> GroupProfile | None:
         """Return the embedder and the recipe of the group; None if nothing was ever written."""
@@ -197,6 +202,17 @@ class GraphStore(ReceiptStore, Protocol):
         Raises:
             GraphUnusable: another writer took the group: its fence is higher. Nothing is written.
             GraphBusy: the graph did not respond.
+        """
+
+    async def write_communities(
+        self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
+    ) -> None:
+        """Remove and write communities of a group in one transaction; extend the lease.
+
+        Raises:
+            GraphUnusable: another writer took the group, or the group does not hold a member.
+                Nothing is written.
+            GraphBusy: the graph did not respond; `communities` shows whether they were written.
         """
 
     async def pause(self) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 from turnetl import ids, schema
 from turnetl.errors import GraphUnusable
 from turnetl.graph import graphiti_names
-from turnetl.graph_model import Receipt, TurnRun
+from turnetl.graph_model import Community, Receipt, TurnRun
 from turnetl.llm.float_lists import floats
 from turnetl.model import Attribute, Change, Entity, Fact, Usage, Vector
 from turnetl.recipe_parts import RecipeParts, recipe_digest
@@ -43,6 +43,14 @@ def incomplete_graph(group: str) -> GraphUnusable:
     return GraphUnusable(
         f"group `{group}` does not hold an entity, fact or episode that the turn refers to: "
         "another program changed the graph; nothing of the turn was written, run again"
+    )
+
+
+def missing_member(group: str) -> GraphUnusable:
+    """Return the error for a community with an entity that is no longer in the group."""
+    return GraphUnusable(
+        f"group `{group}` does not hold an entity of a community: another program changed the "
+        "graph; nothing of these communities was written, run again"
     )
 
 
@@ -84,6 +92,23 @@ def episode_rows(change: Change, now: datetime) -> list[RowDict]:
         }
         for number, (uuid, chunk) in enumerate(zip(episode_ids(change), chunks, strict=True))
     ]
+
+
+def community_row(community: Community) -> RowDict:
+    """Return Graphiti's properties of a community."""
+    return {
+        "uuid": community.uuid,
+        "name": community.name,
+        "group_id": community.group_id,
+        "summary": community.summary,
+        "created_at": community.created_at,
+        "name_embedding": _vector(community.embedding),
+    }
+
+
+def member_links(community: Community) -> list[LinkRow]:
+    """Return the HAS_MEMBER edges of a community."""
+    return links_from("HAS_MEMBER", community.uuid, community.members)
 
 
 def entity_row(entity: Entity) -> RowDict:
@@ -259,5 +284,5 @@ def _vector(vector: Vector | None) -> list[float]:
         ValueError: there is none; nothing is committed without its vector.
     """
     if vector is None:
-        raise ValueError("an entity or a fact has no embedding")
+        raise ValueError("an entity, a fact or a community has no embedding")
     return floats(vector)
