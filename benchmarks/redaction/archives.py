@@ -16,7 +16,7 @@ from secrets import token_hex, token_urlsafe
 
 from benchmarks.cost import peak
 from turnetl import formats, parsing
-from turnetl.parsing.redaction import archive_texts
+from turnetl.parsing.redaction import ArchiveWithPath, archive_texts
 from turnetl.redact import SecretRedactor
 
 _PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]+):[0-9a-f]{16}\]")
@@ -79,7 +79,8 @@ def _texts(folder: Path) -> Iterator[tuple[str, list[str]]]:
         data = path.read_bytes()
         format_ = formats.sniff(data)
         if format_ is not None:
-            yield str(path.relative_to(folder)), archive_texts(format_.read(data))
+            name = str(path.relative_to(folder))
+            yield name, archive_texts(ArchiveWithPath(format_.read(data), name))
 
 
 def _round(

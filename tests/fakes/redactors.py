@@ -10,8 +10,17 @@ from turnetl.lake import replace_file
 from turnetl.redact import RedactedTexts
 
 
+class KeepsPersons:
+    """Does not redact personal data."""
+
+    redacts_persons = False
+
+    def person_placeholder(self, name: str) -> str:
+        return name
+
+
 @dataclass(frozen=True)
-class NoRedactor:
+class NoRedactor(KeepsPersons):
     """Redacts nothing."""
 
     version: str = "1"
@@ -21,7 +30,7 @@ class NoRedactor:
 
 
 @dataclass(frozen=True)
-class WordRedactor:
+class WordRedactor(KeepsPersons):
     """Replaces one word by `[cut]`."""
 
     word: str
@@ -38,7 +47,7 @@ class WordRedactor:
 
 
 @dataclass(frozen=True)
-class CallbackRedactor:
+class CallbackRedactor(KeepsPersons):
     """Redacts nothing, and calls a function between reading and writing an archive."""
 
     callback: Callable[[], object]
@@ -50,7 +59,7 @@ class CallbackRedactor:
 
 
 @dataclass(frozen=True)
-class FailingRedactor:
+class FailingRedactor(KeepsPersons):
     """Fails for every archive, as no redactor may: it proves that nothing is redacted."""
 
     version: str = "1"
@@ -62,7 +71,7 @@ class FailingRedactor:
 
 
 @dataclass(frozen=True)
-class SignallingRedactor:
+class SignallingRedactor(KeepsPersons):
     """Redacts nothing; a process that receives it sends a signal first, before it has all of it."""
 
     signals: "SignalOnReceipt"
@@ -91,7 +100,7 @@ def _send_signal(number: signal.Signals, to_parent: bool) -> SignalOnReceipt:
 
 
 @dataclass(frozen=True)
-class DyingRedactor:
+class DyingRedactor(KeepsPersons):
     """Redacts nothing; an archive with a certain word kills the process, as lack of memory does."""
 
     word: str
@@ -104,7 +113,7 @@ class DyingRedactor:
 
 
 @dataclass(frozen=True)
-class SignallingWriter:
+class SignallingWriter(KeepsPersons):
     """Redacts nothing; sends signals while it writes a file, if an archive has a certain word."""
 
     word: str

@@ -15,6 +15,7 @@ from tests.fakes.redactors import NoRedactor
 from turnetl import formats, ids, parsing
 from turnetl.errors import BadUsage
 from turnetl.lake import Lake
+from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping, find_name_collisions, load_grouping
 from turnetl.parsing.projects import project, user
 
@@ -132,7 +133,7 @@ def test_the_home_folder_names_the_user(cwd: str | None, name: str | None) -> No
 )
 def test_the_group_of_every_folder_is_one_token(cwd: str | None) -> None:
     assert re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", Grouping().group(cwd, "codex", ARCHIVE))
-    find_name_collisions([(cwd, "codex", ARCHIVE)])
+    find_name_collisions(archives_in(cwd))
 
 
 def test_a_group_is_never_longer_than_a_file_name() -> None:
@@ -315,8 +316,16 @@ def test_the_example_map_does_what_its_comments_describe() -> None:
     assert grouping.group(None, "claude_web", "/home/ann/exports/2026/chat.json") == "chats"
 
 
-def archives_in(*folders: str | None) -> list[tuple[str | None, str, str]]:
-    return [(folder, "codex", f"/backup/{n}.jsonl") for n, folder in enumerate(folders)]
+def archives_in(
+    *folders: str | None,
+    grouping: Grouping = Grouping(),  # noqa: B008 - a frozen value
+) -> list[tuple[str | None, GroupId]]:
+    """Return folder and group of archives that the user did not group intentionally."""
+    return [
+        (folder, grouping.group(folder, "codex", ARCHIVE))
+        for folder in folders
+        if not grouping.is_intentional(folder, "codex", ARCHIVE)
+    ]
 
 
 def test_folders_in_one_group_because_of_their_names_are_reported() -> None:
@@ -344,10 +353,12 @@ def test_one_project_in_several_places_is_not_reported() -> None:
 
 
 def test_folders_joined_intentionally_are_not_reported(tmp_path: Path) -> None:
-    archives = archives_in("/a/api", "/b/api")
-    assert find_name_collisions(archives, Grouping("all")) == ()
-    assert find_name_collisions(archives, mapped(tmp_path, entry("api", folders="/a/api"))) == ()
-    assert len(find_name_collisions(archives, Grouping("my_{project}"))) == 1
+    def collisions(grouping: Grouping) -> int:
+        return len(find_name_collisions(archives_in("/a/api", "/b/api", grouping=grouping)))
+
+    assert collisions(Grouping("all")) == 0
+    assert collisions(mapped(tmp_path, entry("api", folders="/a/api"))) == 0
+    assert collisions(Grouping("my_{project}")) == 1
 
 
 def test_a_group_that_the_map_named_stays_in_a_run_without_the_map(tmp_path: Path) -> None:

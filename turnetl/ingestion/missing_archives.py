@@ -2,21 +2,31 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from turnetl.lake import ArchiveMetadata
+from turnetl.redact.placeholder import MARK
 
 _ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
 """How `lake.path_text` writes a byte of a file name that is not UTF-8."""
 
 
-def missing_archives(archives: Iterable[ArchiveMetadata]) -> tuple[str, ...]:
-    """Return the archives that do not exist, sorted. Checks each once and opens none."""
+def missing_archives(
+    archives: Iterable[ArchiveMetadata], is_present: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """Return the archives that do not exist, sorted. Checks each once and opens none.
+
+    Args:
+        archives: the metadata of their turns files.
+        is_present: whether an archive exists of whose path parts are redacted.
+    """
     paths = (archive.archive for archive in archives)
-    return tuple(sorted(path for path in paths if not _is_present(path)))
+    return tuple(sorted(path for path in paths if not _is_present(path, is_present)))
 
 
-def _is_present(archive: str) -> bool:
+def _is_present(archive: str, is_present: Callable[[str], bool]) -> bool:
+    if MARK in archive:
+        return is_present(archive)
     return _exists(archive) or _exists(_ESCAPED_BYTE.sub(_byte, archive))
 
 

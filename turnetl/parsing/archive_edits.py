@@ -9,11 +9,13 @@ from pathlib import Path
 
 from turnetl import formats
 from turnetl.errors import BadArchive
-from turnetl.formats.base import ParsedArchive, RawTurn
+from turnetl.formats.base import RawTurn
 from turnetl.formats.kit.tool_input import added_lines
 from turnetl.graph_model import Receipt
+from turnetl.lake import absolute_path_text
 from turnetl.model import GroupId, TurnId
-from turnetl.parsing.redaction import archive_texts, redacted_turns
+from turnetl.parsing.archive_paths import StandsFor, find_archive
+from turnetl.parsing.redaction import ArchiveWithPath, redact_turns
 from turnetl.parsing.sources import ParseLimits, decompress_archive, read_stored, stat_archive
 from turnetl.parsing.table import build_rows
 from turnetl.redact import Redactor
@@ -25,7 +27,9 @@ _Source = tuple[str, GroupId, str]
 """Archive, group and format of a turn."""
 
 
-def archived_edits(receipts: Sequence[Receipt], redactors: Sequence[Redactor]) -> ArchivedEdits:
+def archived_edits(
+    receipts: Sequence[Receipt], redactors: Sequence[Redactor], stands_for: StandsFor
+) -> ArchivedEdits:
     """Return the edits of turns as their archives have them, or why they cannot be read.
 
     A turn is read only if its archive still has it as it was committed, by its `content_hash`.
@@ -33,19 +37,24 @@ def archived_edits(receipts: Sequence[Receipt], redactors: Sequence[Redactor]) -
     Args:
         receipts: of the turns.
         redactors: any of them may have redacted the turns: the digest is of redacted texts.
+        stands_for: finds archives with a redacted path.
     """
     found: dict[TurnId, Sequence[ArchivedEdit] | NotRead] = {}
     for source, of_source in groupby(sorted(receipts, key=_source), key=_source):
-        found |= _edits_in(source, list(of_source), redactors)
+        found |= _edits_in(source, list(of_source), redactors, stands_for)
     return found
 
 
 def _edits_in(
-    source: _Source, receipts: Sequence[Receipt], redactors: Sequence[Redactor]
+    source: _Source,
+    receipts: Sequence[Receipt],
+    redactors: Sequence[Redactor],
+    stands_for: StandsFor,
 ) -> ArchivedEdits:
-    path, group, format_name = source
+    name, group, format_name = source
     try:
-        data = _content(Path(path))
+        path = find_archive(name, stands_for)
+        data = _content(path)
     except BadArchive as error:
         is_missing = error.reason is SkipReason.MISSING
         reason = NotRead.MISSING if is_missing else NotRead.UNREADABLE
@@ -55,11 +64,11 @@ def _edits_in(
     }
     if (reader := formats.by_name(format_name)) is None:
         return found
-    parsed = reader.read(data)
+    archive = ArchiveWithPath(reader.read(data), absolute_path_text(path))
     wanted = {(receipt.turn_id, receipt.content_hash) for receipt in receipts}
     for redactor in redactors:
-        keys = _keys(parsed, redactor, format_name, group)
-        for key, turn in zip(keys, parsed.turns, strict=True):
+        keys = _keys(archive, redactor, format_name, group)
+        for key, turn in zip(keys, archive.parsed.turns, strict=True):
             if key in wanted:
                 wanted.remove(key)
                 found[key[0]] = list(_edits(turn))
@@ -73,11 +82,11 @@ def _content(path: Path) -> bytes:
 
 
 def _keys(
-    parsed: ParsedArchive, redactor: Redactor, format_name: str, group: GroupId
+    archive: ArchiveWithPath, redactor: Redactor, format_name: str, group: GroupId
 ) -> list[tuple[TurnId, str]]:
     """Return id and digest of each turn, as `parse` gives them."""
-    texts = redactor.redact_many([archive_texts(parsed)])[0]
-    rows = build_rows(redacted_turns(parsed, *texts), format_name, group, archive="")
+    (turns,) = redact_turns([archive], redactor)
+    rows = build_rows(turns, format_name, group, turns.archive)
     ids, hashes = (rows.column(name).to_pylist() for name in ("turn_id", "content_hash"))
     return list(zip(ids, hashes, strict=True))
 

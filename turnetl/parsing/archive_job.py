@@ -22,15 +22,15 @@ from turnetl.lake import (
     ArchiveMetadata,
     Lake,
     absolute_path_text,
-    path_text,
     set_aside,
     write_error,
 )
 from turnetl.parsing import problems, retained_turns, sources
+from turnetl.parsing.archive_paths import shown_path
 from turnetl.parsing.forgotten_turns import rows_not_forgotten, without_forgotten
 from turnetl.parsing.jobs import ArchiveJob, unchanged_report
 from turnetl.parsing.options import ParseOptions
-from turnetl.parsing.redaction import RedactedTurns, archive_texts, redacted_turns
+from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.sources import ArchiveStat
 from turnetl.parsing.table import build_rows
@@ -45,10 +45,15 @@ class ArchiveContent:
     """A parsed archive. Its texts may hold secrets."""
 
     format: Format
+    path: Path
     parsed: ParsedArchive
     sha256: str
     """SHA-256 of the bytes on disk, in hex."""
     problem: Problem | None
+
+    def with_path(self) -> ArchiveWithPath:
+        """Return everything that is redacted."""
+        return ArchiveWithPath(self.parsed, absolute_path_text(self.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,11 @@ def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns
     _check_head(job.stat, previous, options)
     data = sources.read_stored(job.stat)
     sha256 = hashlib.sha256(data).hexdigest()
-    if previous is not None and previous.sha256 == sha256 and options.gives_same_turns(previous):
+    if (
+        previous is not None
+        and previous.sha256 == sha256
+        and options.gives_same_turns(previous, path)
+    ):
         with suppress(TableUnusable):
             return StoredTurns(options.lake.read_turns_file(job.stored.files[-1]), previous)
     archive = sources.decompress_archive(path, data, options.limits)
@@ -101,16 +110,16 @@ def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns
 
 def redact(contents: Sequence[ArchiveContent], redactor: Redactor) -> list[RedactedArchive]:
     """Step 2: redact the texts of several archives in one call."""
-    redacted = redactor.redact_many([archive_texts(content.parsed) for content in contents])
+    redacted = redact_turns([content.with_path() for content in contents], redactor)
     return [
         RedactedArchive(
             format=content.format,
-            turns=redacted_turns(content.parsed, *texts),
+            turns=turns,
             counts=content.parsed.counts,
             sha256=content.sha256,
-            problem=content.problem,
+            problem=content.problem and content.problem.of(shown_path(content.path, turns.archive)),
         )
-        for content, texts in zip(contents, redacted, strict=True)
+        for content, turns in zip(contents, redacted, strict=True)
     ]
 
 
@@ -138,7 +147,7 @@ def build(
         table_problem = problems.damaged_table(error.path, metadata, job.stored.metadata)
     rows, metadata = retained_turns.with_retained(rows, metadata, retained)
     report = ArchiveReport(
-        archive=path_text(job.stat.path),
+        archive=shown_path(job.stat.path, metadata.archive),
         outcome=Outcome.NEW if job.stored.metadata is None else Outcome.CHANGED,
         format=metadata.format,
         group=metadata.group,
@@ -147,6 +156,7 @@ def build(
         cwd=metadata.cwd,
         retained_turns=metadata.retained_turns,
         table_problem=table_problem,
+        group_is_intended=options.group_is_intended(metadata, job.stat.path),
     )
     return TurnsTable(rows, metadata, report)
 
@@ -217,7 +227,7 @@ def _parse(
     problem = archive.problem or problems.line_problem(
         path, parsed.counts, ends_with_newline=data.endswith(b"\n")
     )
-    return ArchiveContent(format_, parsed, sha256, problem)
+    return ArchiveContent(format_, path, parsed, sha256, problem)
 
 
 def _drop_arguments(parsed: ParsedArchive) -> None:
@@ -230,9 +240,7 @@ def _drop_arguments(parsed: ParsedArchive) -> None:
 def _build_unchanged(job: ArchiveJob, stored: StoredTurns, options: ParseOptions) -> TurnsTable:
     """Return the same rows with the new modification time, for which the next run checks."""
     previous = stored.metadata
-    _, group_is_explicit = options.group_for(
-        previous, previous.cwd, previous.format, previous.archive
-    )
+    _, group_is_explicit = options.group_of_stored(previous, job.stat.path)
     metadata = replace(
         previous,
         size=job.stat.size,
@@ -240,16 +248,18 @@ def _build_unchanged(job: ArchiveJob, stored: StoredTurns, options: ParseOptions
         group_is_explicit=group_is_explicit,
         format_is_explicit=options.explicit_format_for(previous) is not None,
     )
-    return TurnsTable(stored.rows, metadata, unchanged_report(job.stat, previous))
+    is_intended = options.group_is_intended(previous, job.stat.path)
+    report = unchanged_report(job.stat, previous, group_is_intended=is_intended)
+    return TurnsTable(stored.rows, metadata, report)
 
 
 def _metadata(job: ArchiveJob, archive: RedactedArchive, options: ParseOptions) -> ArchiveMetadata:
-    path, previous = absolute_path_text(job.stat.path), job.stored.metadata
+    previous = job.stored.metadata
     group, group_is_explicit = options.group_for(
-        previous, archive.turns.cwd, archive.format.name, path
+        previous, archive.turns.cwd, archive.format.name, absolute_path_text(job.stat.path)
     )
     return ArchiveMetadata(
-        archive=path,
+        archive=archive.turns.archive,
         size=job.stat.size,
         mtime_ns=job.stat.mtime_ns,
         sha256=archive.sha256,

@@ -17,6 +17,7 @@ from turnetl.parsing import problems, sources
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, unchanged_report
 from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.redacted_problems import redacted_reports
 from turnetl.parsing.report import ArchiveReport, ParseReport
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.redact import Redactor
@@ -75,6 +76,7 @@ def parse_archives(
     finally:
         if not dry_run:
             lake.sync_turns()
+    reports = redacted_reports(reports, redactor)
     return ParseReport(reports, dry_run=dry_run, removed_temporary_files=removed)
 
 
@@ -108,7 +110,8 @@ def _report_or_job(
     except BadArchive as error:
         return problems.skipped_report(path, error)
     if stored.metadata is not None and _is_unchanged(stored.metadata, stat, options):
-        return unchanged_report(stat, stored.metadata)
+        is_intended = options.group_is_intended(stored.metadata, path)
+        return unchanged_report(stat, stored.metadata, group_is_intended=is_intended)
     return ArchiveJob(stat, stored)
 
 
@@ -116,7 +119,7 @@ def _is_unchanged(metadata: ArchiveMetadata, stat: ArchiveStat, options: ParseOp
     if options.reread:
         return False
     same_file = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
-    return same_file and options.gives_same_metadata(metadata)
+    return same_file and options.gives_same_metadata(metadata, stat.path)
 
 
 def _collect_reports(

@@ -29,6 +29,7 @@ from turnetl.parsing.jobs import ArchiveJob, NumberedJob
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
 from turnetl.redact import Redactor
+from turnetl.redact.plain import is_plain
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +140,9 @@ def _attempt(job: ArchiveJob, step: Callable[[], _Out]) -> _Out | ArchiveReport:
         return problems.skipped_report(path, problems.out_of_memory(path))
     except Exception as error:
         # One archive must not stop ten thousand others.
-        log.info("unexpected error in archive %s", path_text(path), exc_info=True)
+        name = path_text(path)
+        shown = name if is_plain(name) else f"{job.stored.digest}.parquet"
+        log.info("unexpected error in archive %s", shown, exc_info=True)
         return problems.skipped_report(path, problems.unexpected_error(path, error))
 
 

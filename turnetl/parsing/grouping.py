@@ -4,8 +4,8 @@ The user's choices take precedence in this order: a fixed name with --group, the
 entry of the group map file, a template with --group, the default.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from turnetl import ids
@@ -33,6 +33,22 @@ class Grouping:
     def is_fixed(self) -> bool:
         """Return whether all archives go to one group that the user named."""
         return self.template is not None and group_names.is_fixed(self.template)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names and templates that the user chose, as `with_names` takes them."""
+        template = () if self.template is None else (self.template,)
+        return (*template, *(entry.name for entry in self.map_entries))
+
+    def with_names(self, names: Sequence[str]) -> "Grouping":
+        """Return the same choices with other names, in the order of `names`."""
+        first_entry = len(names) - len(self.map_entries)
+        entries = zip(self.map_entries, names[first_entry:], strict=True)
+        return replace(
+            self,
+            template=names[0] if first_entry else None,
+            map_entries=tuple(replace(entry, name=name) for entry, name in entries),
+        )
 
     def group(self, cwd: str | None, format: str, archive: str) -> GroupId:  # noqa: A002  {format}
         """Return the group of an archive. Deterministic, without access to the disk.
@@ -116,20 +132,19 @@ def load_grouping(template: str | None, map_file: Path | None, *, user: str, hos
 
 
 def find_name_collisions(
-    archives: Iterable[tuple[str | None, str, str]], grouping: Grouping | None = None
+    archives: Iterable[tuple[str | None, GroupId]],
 ) -> tuple[NameCollision, ...]:
     """Return the groups that join folders of several projects by their names alone, sorted.
 
     Args:
-        archives: working directory, format and path of each, as `Grouping.group` takes them.
-        grouping: how they were grouped. A fixed name or a map file joins folders intentionally.
+        archives: working directory and group of each, without those that the user grouped
+            intentionally.
     """
-    grouping = grouping or Grouping()
     folders_by_group: dict[GroupId, dict[str, str]] = {}
-    for archive in archives:
-        folder = project_root(archive[0])
-        if folder is not None and not grouping.is_intentional(*archive):
-            folders = folders_by_group.setdefault(grouping.group(*archive), {})
+    for cwd, group in archives:
+        folder = project_root(cwd)
+        if folder is not None:
+            folders = folders_by_group.setdefault(group, {})
             folders.setdefault(folder.lower(), folder)
     return tuple(
         NameCollision(group, tuple(sorted(folders.values())))

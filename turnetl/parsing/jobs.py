@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl.formats.kit.counts import ParseCounts
-from turnetl.lake import ArchiveMetadata, path_text
+from turnetl.lake import ArchiveMetadata
+from turnetl.parsing.archive_paths import shown_path
 from turnetl.parsing.report import ArchiveReport, Outcome
 from turnetl.parsing.sources import ArchiveStat
 
@@ -41,14 +42,17 @@ NumberedJob = tuple[int, ArchiveJob]
 """An archive's position in the report, and its job."""
 
 
-def unchanged_report(stat: ArchiveStat, metadata: ArchiveMetadata) -> ArchiveReport:
+def unchanged_report(
+    stat: ArchiveStat, metadata: ArchiveMetadata, *, group_is_intended: bool
+) -> ArchiveReport:
     """Return the report on an archive with the same content as its turns file."""
     return ArchiveReport(
-        archive=path_text(stat.path),
+        archive=shown_path(stat.path, metadata.archive),
         outcome=Outcome.UNCHANGED,
         format=metadata.format,
         group=metadata.group,
         counts=ParseCounts.from_mapping(metadata.counts),
         cwd=metadata.cwd,
         retained_turns=metadata.retained_turns,
+        group_is_intended=group_is_intended,
     )

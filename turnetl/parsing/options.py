@@ -1,12 +1,14 @@
 """The options of a run, and the decisions that follow from them: format, group, parse again."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from turnetl import formats
 from turnetl.formats import Format
-from turnetl.lake import ArchiveMetadata, Lake
+from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text
 from turnetl.lake.forgotten import NOTHING, ForgottenTurns
 from turnetl.model import GroupId
+from turnetl.parsing.archive_paths import is_redacted
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.sources import ParseLimits
 from turnetl.redact import Redactor
@@ -29,17 +31,18 @@ class ParseOptions:
     forgotten: ForgottenTurns = NOTHING
     """Turns that reach no table."""
 
-    def gives_same_turns(self, metadata: ArchiveMetadata) -> bool:
+    def gives_same_turns(self, metadata: ArchiveMetadata, path: Path) -> bool:
         """Return whether the same bytes give the turns of the stored file, in the same group."""
-        return self._reads_the_same(metadata) and self._group_again(metadata)[0] == metadata.group
+        group, _ = self.group_of_stored(metadata, path)
+        return self._reads_the_same(metadata) and group == metadata.group
 
-    def gives_same_metadata(self, metadata: ArchiveMetadata) -> bool:
+    def gives_same_metadata(self, metadata: ArchiveMetadata, path: Path) -> bool:
         """Return whether `gives_same_turns` holds and the user's explicit choices are the same."""
         group = (metadata.group, metadata.group_is_explicit)
         format_is_explicit = self.explicit_format_for(metadata) is not None
         return (
             self._reads_the_same(metadata)
-            and self._group_again(metadata) == group
+            and self.group_of_stored(metadata, path) == group
             and format_is_explicit == metadata.format_is_explicit
         )
 
@@ -82,5 +85,21 @@ class ParseOptions:
             and (metadata.reader_version, metadata.redactor_version) == versions
         )
 
-    def _group_again(self, metadata: ArchiveMetadata) -> tuple[GroupId, bool]:
-        return self.group_for(metadata, metadata.cwd, metadata.format, metadata.archive)
+    def group_of_stored(self, metadata: ArchiveMetadata, path: Path) -> tuple[GroupId, bool]:
+        """Return `group_for` an archive that has a turns file.
+
+        Args:
+            metadata: of the turns file.
+            path: of the archive. It matters only where the turns file has it redacted.
+        """
+        archive = _path_in_full(metadata, path)
+        return self.group_for(metadata, metadata.cwd, metadata.format, archive)
+
+    def group_is_intended(self, metadata: ArchiveMetadata, path: Path) -> bool:
+        """Return whether a fixed name or the group map file decides; see `group_of_stored`."""
+        archive = _path_in_full(metadata, path)
+        return self.grouping.is_intentional(metadata.cwd, metadata.format, archive)
+
+
+def _path_in_full(metadata: ArchiveMetadata, path: Path) -> str:
+    return absolute_path_text(path) if is_redacted(metadata.archive) else metadata.archive

@@ -1,18 +1,34 @@
-"""Redaction of a parsed archive: its texts are collected, and put back without secrets."""
+"""Redaction of a parsed archive: its texts are collected, and put back without secrets.
 
-from collections.abc import Mapping, Sequence
+Ids and names repeat in every turn of an archive: each is redacted once.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from operator import attrgetter
 
 from turnetl.formats.base import ParsedArchive, RawTurn
+from turnetl.parsing.archive_paths import path_texts, redacted_path
+from turnetl.parsing.person_names import branch_without_persons, path_without_persons, users_in
+from turnetl.redact import RedactedTexts, Redactor
 
 _NAME_FIELDS = (
     *("session_id", "prompt_id", "parent_session_id", "agent_id", "model", "app_version"),
+    *("cwd", "git_branch"),
 )
 _names_of = attrgetter(*_NAME_FIELDS)
-_SINGLE_TEXTS = 4
+_SINGLE_TEXTS = 2
 """Texts of a turn that precede those of its lists: see `_turn_texts`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveWithPath:
+    """An archive whose texts and path may hold secrets."""
+
+    parsed: ParsedArchive
+    path: str
+    """Absolute path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,41 +39,28 @@ class RedactedTurns:
     chars: Sequence[int]
     """Characters of each turn before redaction."""
     redactions: Sequence[int]
-    """Number of redactions in each turn."""
+    """Number of redactions in each turn, its ids and names included."""
     cwd: str | None
+    archive: str = ""
+    """The path of the archive, redacted."""
 
 
-def archive_texts(archive: ParsedArchive) -> list[str]:
-    """Return all texts that may hold a secret, in the order that `redacted_turns` expects."""
-    texts = [archive.cwd or ""]
-    for turn in archive.turns:
+def archive_texts(archive: ArchiveWithPath) -> list[str]:
+    """Return all texts that may hold a secret, in the order that `_redacted_turns` expects."""
+    # Names come first: a column of texts that ends with short ones takes twice the memory.
+    texts = _names(archive)
+    for turn in archive.parsed.turns:
         texts += _turn_texts(turn)
-    return texts + _names(archive)
+    return texts
 
 
-def redacted_turns(
-    archive: ParsedArchive, texts: Sequence[str], counts: Sequence[int]
-) -> RedactedTurns:
-    """Return the turns with their redacted texts.
-
-    Args:
-        archive: the parsed archive.
-        texts: its `archive_texts`, redacted.
-        counts: the number of redactions in each text.
-    """
-    turns, redactions = archive.turns, [0] * len(archive.turns)
-    if any(counts):
-        ends = list(accumulate((_text_count(turn) for turn in turns), initial=1))
-        redactions = [sum(counts[start:end]) for start, end in pairwise(ends)]
-        turns = [
-            _with_texts(turn, texts[start:end]) if redacted else turn
-            for turn, (start, end), redacted in zip(turns, pairwise(ends), redactions, strict=True)
-        ]
-        if any(counts[ends[-1] :]):
-            names = dict(zip(_names(archive), texts[ends[-1] :], strict=True))
-            turns = [_with_names(turn, names) for turn in turns]
-    chars = [turn.chars for turn in archive.turns]
-    return RedactedTurns(turns, chars, redactions, texts[0] or None)
+def redact_turns(
+    archives: Sequence[ArchiveWithPath], redactor: Redactor
+) -> Iterator[RedactedTurns]:
+    """Yield the turns of each archive without secrets. All archives are redacted in one call."""
+    redacted = redactor.redact_many([archive_texts(archive) for archive in archives])
+    for archive, texts in zip(archives, redacted, strict=True):
+        yield _redacted_turns(archive, texts, redactor)
 
 
 def join_texts(texts: Sequence[str]) -> str:
@@ -65,10 +68,70 @@ def join_texts(texts: Sequence[str]) -> str:
     return "\n\n".join(texts)
 
 
+def _redacted_turns(
+    archive: ArchiveWithPath, redacted: RedactedTexts, redactor: Redactor
+) -> RedactedTurns:
+    turns, (texts, counts) = archive.parsed.turns, redacted
+    names, redactions = _names(archive), [0] * len(turns)
+    first_text = len(names)
+    changed = dict(zip(names, texts[:first_text], strict=True))
+    name_counts = dict(zip(names, counts[:first_text], strict=True))
+    path = redacted_path(archive.path, changed)
+    if redactor.redacts_persons:
+        users = users_in({*map(_cwd_of, turns), archive.path})
+        path = path_without_persons(path, users, redactor.person_placeholder)
+        _redact_branches(turns, users, changed, name_counts, redactor)
+    if any(counts[first_text:]):
+        ends = list(accumulate((_text_count(turn) for turn in turns), initial=first_text))
+        redactions = [sum(counts[start:end]) for start, end in pairwise(ends)]
+        turns = [
+            _with_texts(turn, texts[start:end]) if redacted_here else turn
+            for turn, (start, end), redacted_here in zip(
+                turns, pairwise(ends), redactions, strict=True
+            )
+        ]
+    if any(name_counts.values()):
+        named = [sum(name_counts[name] for name in _turn_names(turn)) for turn in turns]
+        redactions = [number + more for number, more in zip(redactions, named, strict=True)]
+        turns = [_with_names(turn, changed) for turn in turns]
+    return RedactedTurns(
+        turns,
+        [turn.chars for turn in archive.parsed.turns],
+        redactions,
+        changed.get(archive.parsed.cwd or "") or None,
+        path,
+    )
+
+
+def _redact_branches(
+    turns: Sequence[RawTurn],
+    users: Collection[str],
+    changed: dict[str, str],
+    counts: dict[str, int],
+    redactor: Redactor,
+) -> None:
+    """Replace the names of persons in git branches.
+
+    Args:
+        turns: of an archive.
+        users: the persons whose home folders it names.
+        changed: the names in the archive, with what replaces each. Updated.
+        counts: the number of redactions in each. Updated.
+        redactor: gives the placeholders.
+    """
+    for name in {turn.git_branch for turn in turns if turn.git_branch}:
+        before = changed[name]
+        changed[name] = branch_without_persons(before, users, redactor.person_placeholder)
+        counts[name] += before != changed[name]
+
+
+def _cwd_of(turn: RawTurn) -> str:
+    return turn.cwd or ""
+
+
 def _turn_texts(turn: RawTurn) -> list[str]:
     """Return the texts of a turn that may hold a secret, in the order of `_with_texts`."""
-    assistant_text = join_texts(turn.assistant_texts)
-    texts = [turn.user_text, assistant_text, turn.cwd or "", turn.git_branch or ""]
+    texts = [turn.user_text, join_texts(turn.assistant_texts)]
     texts += turn.steering
     texts += turn.user_answers
     texts += turn.subagent_prompts
@@ -95,8 +158,6 @@ def _with_texts(turn: RawTurn, texts: Sequence[str]) -> RawTurn:
         turn,
         user_text=texts[0],
         assistant_texts=[texts[1]],
-        cwd=texts[2],
-        git_branch=texts[3],
         steering=steering,
         user_answers=user_answers,
         subagent_prompts=subagent_prompts,
@@ -104,11 +165,19 @@ def _with_texts(turn: RawTurn, texts: Sequence[str]) -> RawTurn:
     )
 
 
-def _names(archive: ParsedArchive) -> list[str]:
+def _names(archive: ArchiveWithPath) -> list[str]:
     """Return the distinct ids and names: an archive may hold any text in their place."""
-    names = {name for turn in archive.turns for name in _names_of(turn)}
-    names.update(call.name for turn in archive.turns for call in turn.tool_calls)
-    return sorted(name for name in names if name)
+    turns = archive.parsed.turns
+    names = {name for turn in turns for name in _names_of(turn)}
+    names.update(call.name for turn in turns for call in turn.tool_calls)
+    names |= {archive.parsed.cwd, *path_texts(archive.path)}
+    # An empty part of the path has its place, too.
+    return sorted(name for name in names if name is not None)
+
+
+def _turn_names(turn: RawTurn) -> set[str]:
+    names = {*_names_of(turn), *(call.name for call in turn.tool_calls)}
+    return {name for name in names if name}
 
 
 def _with_names(turn: RawTurn, names: Mapping[str, str]) -> RawTurn:

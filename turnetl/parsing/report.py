@@ -1,7 +1,7 @@
 """Reports on parsed archives: the outcome of each archive and the counts of its lines."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from turnetl.formats.kit.counts import ParseCounts
@@ -29,12 +29,18 @@ class Problem:
     reason: SkipReason
     message: str
 
+    def of(self, path: str) -> "Problem":
+        """Return the problem with another name of the path, also in the message."""
+        message = self.message.replace(self.path, path)
+        return replace(self, path=path, message=message)
+
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReport:
     """The report on one archive. The counts of an unchanged one are those of its last parse."""
 
     archive: str
+    """Its path as the user gave it; if it holds a secret, its absolute path, redacted."""
     outcome: Outcome
     format: str | None = None
     group: GroupId | None = None
@@ -47,6 +53,8 @@ class ArchiveReport:
 
     table_problem: Problem | None = None
     """Damage of its previous turns file, which may have held turns that it no longer holds."""
+    group_is_intended: bool = False
+    """Whether a fixed name or the group map file decided the group."""
 
     @property
     def was_read(self) -> bool:

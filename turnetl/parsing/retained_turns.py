@@ -53,6 +53,8 @@ def with_retained(
     """Return the rows with the retained ones after them, and the metadata that counts them."""
     if retained is None:
         return rows, metadata
+    # Stored rows may have the path as another redactor left it.
+    retained = retained.with_columns(archive=pl.lit(metadata.archive))
     table = retained.to_arrow().cast(arrow_schema(schema.TURNS))
     return pa.concat_tables([rows, table]).combine_chunks(), replace(
         metadata, retained_turns=retained.height, retained_digest=ids.digest(*retained["turn_id"])

@@ -1,21 +1,26 @@
 """The state of every group: what the graph holds, what is pending, and why."""
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import Fatal, IndexBusy, IndexUnusable, Retryable
+from turnetl.errors import BadArchive, Fatal, IndexBusy, IndexUnusable, Retryable
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
+from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
 from turnetl.run_options import RunOptions
 from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 async def status(
@@ -38,20 +43,48 @@ async def status(
     files = turn_files(Lake(settings.lake))
     with _snapshot(settings, busy_timeout) as index:
         report = await _status(index, files, settings, options, clock)
+    is_present = _archive_finder(settings)
     return replace(
         report,
         index_problem=await _index_problem(settings, busy_timeout),
-        groups=tuple(_with_archives(group, files.get(group.group, ())) for group in report.groups),
+        groups=tuple(
+            _with_archives(group, files.get(group.group, ()), is_present) for group in report.groups
+        ),
     )
 
 
-def _with_archives(report: GroupReport, files: Sequence[TurnFile]) -> GroupReport:
+def _with_archives(
+    report: GroupReport, files: Sequence[TurnFile], is_present: Callable[[str], bool]
+) -> GroupReport:
     """Return the report with what became of the group's archives."""
     return replace(
         report,
-        missing_archives=missing_archives(file.metadata for file in files),
+        missing_archives=missing_archives((file.metadata for file in files), is_present),
         retained_turns=sum(file.metadata.retained_turns for file in files),
     )
+
+
+def _archive_finder(settings: Settings) -> Callable[[str], bool]:
+    """Return whether an archive with a redacted path exists; without the key, that it does."""
+
+    @cache
+    def stands_for() -> StandsFor | None:
+        try:
+            return wiring.redactor(settings, stores=False).stands_for
+        except Fatal as error:
+            log.warning("%s; archives with a redacted path are not looked for", error)
+            return None
+
+    def is_present(archive: str) -> bool:
+        if (found := stands_for()) is None:
+            return True
+        try:
+            find_archive(archive, found)
+        except BadArchive:
+            return False
+        return True
+
+    return is_present
 
 
 async def _status(

@@ -10,12 +10,13 @@ from typing import Generic, TypeVar
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import BadUsage, Fatal
+from turnetl.errors import BadArchive, BadUsage, Fatal
 from turnetl.graph_model import Receipt
 from turnetl.index.lookup import LookupIndex
-from turnetl.lake import Lake
+from turnetl.lake import Lake, path_text
 from turnetl.model import Turn
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines
+from turnetl.parsing.archive_paths import find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.conversation import from_turn
@@ -111,9 +112,10 @@ async def show_archive_lines(
     if not isinstance(found.value, TurnDetails):
         raise BadUsage(f"`{text}` is no turn: only turns have lines in an archive")
     receipt = found.value.summary.receipt
-    lines = read_archive_lines(Path(receipt.archive), receipt.first_line, receipt.last_line)
+    redactor = wiring.redactor(settings, stores=False)
+    lines = _archive_lines(receipt, find_archive(receipt.archive, redactor.stands_for))
     if redacted:
-        lines = redact_lines(lines, wiring.redactor(settings, stores=False))
+        lines = redact_lines(lines, redactor)
     return ArchiveLines(receipt, lines)
 
 
@@ -135,6 +137,15 @@ async def open_index(
         if not opened.index.groups():
             log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
         yield opened
+
+
+def _archive_lines(receipt: Receipt, path: Path) -> list[str]:
+    """Return the lines of a turn; an error names the archive as the receipt does."""
+    try:
+        return read_archive_lines(path, receipt.first_line, receipt.last_line)
+    except BadArchive as error:
+        message = str(error).replace(path_text(path), receipt.archive)
+        raise BadArchive(error.reason, message) from None
 
 
 def _lake_turn(settings: Settings, receipt: Receipt) -> Turn | None:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turnetl import episodes, parsing, wiring
-from turnetl.errors import TableUnusable
+from turnetl.errors import BadArchive, TableUnusable
 from turnetl.formats import Format
 from turnetl.group_names import select_groups
 from turnetl.lake import Lake
+from turnetl.parsing.archive_paths import find_archive
 from turnetl.parsing.name_collisions import with_name_collisions
+from turnetl.parsing.redacted_problems import redacted_problems
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 
@@ -43,8 +45,12 @@ class ParsePlan:
 
     def report(self, batches: Iterable[parsing.ParseReport]) -> parsing.ParseReport:
         """Return the report on the whole run: the batches, and paths without an archive."""
-        empty = parsing.ParseReport(path_problems=self.paths.problems, dry_run=self.dry_run)
-        return with_name_collisions(sum(batches, empty), self.grouping)
+        problems = self.paths.problems
+        if problems:
+            redactor = wiring.redactor(self.settings, stores=False)
+            problems = redacted_problems(problems, redactor)
+        empty = parsing.ParseReport(path_problems=problems, dry_run=self.dry_run)
+        return with_name_collisions(sum(batches, empty))
 
     def _parse(self, archives: Sequence[Path], done_before: int) -> parsing.ParseReport:
         total = len(self.paths.archives)
@@ -87,7 +93,7 @@ def plan_parse(
     return ParsePlan(
         paths=parsing.expand(paths),
         settings=settings,
-        grouping=wiring.archive_grouping(settings),
+        grouping=wiring.archive_grouping(settings, stores=not dry_run),
         known=wiring.format_named(format_name),
         dry_run=dry_run,
         progress=progress,
@@ -183,10 +189,15 @@ def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
     metadata = lake.archive_metadata(path)
     if metadata is None:
         return False
+    redactor = wiring.redactor(settings)
+    try:
+        archive = find_archive(metadata.archive, redactor.stands_for)
+    except BadArchive:
+        return False
     report = parsing.parse_archives(
-        [Path(metadata.archive)],
+        [archive],
         lake,
-        redactor=wiring.redactor(settings),
+        redactor=redactor,
         grouping=wiring.archive_grouping(settings),
         reread=True,
     )

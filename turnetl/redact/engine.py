@@ -8,7 +8,6 @@ must hold there: no text can make a part of another text a secret.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from itertools import accumulate, chain
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.normalised import normalise, undisguised
 from turnetl.redact.pii import PII_RULE_NAMES, pii_candidates
 from turnetl.redact.pii.known_names import NAME_RULES, is_certain_name, names_alone
+from turnetl.redact.placeholder import placeholder
 from turnetl.redact.port import RedactedTexts
 from turnetl.redact.prefilter import candidates, texts_with_secrets
 from turnetl.redact.rule import SecretRule
@@ -36,8 +36,6 @@ _MAX_KEY_BYTES = 16_384
 12.6 kB as PEM. The rest allows for line numbers and quotes between its lines."""
 _MAX_NESTED_BYTES = 200
 """Bytes of an implausible match. Another match may start within a match of up to this size."""
-_DIGEST_BYTES = 8
-"""Bytes of the digest in a placeholder. `spans` knows its length."""
 _WITHIN_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
 
 
@@ -193,8 +191,7 @@ class RedactionEngine:
         return b"".join([*pieces, data[position:]])
 
     def _placeholder(self, rule: str, secret: bytes) -> bytes:
-        digest = blake2b(undisguised(secret), key=self._key, digest_size=_DIGEST_BYTES)
-        return f"[REDACTED:{rule}:{digest.hexdigest()}]".encode()
+        return placeholder(rule, undisguised(secret), self._key).encode()
 
 
 # Scanner rules for one half of a pair, which the scanner does not report by default. Of these, only

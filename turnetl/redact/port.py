@@ -29,3 +29,12 @@ class Redactor(Protocol):
         An archive's result depends on its own texts only, and redacting a result changes nothing.
         """
         ...
+
+    @property
+    def redacts_persons(self) -> bool:
+        """Whether personal data is redacted too."""
+        ...
+
+    def person_placeholder(self, name: str) -> str:
+        """Return what stands in place of the name of a person, always the same for a name."""
+        ...

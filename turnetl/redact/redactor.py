@@ -7,6 +7,7 @@ from importlib.metadata import version as package_version
 from typing import TYPE_CHECKING
 
 from turnetl import ids
+from turnetl.redact.placeholder import placeholder, secret_digest
 from turnetl.redact.port import RedactedTexts
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.rules import RULES
@@ -63,6 +64,19 @@ class SecretRedactor:
         """Return `redact` of the texts of each archive; one scan over all of them is faster."""
         return self._engine.redact_many(archives)
 
+    @property
+    def redacts_persons(self) -> bool:
+        """Whether personal data is redacted."""
+        return self._pii
+
+    def person_placeholder(self, name: str) -> str:
+        """Return what stands in place of the name of a person."""
+        return placeholder("person", _seen(name), self._key)
+
+    def stands_for(self, digest: str, secret: str) -> bool:
+        """Return whether a digest in a placeholder is that of this secret. Needs no scanner."""
+        return digest == secret_digest(_seen(secret), self._key)
+
     @cached_property
     def _rules(self) -> tuple[SecretRule, ...]:
         if not self._pii:
@@ -76,3 +90,9 @@ class SecretRedactor:
         from turnetl.redact.engine import RedactionEngine  # noqa: PLC0415 - only with a text
 
         return RedactionEngine(self._rules, self._key, pii=self._pii)
+
+
+def _seen(secret: str) -> bytes:
+    from turnetl.redact.normalised import undisguised  # noqa: PLC0415 - only with a text
+
+    return undisguised(secret.encode("utf-8", "surrogatepass"))

@@ -5,7 +5,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-_PLACEHOLDER = re.compile(rb"\[REDACTED:[a-z0-9-]+:[0-9a-f]{16}\]")
+from turnetl.redact.placeholder import PATTERN
+
+_PLACEHOLDER = re.compile(PATTERN.encode())
 _MIN_REST = 8
 """Bytes next to a placeholder that are redacted. Fewer are the name or the quotes around a secret
 that is redacted already; no generated token is shorter (see `plausible`)."""

@@ -17,17 +17,28 @@ from turnetl.lake.redaction_key import redaction_key
 from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping, load_grouping
 from turnetl.redact import SecretRedactor
+from turnetl.redact.plain import is_plain
 from turnetl.settings import Settings
 from turnetl.wiring.extraction import templates
 
 
-def archive_grouping(settings: Settings) -> Grouping:
-    """Return how the turns of an archive are assigned to a group.
+def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
+    """Return how the turns of an archive are assigned to a group. Names of groups have no secrets.
+
+    Args:
+        settings: the group or the map of groups, and the lake.
+        stores: as of `redactor`, which is needed for names that are not plain words.
 
     Raises:
         BadUsage: a group template or a map file that is not valid; names file and line.
     """
-    return load_grouping(settings.group, settings.group_map, user=user_name(), host=platform.node())
+    grouping = load_grouping(
+        settings.group, settings.group_map, user=user_name(), host=platform.node()
+    )
+    if all(map(is_plain, grouping.names)):
+        return grouping
+    redacted = redactor(settings, stores=stores).redact([*grouping.names]).texts
+    return grouping.with_names(redacted)
 
 
 def format_named(name: str | None) -> Format | None:

@@ -1,0 +1,108 @@
+"""The paths of archives: the names that tables have of them, and the files that these lead to.
+
+A name is the absolute path without secrets. The path itself is stored nowhere: a file is found by
+looking for one whose name gives the same placeholders.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from turnetl.errors import BadArchive
+from turnetl.lake import path_text
+from turnetl.redact.placeholder import MARK, pieces
+from turnetl.skip_reasons import SkipReason
+
+StandsFor = Callable[[str, str], bool]
+"""Returns whether a digest in a placeholder is that of a text: `SecretRedactor.stands_for`."""
+
+_PART = re.compile(r"([/\\]|\.jsonl?(?:\.gz|\.zst)?\Z)")
+
+
+def is_redacted(name: str) -> bool:
+    """Return whether a name lacks parts of the path."""
+    return MARK in name
+
+
+def shown_path(path: Path, name: str) -> str:
+    """Return a path as the user gave it, or the archive's name if the path holds a secret."""
+    return name if is_redacted(name) else path_text(path)
+
+
+def find_archive(name: str, stands_for: StandsFor) -> Path:
+    """Return the path of an archive.
+
+    Args:
+        name: the archive's name in a table or a receipt.
+        stands_for: see `StandsFor`.
+
+    Raises:
+        BadArchive: the name lacks parts of the path, and no file has such a path.
+    """
+    if not is_redacted(name):
+        return Path(name)
+    path = next(_paths(Path(name).parts, stands_for), None)
+    if path is None:
+        raise BadArchive(
+            SkipReason.MISSING,
+            f"`{name}` cannot be found: parts of its path are redacted, and no file on this "
+            "machine has such a path; if it was moved or renamed, move it back",
+        )
+    return path
+
+
+def path_texts(path: str) -> list[str]:
+    """Return the texts to redact for a path: the path, and its parts between separators.
+
+    A value that a folder's name announces ends with that name, and not with the path.
+    """
+    return [path, *_parts(path)]
+
+
+def redacted_path(path: str, redacted: Mapping[str, str]) -> str:
+    """Return a path without secrets.
+
+    Args:
+        path: the path.
+        redacted: what replaces each of its `path_texts`.
+    """
+    parts = _parts(path)
+    joined = "".join(redacted[part] for part in parts)
+    return joined if joined != path else redacted[path]
+
+
+def _parts(path: str) -> list[str]:
+    """Return names, separators and the suffix of a path; joined they are the path."""
+    return _PART.split(path)
+
+
+def _paths(parts: Sequence[str], stands_for: StandsFor) -> Iterator[Path]:
+    """Yield the existing paths that give these parts of a name."""
+    folders = [Path()]
+    for part in parts:
+        if is_redacted(part):
+            folders = [
+                folder / name
+                for folder in folders
+                for name in _names(folder)
+                if _gives(part, name, stands_for)
+            ]
+        else:
+            folders = [folder / part for folder in folders]
+    yield from (path for path in folders if path.exists())
+
+
+def _gives(redacted: str, text: str, stands_for: StandsFor) -> bool:
+    """Return whether a text without its secrets is the redacted one."""
+    literals, digests = pieces(redacted)
+    match = re.fullmatch("(.+)".join(map(re.escape, literals)), text, re.DOTALL)
+    return match is not None and all(map(stands_for, digests, match.groups()))
+
+
+def _names(folder: Path) -> list[str]:
+    """Return the names in a folder; the user's own ones if it may not be listed, as `/home`."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names
+    except OSError:
+        return sorted({*Path.home().parts, *Path.cwd().parts} - {os.sep})
