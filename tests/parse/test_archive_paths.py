@@ -82,16 +82,17 @@ def test_a_path_without_secrets_stays_as_it_is(tmp_path: Path, lake: Lake) -> No
 
 
 def test_with_pii_no_user_is_in_the_path_or_the_branch(tmp_path: Path, lake: Lake) -> None:
-    text = one_turn() + row("user", "Push.", "p1", cwd="/home/jane/shop", gitBranch="mia/cart")
+    text = one_turn() + row("user", "Push.", "p1", cwd="/home/jane/jane/shop", gitBranch="mia/cart")
     folder = tmp_path / "home" / "jane" / "projects" / "-home-jane-shop"
-    archive = write(folder / "a.jsonl", text)
+    archive = write(folder / "a@2.jsonl", text)
     run(lake, archive, redactor=PERSONAL)
     stored = stored_name(lake)
     assert "jane" not in stored
-    assert stored.endswith("-shop/a.jsonl")
+    assert stored.endswith("-shop/a@2.jsonl")
     assert find_archive(stored, PERSONAL.stands_for) == archive
     rows = pl.read_parquet(lake.turn_paths()[0])
     assert "jane" not in str(rows.to_dicts())
+    assert rows["cwd"][1].endswith("]/shop")
     assert rows["git_branch"][1].endswith("]/cart")
     assert rows["git_branch"][1].startswith("[REDACTED:person:")
     run(lake, archive, redactor=REDACTOR)

@@ -53,11 +53,13 @@ def find_archive(name: str, stands_for: StandsFor) -> Path:
 
 
 def path_texts(path: str) -> list[str]:
-    """Return the texts to redact for a path: the path, and its parts between separators.
+    """Return the texts to redact for a path: without its suffix, and its parts.
 
-    A value that a folder's name announces ends with that name, and not with the path.
+    A value that a folder's name announces ends with that name, and not with the path; and
+    `session@2.json` is no address.
     """
-    return [path, *_parts(path)]
+    parts = _parts(path)
+    return ["".join(parts[:-2]) if _has_suffix(parts) else path, *parts]
 
 
 def redacted_path(path: str, redacted: Mapping[str, str]) -> str:
@@ -69,12 +71,20 @@ def redacted_path(path: str, redacted: Mapping[str, str]) -> str:
     """
     parts = _parts(path)
     joined = "".join(redacted[part] for part in parts)
-    return joined if joined != path else redacted[path]
+    if joined != path:
+        return joined
+    whole, *_ = path_texts(path)
+    return redacted[whole] + path[len(whole) :]
 
 
 def _parts(path: str) -> list[str]:
     """Return names, separators and the suffix of a path; joined they are the path."""
     return _PART.split(path)
+
+
+def _has_suffix(parts: Sequence[str]) -> bool:
+    """Return whether parts end with a suffix, which an empty one follows."""
+    return not parts[-1] and parts[-2:-1] != [] and parts[-2].startswith(".")
 
 
 def _paths(parts: Sequence[str], stands_for: StandsFor) -> Iterator[Path]:

@@ -3,7 +3,7 @@
 Ids and names repeat in every turn of an archive: each is redacted once.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from operator import attrgetter
@@ -72,15 +72,16 @@ def _redacted_turns(
     archive: ArchiveWithPath, redacted: RedactedTexts, redactor: Redactor
 ) -> RedactedTurns:
     turns, (texts, counts) = archive.parsed.turns, redacted
-    names, redactions = _names(archive), [0] * len(turns)
+    chars, redactions = [turn.chars for turn in turns], [0] * len(turns)
+    if not redactor.redacts_persons and not any(counts):
+        return RedactedTurns(turns, chars, redactions, archive.parsed.cwd or None, archive.path)
+    names = _names(archive)
     first_text = len(names)
     changed = dict(zip(names, texts[:first_text], strict=True))
+    changed[archive.path] = redacted_path(archive.path, changed)
     name_counts = dict(zip(names, counts[:first_text], strict=True))
-    path = redacted_path(archive.path, changed)
     if redactor.redacts_persons:
-        users = users_in({*map(_cwd_of, turns), archive.path})
-        path = path_without_persons(path, users, redactor.person_placeholder)
-        _redact_branches(turns, users, changed, name_counts, redactor)
+        _redact_persons(archive, changed, name_counts, redactor)
     if any(counts[first_text:]):
         ends = list(accumulate((_text_count(turn) for turn in turns), initial=first_text))
         redactions = [sum(counts[start:end]) for start, end in pairwise(ends)]
@@ -96,33 +97,39 @@ def _redacted_turns(
         turns = [_with_names(turn, changed) for turn in turns]
     return RedactedTurns(
         turns,
-        [turn.chars for turn in archive.parsed.turns],
+        chars,
         redactions,
         changed.get(archive.parsed.cwd or "") or None,
-        path,
+        changed[archive.path],
     )
 
 
-def _redact_branches(
-    turns: Sequence[RawTurn],
-    users: Collection[str],
-    changed: dict[str, str],
-    counts: dict[str, int],
-    redactor: Redactor,
+def _redact_persons(
+    archive: ArchiveWithPath, changed: dict[str, str], counts: dict[str, int], redactor: Redactor
 ) -> None:
-    """Replace the names of persons in git branches.
+    """Replace the names of persons in git branches and paths.
 
     Args:
-        turns: of an archive.
-        users: the persons whose home folders it names.
+        archive: the archive.
         changed: the names in the archive, with what replaces each. Updated.
-        counts: the number of redactions in each. Updated.
+        counts: the number of redactions in each but the path of the archive. Updated.
         redactor: gives the placeholders.
     """
-    for name in {turn.git_branch for turn in turns if turn.git_branch}:
-        before = changed[name]
-        changed[name] = branch_without_persons(before, users, redactor.person_placeholder)
-        counts[name] += before != changed[name]
+    turns, replacement = archive.parsed.turns, redactor.person_placeholder
+    folders = {archive.parsed.cwd or "", *map(_cwd_of, turns)} - {""}
+    users = users_in({*folders, archive.path})
+    without = {
+        name: branch_without_persons(changed[name], users, replacement)
+        for name in {turn.git_branch for turn in turns if turn.git_branch}
+    }
+    # The group of a folder must not depend on what else the archive names.
+    without |= {
+        name: path_without_persons(changed[name], users_in([name]), replacement) for name in folders
+    }
+    for name, text in without.items():
+        counts[name] += text != changed[name]
+    changed |= without
+    changed[archive.path] = path_without_persons(changed[archive.path], users, replacement)
 
 
 def _cwd_of(turn: RawTurn) -> str:
