@@ -168,6 +168,7 @@ def test_paths_of_agents_are_plain(path: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["ghp_" + fresh(36), "password=sunshine", "the password is x", "a" * 16, "AKIA" + fresh(16)],
+    ids=["token", "assignment", "sentence", "run", "key id"],
 )
 def test_names_that_may_hold_a_secret_are_not_plain(name: str) -> None:
     assert not is_plain(f"/home/dev/{name}/a.jsonl")

@@ -106,9 +106,16 @@ def _is_word_of_code(value: str) -> bool:
 
 def _is_label(value: str) -> bool:
     """Return whether the value is the name of a field, as in forms, translations and mappings."""
-    return any(word in value.lower() for word in words.NAMES_OF_PASSWORDS) and bool(
-        _NAME.match(value)
+    return _has_name_of_password(value) and _NAME.match(value) is not None
+
+
+def _has_name_of_password(value: str) -> bool:
+    """Return whether a name of a password is in the value; a short one, at one of its ends."""
+    lower = value.lower()
+    at_end = lower.startswith(words.SHORT_NAMES_OF_PASSWORDS) or lower.endswith(
+        words.SHORT_NAMES_OF_PASSWORDS
     )
+    return at_end or any(name in lower for name in words.NAMES_OF_PASSWORDS)
 
 
 def _is_reference(value: str) -> bool:
@@ -117,9 +124,8 @@ def _is_reference(value: str) -> bool:
         return True
     if value.lower() in words.VARIABLES:
         return True
-    has_keyword = any(word in value.lower() for word in words.NAMES_OF_PASSWORDS)
     is_name = _CAMEL.match(value) is not None or _SNAKE.match(value) is not None
-    if has_keyword and value.replace("_", "").isalpha():
+    if _has_name_of_password(value) and value.replace("_", "").isalpha():
         return True
     return is_name and not _is_drawn_from_letters(value)
 

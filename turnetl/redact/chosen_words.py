@@ -67,6 +67,8 @@ STATE_ENDINGS = ("ed", "ing", "able", "ible", "less", "iert", "tet", "ido", "ida
 """Endings of participles: `the password is expired`."""
 NAMES_OF_PASSWORDS = _words(
     "password passwd passwort kennwort passphrase passcode contrase senha wachtwoord hasło пароль "
-    "密码 パスワード 비밀번호 secret token credential pwd apikey api_key api-key"
+    "密码 パスワード 비밀번호 secret token credential apikey api_key api-key"
 )
 """Names of passwords and other secrets, which labels and references contain."""
+SHORT_NAMES_OF_PASSWORDS = ("pwd",)
+"""Names so short that a drawn password may contain one."""
