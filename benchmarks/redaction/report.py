@@ -10,7 +10,7 @@ from benchmarks.redaction import personal
 from benchmarks.redaction.canaries import Canary, Leak, all_canaries, leaks
 from benchmarks.redaction.lookalikes import lookalikes
 from benchmarks.redaction.stored import leaks_in_lake
-from benchmarks.redaction.unseen import held_out_canaries
+from benchmarks.redaction.unseen import HELD_OUT_SETS, held_out_canaries
 from turnetl.redact import SecretRedactor
 
 MAX_ANNOUNCED_PERCENT = 0.5
@@ -30,8 +30,9 @@ def check_canaries(show: int) -> Iterator[bool]:
     for family in _ANNOUNCED:
         yield _check(family, canaries, found, MAX_ANNOUNCED_PERCENT)
     yield _check("tokens", canaries, found, 0)
-    held_out = [*held_out_canaries()]
-    _print_tables(held_out, [*leaks(held_out, SecretRedactor())], 0)
+    for held_out in HELD_OUT_SETS:
+        unseen = [*held_out_canaries(held_out)]
+        _print_tables(unseen, [*leaks(unseen, SecretRedactor())], 0)
 
 
 def check_personal(show: int) -> Iterator[bool]:

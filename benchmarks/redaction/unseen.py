@@ -1,49 +1,87 @@
 """Canaries of the held-out kinds and syntaxes."""
 
+import base64
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from benchmarks.redaction import held_out
 from benchmarks.redaction.canaries import Canary, named_key, of_type, tokens
 from benchmarks.redaction.drawing import draw
+from benchmarks.redaction.held_out import first, second, third
 from benchmarks.redaction.syntaxes import QUOTED, SYNTAXES
 from benchmarks.redaction.values import VALUE_TYPES, ValueType
 
 _SYNTAXES_OF_KEYS = ("env", "YAML", "TOML and INI", "JSON")
+_BASE64 = "{base64}"
+"""Stands for the value in base64."""
 
 
-def held_out_canaries() -> Iterator[Canary]:
-    """Yield the held-out passwords, tokens and keys."""
-    yield from _passwords()
-    yield from tokens(held_out.TOKENS, "held out: tokens")
-    for name, pattern in held_out.NAMED.items():
+@dataclass(frozen=True)
+class HeldOutSet:
+    name: str
+    tokens: dict[str, str]
+    named: dict[str, str]
+    words: Sequence[str]
+    bare_syntaxes: Sequence[str]
+    quoted_syntaxes: Sequence[str]
+
+
+HELD_OUT_SETS = tuple(
+    HeldOutSet(
+        name,
+        module.TOKENS,
+        module.NAMED,
+        module.WORDS.split(),
+        module.BARE_SYNTAXES,
+        module.QUOTED_SYNTAXES,
+    )
+    for name, module in (("first", first), ("second", second), ("third", third))
+)
+
+
+def held_out_canaries(held_out: HeldOutSet) -> Iterator[Canary]:
+    """Yield the passwords, tokens and keys of one set."""
+    yield from _passwords(held_out)
+    yield from tokens(held_out.tokens, f"{held_out.name} set: tokens")
+    family = f"{held_out.name} set: keys with a name"
+    for name, pattern in held_out.named.items():
         for group in _SYNTAXES_OF_KEYS:
             for syntax in SYNTAXES[group][QUOTED]:
-                yield named_key("held out: keys with a name", group, name, pattern, syntax)
+                yield named_key(family, group, name, pattern, syntax)
 
 
-def _passwords() -> Iterator[Canary]:
+def _passwords(held_out: HeldOutSet) -> Iterator[Canary]:
+    other_words = _other_words(held_out.words)
     for syntaxes, has_spaces in (
-        (held_out.BARE_SYNTAXES, False),
-        (held_out.QUOTED_SYNTAXES, True),
+        (held_out.bare_syntaxes, False),
+        (held_out.quoted_syntaxes, True),
     ):
         for syntax in syntaxes:
             for type_ in VALUE_TYPES:
                 if has_spaces or not type_.needs_quotes:
-                    other = ValueType(type_.name, _OTHER_WORDS.get(type_.name, type_.draw))
-                    yield of_type("held out: passwords", "held out", syntax, other)
+                    other = ValueType(type_.name, other_words.get(type_.name, type_.draw))
+                    yield _password(f"{held_out.name} set: passwords", syntax, other)
 
 
-def _words(count: int, separator: str = "") -> str:
-    return separator.join(secrets.choice(held_out.WORDS.split()) for _ in range(count))
+def _password(family: str, syntax: str, type_: ValueType) -> Canary:
+    canary = of_type(family, "held out", syntax, type_)
+    if _BASE64 not in syntax:
+        return canary
+    encoded = base64.b64encode(canary.secret.encode()).decode()
+    return replace(canary, secret=encoded, text=canary.text.replace(_BASE64, encoded))
 
 
-_OTHER_WORDS: dict[str, Callable[[], str]] = {
-    "letters only": lambda: _words(2),
-    "one word": lambda: _words(1),
-    "dashed words": lambda: _words(3, "-"),
-    "word and number": lambda: _words(1).title() + draw("{d4}"),
-    "word, number, mark": lambda: _words(1) + draw("{d2}!"),
-    "phrase": lambda: _words(4, " "),
-}
-"""Values of words that the other canaries do not have, by the type of the value."""
+def _other_words(words: Sequence[str]) -> dict[str, Callable[[], str]]:
+    """Return values of words that the other canaries do not have, by the type of the value."""
+
+    def chosen(count: int, separator: str = "") -> str:
+        return separator.join(secrets.choice(words) for _ in range(count))
+
+    return {
+        "letters only": lambda: chosen(2),
+        "one word": lambda: chosen(1),
+        "dashed words": lambda: chosen(3, "-"),
+        "word and number": lambda: chosen(1).title() + draw("{d4}"),
+        "word, number, mark": lambda: chosen(1) + draw("{d2}!"),
+        "phrase": lambda: chosen(4, " "),
+    }

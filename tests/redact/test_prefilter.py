@@ -61,6 +61,8 @@ def matching_rules(text: str) -> list[SecretRule]:
 
 def is_match(rule: SecretRule, data: bytes) -> bool:
     """Return whether the rule matches anywhere, after what must precede its match."""
+    if rule.may_be_secret is not None and rule.locate is not None:
+        return any([*rule.locate(data, match)] for match in rule.compiled.finditer(data))
     matches = (rule.compiled.match(data, start) for start in range(len(data) + 1))
     return any(match and rule.is_preceded(data, match.start()) for match in matches)
 

@@ -74,3 +74,72 @@ def test_each_line_of_settings_keeps_its_name() -> None:
         (clean,), (count,) = REDACTOR.redact([text])
         assert count == len(names)
         assert all(name in clean for name in names)
+
+
+@pytest.mark.parametrize("line", range(1, 11))
+@pytest.mark.parametrize("column", [0, 5, 30, 50])
+def test_a_key_is_redacted_if_it_starts_in_one_message_and_ends_in_another(
+    line: int, column: int
+) -> None:
+    lines = [fresh(64) for _ in range(12)]
+    text = "\n".join(("-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----"))
+    middle = text.index(lines[line]) + column
+    clean = "".join(REDACTOR.redact([f"See {text[:middle]}", f"{text[middle:]}\nDone."]).texts)
+    left = [part for part in re.split(r"[^A-Za-z0-9+/=]+", clean) if part in text]
+    assert not any(len(part) > len("PRIVATE") for part in left)
+    assert clean.endswith("Done.")
+
+
+@pytest.mark.parametrize(
+    ("before", "secret", "after"),
+    [
+        ('config = {"password": "', "hunter-and-gatherer", '"}'),
+        ("const dbPassword = '", "Tulip2024", "';"),
+        ('DB_PASSWORD="', "84629175", '"'),
+    ],
+    ids=["JSON", "code", "environment"],
+)
+@pytest.mark.parametrize("length", [0, 1, 4, 7])
+def test_a_chosen_password_in_quotes_is_redacted_if_a_block_ends_in_it(
+    before: str, secret: str, after: str, length: int
+) -> None:
+    text = f"{before}{secret[:length]}\n\n{secret[length:]}{after}"
+    (clean,), (count,) = REDACTOR.redact([text])
+    assert count == 1
+    assert re.fullmatch(
+        rf"{re.escape(before)}\[REDACTED:[a-z-]+:[0-9a-f]{{16}}\]{re.escape(after)}", clean
+    )
+
+
+def test_a_value_is_redacted_if_its_name_ends_the_block_before() -> None:
+    (clean,), (count,) = REDACTOR.redact(["Set DB_PASSWORD=\n\nTulip-2024\nand go on"])
+    assert count == 1
+    assert re.fullmatch(r"Set DB_PASSWORD=\n\n\[REDACTED:password:[0-9a-f]{16}\]\nand go on", clean)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DB_PASSWORD=\n\nDB_HOST=db2.internal",
+        "Password:\n\n## Step 2",
+        'The field "password": "\n\nmust be set" is wrong',
+        "password = ''\n\nuser = 'kim'",
+    ],
+)
+def test_a_name_without_a_value_at_the_end_of_a_block_stays(text: str) -> None:
+    assert REDACTOR.redact([text]) == ([text], [0])
+
+
+@pytest.mark.parametrize("end", ["\\\n", "\\\r\n", "\\\\\\n"], ids=["line", "CRLF", "JSON"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "gpg --batch --passphrase{}tulips -d a.gpg",
+        "mysql -u root{}-ptulips shop",
+        "curl -u{}kim:tulips https://x.io",
+    ],
+)
+def test_a_command_on_several_lines_is_read_as_one(command: str, end: str) -> None:
+    (clean,), (count,) = REDACTOR.redact([command.replace("{}", f" {end}    ")])
+    assert count == 1
+    assert "tulips" not in clean

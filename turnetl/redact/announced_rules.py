@@ -3,7 +3,7 @@
 The value may look like anything: `turnetl.redact.chosen` tells what it cannot be.
 """
 
-from turnetl.redact import chosen
+from turnetl.redact import chosen, drawn_tokens, plausible
 from turnetl.redact.keyword_rules import LINE_BREAK
 from turnetl.redact.rule import SecretRule
 
@@ -27,6 +27,10 @@ IN_QUOTES = (
 )
 IN_BACKTICKS = r"\\*`([^`\\\r\n]{3,128})\\*`"
 WORD = r"([^ \t\r\n\"'`\\;<>|&()\[\]{}$,]{2}[^ \t\r\n\"'`\\;<>|&]{1,127})"
+_IN_TWO_BLOCKS = (
+    r"\\*\"([^\"\\\r\n]{0,64}\r?\n\r?\n[^\"\\\r\n]{1,64})\\*\""
+    r"|\\*'([^'\\\r\n]{0,64}\r?\n\r?\n[^'\\\r\n]{1,64})\\*'"
+)
 _LINE = r"([^ \t\r\n\"'`\\#|>&*!$%{\[<-][^\r\n\"`\\]{2,127}?)"
 _LINE_END = r"[ \t]*(?:[ \t]#[^\r\n]*)?(?:\\+[nr]|[\r\n]|$)"
 _LINE_START = (
@@ -70,7 +74,7 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "secret-value",
-        rf"(?i){_GENERATED}{_SUFFIX}(?:_?base)?"
+        rf"(?i){_GENERATED}{_SUFFIX}(?:_?(?:base|key))?"
         rf"(?:{_FIELD}|{_CLOSED}{_TYPE}{_OPERATOR}{_WRAPPED}{IN_QUOTES})",
         "A drawn value of a secret, as a field or in code, with a type or a call around it.",
         chosen.is_drawn,
@@ -109,7 +113,7 @@ ANNOUNCED_RULES = (
         rf"{_LINE_END}",
         "A password or a secret in a Dockerfile, in fish, or in cmd.",
         chosen.is_chosen_word,
-        before=r"(?:ENV|ARG|set(?: -[a-zA-Z]{1,3})?|setx)[ \t]{1,4}[A-Z0-9_]{0,40}",
+        before=r"(?:ENV|ARG|setx?(?: [/-][a-zA-Z]{1,3})?)[ \t]{1,4}[A-Z0-9_]{0,40}",
     ),
     SecretRule(
         "secret-value",
@@ -179,22 +183,78 @@ ANNOUNCED_RULES = (
         before=_LOOKED_UP,
     ),
     SecretRule(
+        "password",
+        rf"(?i){_NAME}\\*[\"'][ \t]*[)\]][ \t]*(?:or|\|\||\?\?|\?:)[ \t]*{IN_QUOTES}",
+        "A password that replaces a missing variable.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}[ \t]+{IN_QUOTES}",
+        "A name and a value without a sign between them, as in Lisp and in build files.",
+        chosen.is_chosen,
+        before=(
+            r"(?:\A|[\r\n(:]|\\n|(?:setq|setf|define|def|with)[ \t])"
+            r"[ \t:*]{0,16}[A-Za-z0-9_.*-]{0,40}"
+        ),
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}\"[ \t]*,[ \t]*{IN_QUOTES}[ \t]*(?:[\r\n]|$)",
+        "A name and a value in a row of CSV.",
+        chosen.is_chosen,
+        before=rf"(?:\A|[\r\n])[ \t]*\"{_KEY_PREFIX}",
+    ),
+    SecretRule(
+        "password",
+        r"(?i)(?:pwd|password)[ \t]*=[ \t]*([^;\"'<>&\r\n]{3,128})[;\"'<&]",
+        "A password in a connection string.",
+        chosen.is_chosen_line,
+        before=r"=[^;=\"'\r\n]{1,80};[ \t]*",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}{_CLOSED}{_OPERATOR}{_WRAPPED}(?:{_IN_TWO_BLOCKS})",
+        "A quoted value that the end of a content block splits.",
+        chosen.is_chosen_in_two,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAME}{_CLOSED}[=:][ \t]*\r?\n\r?\n([^ \t\r\n\"'`=:;,(){{}}\[\]<>#*|-]"
+        r"[^ \t\r\n\"'`=:;,(){}\[\]<>|]{7,127})[ \t]*(?:[\r\n]|$)",
+        "A name at the end of a content block, and its value at the start of the next one.",
+        plausible.is_unquoted_password,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|basic_?auth)"
+        rf"(?:async)?\([ \t]*\\*[\"'][^\"'\\\r\n]{{1,60}}\\*[\"'],[ \t]*{IN_QUOTES}",
+        "A call with a user and a password.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
         "secret-value",
-        rf"(?i){_GENERATED}{_SUFFIX}(?:_?base)?\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*\)",
+        rf"(?i){_GENERATED}{_SUFFIX}(?:_?(?:base|key))?\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*\)",
         "A secret as the argument after its name.",
         chosen.is_drawn,
         before=_LOOKED_UP,
     ),
     SecretRule(
         "secret-value",
-        rf"(?i)(?:{_GENERATED}){_SUFFIX}(?:_?base)?[`*\" \t]*\|[`*\" \t]*([^|\r\n`]{{8,300}}?)"
-        r"[`*\" \t]*\|",
+        rf"(?i)_key{_CLOSED}(?:=|:|:=)[ \t]*([A-Za-z0-9+/_-]{{16,200}})(?:[^A-Za-z0-9+/_-]|$)",
+        "A drawn value of any key, without quotes.",
+        drawn_tokens.is_drawn_key,
+    ),
+    SecretRule(
+        "secret-value",
+        rf"(?i)(?:{_GENERATED}){_SUFFIX}(?:_?(?:base|key))?[`*\" \t]*\|[`*\" \t]*"
+        r"([^|\r\n`]{8,300}?)[`*\" \t]*\|",
         "A secret in the row of a table.",
         chosen.is_drawn_cell,
     ),
     SecretRule(
         "secret-value",
-        rf"(?i){_GENERATED}{_SUFFIX}(?:_?base)?:[ \t]+([^ \t\r\n\"'`\\,;{{}}\[\]]{{8,300}})"
+        rf"(?i){_GENERATED}{_SUFFIX}(?:_?(?:base|key))?:[ \t]+([^ \t\r\n\"'`\\,;{{}}\[\]]{{8,300}})"
         rf"[ \t]*[,}}]",
         "A secret in a mapping of YAML on one line.",
         chosen.is_drawn,
@@ -208,17 +268,18 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        r"(?i)(?:identified[ \t]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by|password)(?:[ \t]+|"
+        r"(?i)(?:identified[ \t]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by|password|pragma (?:re)?key)"
+        r"(?:[ \t]+|"
         r"[ \t]*=[ \t]*|[ \t]*\()(?:password[ \t]*)?\(?[ \t]*N?"
-        r"\\*'([^'\\\r\n]{3,128})\\*'",
+        r"\\*[\"']([^\"'\\\r\n]{3,128})\\*[\"']",
         "A password in SQL.",
         chosen.is_chosen,
     ),
     SecretRule(
         "password",
-        rf"(?:PASSWORD|PASSWD|_PASS)(?::-|:=|-){WORD}",
+        r"(?:PASSWORD|PASSWD|_PASS)(?::-|:=|-)([^}\r\n]{3,128})\}",
         "The default of a variable in a shell.",
-        chosen.is_chosen_word,
+        chosen.is_chosen_line,
         before=r"\$\{[A-Z0-9_]{0,40}",
     ),
 )

@@ -25,6 +25,11 @@ def is_chosen(value: str) -> bool:
     return not (_is_word_of_code(value) or _is_label(value))
 
 
+def is_chosen_in_two(value: str) -> bool:
+    """Return whether a value in quotes that two newlines split can be."""
+    return is_chosen("".join(value.split("\n")).replace("\r", ""))
+
+
 def is_chosen_word(value: str) -> bool:
     """Return whether a value without quotes can be: code has references in such a place."""
     word = value.rstrip(".,:;)]}!")
@@ -68,13 +73,15 @@ def is_drawn(value: str) -> bool:
 
 
 def _is_drawn_from_letters(value: str) -> bool:
-    """Return whether letters of both cases were drawn.
+    """Return whether letters were drawn.
 
-    They change the case more often than names do, which change it at each word, or have more
-    consonants in a row.
+    Those of both cases change the case more often than names do, which change it at each word, or
+    have more consonants in a row; so have many of lower case.
     """
-    if len(value) < _MIN_DRAWN_LETTERS or value.islower() or value.isupper():
+    if len(value) < _MIN_DRAWN_LETTERS or value.isupper():
         return False
+    if value.islower():
+        return len(value) >= _MIN_DRAWN_LOWER and _UNSPOKEN.search(value) is not None
     max_piece = _MAX_PIECE if len(value) > _SHORT_NAME else _MAX_SHORT_PIECE
     is_unspoken = _UNSPOKEN.search(value) is not None and not value.istitle()
     return len(value) < len(_PIECES.findall(value)) * max_piece or is_unspoken
@@ -82,7 +89,7 @@ def _is_drawn_from_letters(value: str) -> bool:
 
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _UNSPOKEN = re.compile("[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
-_MIN_DRAWN_LETTERS = 10
+_MIN_DRAWN_LETTERS, _MIN_DRAWN_LOWER = 10, 20
 _SHORT_NAME = 11
 _MAX_PIECE, _MAX_SHORT_PIECE = 3.4, 2.7
 """Letters between two changes of case, on average: names have 3.5 and more, drawn values 2.6."""

@@ -8,6 +8,7 @@ _WORD = r"([^ \t\r\n\"'`\\;<>|&$-][^ \t\r\n\"'`\\;<>|&]{2,127})"
 _ARGUMENT = rf"(?:{IN_QUOTES}|{_WORD})"
 _OPTIONS = r"[^\r\n|;]{0,200}?[ \t]"
 _USER = r"[^ \t\r\n:\"'`\\/$]{1,100}"
+_USER_COMMA = r"[^ \t\r\n,\"'`\\/$]{1,60}"
 _LINE_START = r"(?:\A|[\r\n]|\\n|[\t→ +-])"
 
 
@@ -39,7 +40,8 @@ COMMAND_RULES = (
         "Commands with `-p` for the password.",
     ),
     _rule(
-        rf"(?:zip|sqlcmd|bcp|osql|isql|ssh-keygen){_OPTIONS}-[PN][ \t]?{_ARGUMENT}",
+        rf"(?:zip|sqlcmd|bcp|osql|isql|ssh-keygen|mosquitto_[ps]ub|ipmitool|snmp[a-z]{{2,10}})"
+        rf"{_OPTIONS}-[PN][ \t]?{_ARGUMENT}",
         "Commands with `-P` or `-N` for the password.",
     ),
     _rule(
@@ -52,8 +54,8 @@ COMMAND_RULES = (
         "The pass phrase of a key or of a file.",
     ),
     _rule(
-        rf"(?:curl|https?|xh|wget)[ \t](?:[^\r\n|;]{{0,200}}?[ \t])?(?:-[a-zA-Z]{{0,6}}[ua]|--"
-        r"user|--auth|--proxy-user)[ =]"
+        r"(?:curl|https?|xh|wget|etcdctl|aria2c|ab|hey)[ \t](?:[^\r\n|;]{0,200}?[ \t])?"
+        r"(?:-[a-zA-Z]{0,6}[ua]|--user|--auth|--proxy-user)[ =]"
         rf"(?:\\*\"{_USER}:([^\"\\\r\n]{{3,128}})\\*\"|\\*'{_USER}:([^'\\\r\n]{{3,128}})\\*'"
         rf"|{_USER}:{_WORD})",
         "`user:password` of a client of HTTP.",
@@ -69,6 +71,28 @@ COMMAND_RULES = (
         rf"(?:smbclient|rpcclient|mount\.cifs|net[ \t]){_OPTIONS}-U[ \t]?[^ \t\r\n%]{{1,60}}%"
         rf"{_ARGUMENT}",
         "Samba.",
+    ),
+    _rule(
+        rf"(?:lftp|ncftp|sftp|ftp|curlftpfs){_OPTIONS}-u[ \t]?{_USER_COMMA},{_ARGUMENT}",
+        "Clients of FTP.",
+    ),
+    _rule(
+        rf"(?:nmcli|iwctl|wpa_cli|pdftk|qpdf|virsh|virt-install){_OPTIONS}"
+        rf"(?:[a-z0-9-]{{1,20}}[._])?(?:password|passwd|psk|(?:input|owner|user)_pw|passphrase)"
+        rf"[ \t]{_ARGUMENT}",
+        "Commands with words instead of options.",
+    ),
+    _rule(
+        rf"/(?:p|pass|password|pwd):{_ARGUMENT}",
+        "An option of Windows.",
+        before=r"[ \t]/(?:u|user|username):[^\r\n]{1,80}[ \t]",
+    ),
+    SecretRule(
+        "flag",
+        rf"(?i)(?:{PASSWORD}|psk)=(?:{_ARGUMENT})",
+        "A setting as the argument of an option.",
+        chosen.is_chosen_word,
+        before=r"[ \t]--?[a-zA-Z][a-zA-Z-]{0,20}[ =][^ \t\r\n\"'`();]{0,80}",
     ),
     _rule(rf"net use{_OPTIONS}/user:[^ \t\r\n]{{1,60}}[ \t]+{_ARGUMENT}", "A share of Windows."),
     _rule(rf"snmp[a-z]{{2,10}}{_OPTIONS}-[AX][ \t]+{_ARGUMENT}", "The pass phrases of SNMP."),

@@ -1,5 +1,7 @@
 """A text as its reader sees it: without colours and zero-width characters, with escapes decoded.
 
+Lines of a command that a backslash continues are joined.
+
 Secrets are searched for in this view and cut in the original, so the view keeps the place of each
 of its bytes. Only punctuation is decoded: it separates a name from its value.
 """
@@ -23,10 +25,12 @@ _WRITTEN = (
 _ZERO_WIDTH = rb"\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xa4])|\xef\xbb\xbf|\xc2\xad|\xcd\x8f"
 _ENCODED = rb"=(3[DA])|%%(%s)" % _PUNCTUATION
 _ENTITY = rb"&(?:amp;)?((?:quot|apos|lt|gt|amp|equals|colon|#0?[0-9]{2,3}|#[xX]0?[0-9a-fA-F]{2});)"
-_NORMALISED = re.compile(b"|".join((_COLOUR, _WRITTEN, _ZERO_WIDTH, _ENCODED, _ENTITY)))
+# A backslash at the end of a line continues a command on the next one; also once or twice in JSON.
+_CONTINUED = rb"\\(?:\r?\n|(?:\\{2}|\\{6})n)([ \t]*)"
+_NORMALISED = re.compile(b"|".join((_COLOUR, _WRITTEN, _ZERO_WIDTH, _ENCODED, _ENTITY, _CONTINUED)))
 DISGUISED = (
     r"\x1b|\\u001[bB]|\\x1[bB]|\\033\[|\\e\[|[\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{2064}"
-    r"\x{feff}\x{ad}\x{34f}]|\\u00[2-7adAD]|\\x[2-7]|\\u20|\\uf|=3[DA]|%[2-7]|&(?:quot|apos|lt|gt|amp|equals|colon|#)"
+    r"\x{feff}\x{ad}\x{34f}]|\\u00[2-7adAD]|\\x[2-7]|\\u20|\\uf|=3[DA]|%[2-7]|\\(?:\r?\n|\\\\n)|&(?:quot|apos|lt|gt|amp|equals|colon|#)"
 )
 """Matches every text that has another view than itself, and few others."""
 
@@ -101,6 +105,8 @@ def undisguised(secret: bytes) -> bytes:
 
 def _character(match: re.Match[bytes]) -> bytes:
     """Return the character that an escape stands for; none for a colour."""
+    if match[5]:
+        return b" "
     if match[4]:
         text = html.unescape(f"&{match[4].decode()}")
         return text.encode() if len(text) == 1 and text.isascii() and text.isprintable() else b"\0"

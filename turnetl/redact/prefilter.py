@@ -57,7 +57,8 @@ def _candidates_of_chunk(
 ) -> dict[str, list[SecretRule]]:
     """Return the candidates among distinct texts, with the rules that match a text or its view."""
     column = text_column(texts)
-    slow_patterns = [rule.pattern for rule in literal_search(rules).rules_without_literals]
+    without_literals = literal_search(rules).rules_without_literals
+    slow_patterns = [rule.pattern for rule in without_literals if rule.may_be_secret is None]
     rare = _matching(texts, column, [*slow_patterns, *patterns, DISGUISED])
     views = normalised_texts(rare)
     new = [*{*views.values()}.difference(texts)]
@@ -152,12 +153,22 @@ def _by_rules(
         if matching:
             patterns_by_text[texts[index]] = matching
     for rule in search.rules_without_literals:
-        for text in by_pattern[rule.pattern]:
+        for text in by_pattern.get(rule.pattern) or _by_matches(texts, column, rule):
             patterns_by_text.setdefault(text, set()).add(rule.pattern)
     return {
         text: [rule for rule in rules if rule.pattern in patterns]
         for text, patterns in patterns_by_text.items()
     }
+
+
+def _by_matches(texts: list[str], column: pl.Series, rule: SecretRule) -> list[str]:
+    """Return the texts with a match that can be a secret."""
+    if rule.may_be_secret is None:
+        return []
+    matches = column.str.extract_all(rule.pattern).explode().drop_nulls().unique()
+    possible = [*filter(rule.may_be_secret, matches.to_list())]
+    indexes = column.str.contains_any(possible).arg_true() if possible else ()
+    return [texts[index] for index in indexes]
 
 
 def _matching_patterns(data: bytes, offsets: Iterable[int], search: LiteralSearch) -> Iterator[str]:

@@ -38,6 +38,12 @@ class SecretRule:
     locate: Callable[[bytes, re.Match[bytes]], Iterable[tuple[int, int]]] | None = None
     """Returns the secrets that a match announces, if they are not a group of it."""
 
+    may_be_secret: Callable[[str], bool] | None = None
+    """Returns whether a match of the whole pattern can be a secret, wherever it stands.
+
+    For a pattern without a required literal that most texts match.
+    """
+
     before: str = ""
     """Pattern of what must precede the match, up to its start and within `before_bytes`."""
 
@@ -56,6 +62,7 @@ class SecretRule:
             self.reversed_prefix,
             f"{self.before_bytes} {self.before}",
             self.locate.__qualname__ if self.locate is not None else "",
+            self.may_be_secret.__qualname__ if self.may_be_secret is not None else "",
         )
 
     @cached_property

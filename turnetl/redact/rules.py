@@ -3,6 +3,7 @@
 from turnetl.redact import chosen, plausible, token_prefixes
 from turnetl.redact.announced_rules import ANNOUNCED_RULES
 from turnetl.redact.command_rules import COMMAND_RULES
+from turnetl.redact.drawn_tokens import TOKEN_RULES
 from turnetl.redact.key_rules import KEY_RULES
 from turnetl.redact.keyword_rules import KEYWORD_RULES, LINE_BREAK
 from turnetl.redact.payment import PAYMENT_RULES
@@ -19,10 +20,17 @@ _PEM_LINES = (
 _PEM_LINES_BACKWARDS = (
     r"[^A-Za-z0-9+/=]{0,8}+[A-Za-z0-9+/=]{1,}+"
     r"(?:[^A-Za-z0-9+/=]{1,8}+(?:[0-9]{1,6}+[^A-Za-z0-9+/=]{1,8}+)?+[A-Za-z0-9+/=]{40,}+)*+"
+    # The first line, if a row or a message starts within it.
+    r"(?:[^A-Za-z0-9+/=]{1,8}+[A-Za-z0-9+/=]{1,63}+\Z)?+"
 )
 # Lines of a manifest: ` password: c2VjcmV0`.
 _DATA = rf"(?:{LINE_BREAK}[A-Za-z0-9._-]{{1,100}}:[ \t]*\\*\"?[A-Za-z0-9+/]{{4,}}={{0,2}}\\*\"?)+"
 _STRING_DATA = rf"(?:{LINE_BREAK}[A-Za-z0-9._-]{{1,100}}:[ \t]+[^\r\n\\]{{1,300}})+"
+
+
+def _is_end_of_key(value: str) -> bool:
+    """Return whether the value has lines of a key, or the rest of its last line."""
+    return plausible.is_key_body(value) or plausible.looks_random(value.strip())
 
 
 def _is_long_token(value: str) -> bool:
@@ -42,7 +50,7 @@ RULES = (
     ),
     SecretRule(
         "private-key-head",
-        rf"-----BEGIN {_PEM}({_PEM_LINES})",
+        rf"-----BEGIN {_PEM}({_PEM_LINES}(?:[ \t\r\n]{{1,4}}[A-Za-z0-9+/=]{{1,63}}[ \t\r\n]*$)?)",
         "A PEM key without its end.",
         plausible.is_key_body,
     ),
@@ -50,7 +58,7 @@ RULES = (
         "private-key-tail",
         rf"()-----END {_PEM}",
         "A PEM key without its start.",
-        plausible.is_key_body,
+        _is_end_of_key,
         reversed_prefix=_PEM_LINES_BACKWARDS.encode(),
     ),
     SecretRule(
@@ -271,5 +279,6 @@ RULES = (
     *COMMAND_RULES,
     *KEY_RULES,
     *PAYMENT_RULES,
+    *TOKEN_RULES,
     *SENTENCE_RULES,
 )

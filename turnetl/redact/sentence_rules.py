@@ -6,21 +6,31 @@ from turnetl.redact.rule import SecretRule
 
 _WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]$«“「][^ \t\r\n\"'`\\;<>|]{2,127}?)"
 _END = (
-    r"[.,!?)]{0,2}(?:[ \t]*(?:\\+n|[\r\n]|$)|[ \t]+(?:by the way|please|and|but|for|I)\b"
+    r"[.,!?)]{0,2}(?:[ \t]*(?:\\+n|[\r\n]|$)|[ \t]+(?:by the way|please|and|but|for|I|on|at)\b"
     r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
 )
 _VALUE = rf"(?:{IN_QUOTES}|{IN_BACKTICKS}|{_WORD}{_END})"
-_SAID = r"[ \t]+(?:is|was|è)(?:[ \t]+(?:now|set[ \t]to|still))?:?[ \t]+"
+_ADVERB = r"(?:now|still|set[ \t]to|jetzt|nun|maintenant|ahora|agora|adesso|nu|teraz)"
+_PURPOSE = (
+    r"(?:[ \t]+(?:of|for|to|du|de|del|des|für|von|vom|zum|zur|da|do|di|van|voor|dla|til)"
+    r"(?:[ \t]+[^ \t\r\n:=]{1,30}){1,3}?)"
+)
+"""What a password is for: `for the staging server`."""
+_SAID = (
+    rf"(?:{_PURPOSE}{{0,2}}[ \t]+(?:is|was|è|es|est|ist)(?:[ \t]+{_ADVERB})?[ \t]*:?[ \t]+"
+    rf"|{_PURPOSE}{{1,2}}[ \t]*[:=][ \t]+)"
+)
 _FOREIGN = (
     r"(?:passwort|kennwort|mot de passe|contrase(?:ñ|n)a|wachtwoord|senha|hasło|пароль|Пароль"
     r"|parola|lösenord)"
 )
 _FOREIGN_SAID = (
-    r"[ \t]*(?:(?::|：|=)[ \t]*|[ \t](?:ist|lautet|est|es|é|è|is|to|=)(?:[ \t]*:)?[ \t]+)"  # noqa: RUF001
+    rf"{_PURPOSE}{{0,2}}[ \t]*(?:(?::|：|=)[ \t]*"  # noqa: RUF001
+    rf"|[ \t](?:ist|lautet|est|es|é|è|is|to|är|er|=)(?:[ \t]+{_ADVERB})?(?:[ \t]*:)?[ \t]+)"
 )
 _FILLED = (
     r"\)?\.(?:fill|type|send_?[kK]eys|val|set_?[vV]alue|clearAndType|pressSequentially|input|"
-    r"replace_text|typeText|set)\([ \t]*"
+    r"replace_text|typeText|set|toHaveValue|to_have_value)\([ \t]*"
 )
 _FILLS = (
     r"\b(?:fill|fill_?[iI]n|type|typeText|input|setValue|enter|change|clearAndType|sendKeys|"
@@ -61,7 +71,7 @@ SENTENCE_RULES = (
     SecretRule(
         "password",
         r"(?i)(?:login|log in|sign in|credentials|creds|user(?:name)? ?/ ?(?:password|pass|pw))"
-        r"(?:[ \t]+(?:are|is|with|as|using))?[ \t]*:?[ \t]+"
+        r"(?:[ \t]+(?:are|is|with|as|using)){0,2}[ \t]*:?[ \t]+"
         rf"[a-z0-9_.@-]{{2,40}}[ \t]*[/:][ \t]*{_VALUE}",
         "A user name and a password in a sentence.",
         chosen.is_said,
@@ -75,11 +85,12 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|(?:pw|pass)[:=])[:=]?[ \t]+{_VALUE}",
+        rf"(?i)(?:{PASSWORD}|(?:pw|pass|clave|mdp)[:=]|{_FOREIGN})[:=]?[ \t]+{_VALUE}",
         "A password after the name of its user.",
         chosen.is_said,
         before=(
-            r"(?i:user(?:name)?|login|e?mail|account|with|benutzer)[ \t:=]{1,3}(?!and\b|or\b|&"
+            r"(?i:user(?:name)?|login|e?mail|account|with|as|benutzer|usuario|utilisateur|utente)"
+            r"[ \t:=]{1,3}(?!and\b|or\b|&"
             r")[^\s,;]{1,60}[,;/ \t]{1,3}(?:(?:and|with)[ \t]+)?"
         ),
     ),
@@ -89,6 +100,20 @@ SENTENCE_RULES = (
         "A password in a note.",
         chosen.is_said,
         before=r"(?:\A|[\r\n(,]|\\n)[ \t]*",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_FOREIGN}[ \t]+(?:en|à|a|auf|in|para|til|op|na)[ \t]+{_VALUE}",
+        "A sentence in other languages that says what the password was changed to.",
+        chosen.is_said,
+        before=r"(?i:chang|set|gesetzt|geänder|änder|cambi|mud|alter|pus|mis)[^.\r\n]{0,40}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:pw|pwd|pass)[ \t]+{_VALUE}",
+        "A short name of a password after the name of its account.",
+        chosen.is_said,
+        before=r"(?i:root|admin|sudo|wifi|wlan|ssh|db|database|vpn)[ \t]+",
     ),
     SecretRule(
         "password",
@@ -138,6 +163,14 @@ SENTENCE_RULES = (
         locate=table_columns.cells,
     ),
     SecretRule(
+        "password",
+        r"(?i)insert[ \t]+into[ \t\r\n]+[^ \t\r\n(]{1,80}[ \t\r\n]*"
+        r"\(([^()\r\n]{1,300})\)[ \t\r\n]*values",
+        "A password in a new row of a database.",
+        chosen.is_chosen,
+        locate=table_columns.inserted_values,
+    ),
+    SecretRule(
         "secret-value",
         r"(?i)(?:secret(?: access)?(?: key)?|api[ _-]?key|token)[`*\" \t]*(?:[|,]"
         r"[^\r\n]{0,300})?\r?\n"
@@ -161,7 +194,8 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}(?:input|field)?[\"'`\])/i\\]{{0,6}}{_FILLED}{IN_QUOTES}",
+        rf"(?i)(?:{PASSWORD}|[#.=\"'](?:pw|pwd|pass))(?:input|field)?[\"'`\])/i\\]{{0,6}}"
+        rf"{_FILLED}{IN_QUOTES}",
         "A test fills a field of a password.",
         chosen.is_chosen,
     ),

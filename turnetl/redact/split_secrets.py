@@ -57,6 +57,8 @@ def split_secret_spans(
         rules: all rules of turnetl.
         find_spans: returns the secrets in bytes according to some of the rules.
     """
+    # Two ids in consecutive lines look like one drawn token.
+    rules = [rule for rule in rules if rule.may_be_secret is None]
     prefix_rules = [rule for rule in rules if rule.starts_word]
     splits = list(islice(_splits(data), _MAX_SPLITS))
     for may_be_word, accepted in ((True, prefix_rules), (False, rules)):

@@ -1,4 +1,4 @@
-"""Values below a header that announces a secret, in tables of Markdown and in CSV."""
+"""Values below a header that announces a secret: in tables of Markdown, in CSV, and in SQL."""
 
 import re
 from collections.abc import Iterator
@@ -64,3 +64,27 @@ def _lines(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
         end = len(data) if end < 0 else end
         yield start, data[start:end].rstrip(b"\r")
         start = end + 1
+
+
+def inserted_values(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the quoted values of the columns that hold a secret, in the rows of an `INSERT`.
+
+    Args:
+        data: one text.
+        match: the names of the columns are its first group.
+    """
+    names = match[1].split(b",")
+    columns = [index for index, name in enumerate(names) if _SECRET.match(name.strip(b' `"[]'))]
+    end = match.end()
+    for _ in range(_MAX_ROWS if columns else 0):
+        row = _ROW.match(data, end)
+        if row is None:
+            return
+        values = [*_SQL_VALUE.finditer(data, row.start(1), row.end(1))]
+        if len(values) == len(names):
+            yield from (values[index].span(1) for index in columns if values[index][1])
+        end = row.end()
+
+
+_SQL_VALUE = re.compile(rb"[ \t\r\n]*(?:[NEe]?'((?:[^'\\\r\n]|'')*+)'|[^,']++)(?:,|\Z)")
+_ROW = re.compile(rb"[ \t\r\n,]{0,40}\(((?:[^()']|'(?:[^'\r\n]|'')*+'|\([^()]*+\)){0,500}+)\)")

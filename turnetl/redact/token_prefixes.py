@@ -79,3 +79,20 @@ PATTERNS = {
     ),
 }
 """By the kind of service that the tokens give access to. The group is the whole token."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+WORDS_BEFORE_IDS = _words(
+    "toolu tooluse srvtoolu call msg req resp rs fc chatcmpl cmpl run file asst thread step ses "
+    "prt cus price pi ch sub evt seti src acct org user usr member team proj prj item batch vs "
+    "gen conv audio img session agent task trace span dpl artifact rec order tx log event job "
+    "derived sha sha1 sha256 sha384 sha512 md5 blake2b blake3 commit digest hash rev tree etag "
+    "checksum build id ids image layer chunk cache index part page node cursor version snapshot "
+    "fixture fuse test tests case pub public publishable anon"
+)
+"""First or last words of a prefix before an id, a digest, or a value that is published."""
+WORDS_BEFORE_HEX = _words("live sk secret token key sign signkey auth private pat priv")
+"""Words before hexadecimal digits that follow a dash, as in `signkey-prod-`."""

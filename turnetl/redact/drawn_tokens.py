@@ -1,0 +1,163 @@
+"""Tokens of issuers that no rule knows: drawn characters, alone or after a short prefix.
+
+Digests, uuids, ids and names have a property that such tokens do not have: a single case without a
+prefix, only hexadecimal digits, long pieces of one kind of character, or a start that is known. A
+change here that changes a result raises `_VERSION` in `turnetl.redact.redactor`.
+"""
+
+import re
+from collections.abc import Iterator
+
+from turnetl.redact import plausible
+from turnetl.redact.rule import SecretRule
+from turnetl.redact.token_prefixes import WORDS_BEFORE_HEX, WORDS_BEFORE_IDS
+
+_RUN = r"[A-Za-z0-9+/_-]{16,}"
+_MAX_CHARS = 200
+"""Characters of a token: a longer run is data in base64."""
+_MIN_TAIL, _MIN_ANNOUNCED, _MIN_BARE = 16, 20, 30
+"""Characters of both cases: after a prefix, after a sign such as `:`, and alone."""
+_MIN_ONE_CASE, _MIN_HEX = 24, 32
+_MAX_PIECE, _MAX_LOWER_PIECE, _MAX_UPPER_PIECE = 2.75, 4.5, 6.5
+"""Characters of one kind in a row, on average. Drawn values of both cases have 1.9, of lower case
+2.4, of upper case 3; names in code have more than 3, 5 and 8."""
+_MIN_PART = 8
+"""Characters between dashes, on average: a name has more dashes, a drawn value hardly any."""
+_MIN_DIGITS = 3
+"""Digits in a value of one case."""
+_PREFIX = re.compile(r"(?:(?:[a-z]{1,10}[0-9]{0,2}|[A-Z]{2,10}|[0-9]{1,2})[_+-]){1,4}")
+_PUBLISHED = ("pk_live_", "pk_test_")
+_KNOWN_STARTS = re.compile(
+    r"kwDO|eyJ|iVBORw0KGgo|R0lGOD|/9j/|JVBERi|UEsDB|H4sI|AAAA[A-E][A-Z0-9]|MI[IGHE][A-Za-z0-9]"
+    r"|_Z|0x[0-9a-fA-F]{40}\Z|sha[0-9]{1,3}-|Qm[1-9A-HJ-NP-Za-km-z]{44}\Z"
+)
+"""Ids of GitHub, data in base64, public keys, certificates, linkers' names, addresses, digests."""
+_CONTEXT = 40
+_NOT_BEFORE = re.compile(
+    rb"(?:[%@/]|==|\\(?![nrt])|(?i:sha)[0-9]{1,3}[-=:]|h1:|base64,|(?:\x1b|1[bB]|033|\\e)\[[0-9;]{0,8})\Z"
+)
+"""What precedes no token: an escape, a path, a digest, data, a colour."""
+_ANNOUNCED = re.compile(rb"[A-Za-z0-9][:~|+]\Z")
+_ISSUED = re.compile(rb"[A-Za-z0-9][:~|+.]\Z")
+"""Signs that join a prefix to a token; a full stop also joins names in code."""
+_ANY = b"x:"
+"""Stands for text that allows every token after it."""
+_SUFFIX = re.compile(rb"\.[a-z][a-z0-9]{1,4}(?![A-Za-z0-9_-])")
+"""The end of a file's name."""
+_DIFF_MARKS = (b"+", b"-")
+_MORE = re.compile(rb"(?:[:.][A-Za-z0-9_-]{16,128})*={0,2}")
+_LINE_OF_BLOCK = re.compile(rb"[A-Za-z0-9+/=_-]{40}|-----")
+_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_ORDINARY = re.compile(r"[^0-9]+|[0-9a-f-]+")
+"""Words, digests and uuids."""
+_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_PATH = re.compile(r"(?:\A|/)[a-z]{3,}/|/[a-z]{3,}(?:/|\Z)")
+
+
+def may_be_token(run: str) -> bool:
+    """Return whether a run of characters is a token somewhere."""
+    if len(run) > _MAX_CHARS + 1 or _ORDINARY.fullmatch(run):
+        return False
+    after_escape = run[1:] if run[0] in "nrt" else ""
+    return any(_is_token(possible.lstrip("+-"), _ANY) for possible in (run, after_escape))
+
+
+def tokens(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the run of characters that matches, if it is a token."""
+    start, end = match.span()
+    if data[start - 1 : start + 1] in {rb"\n", rb"\r", rb"\t"}:
+        start += 1
+    while data[start : start + 1] in _DIFF_MARKS:
+        start += 1
+    before = data[max(0, start - _CONTEXT) : start]
+    run = data[start:end].decode()
+    is_encoded = _NOT_BEFORE.search(before) or (before.endswith(b"=") and run.startswith("3D"))
+    is_file = _SUFFIX.match(data, end)
+    if (
+        not is_encoded
+        and not is_file
+        and _is_token(run, before)
+        and not _is_in_block(data, start, end)
+    ):
+        more = _MORE.match(data, end)
+        yield start, more.end() if more is not None else end
+
+
+def is_drawn_key(value: str) -> bool:
+    """Return whether the value of a key with any name was drawn from letters of both cases."""
+    return _has_both_cases(value) and _is_drawn(value, _MAX_PIECE) and _is_real(value)
+
+
+def _is_token(run: str, before: bytes) -> bool:
+    prefix = _PREFIX.match(run)
+    if len(run) > _MAX_CHARS or _PATH.search(run) or run.startswith(_PUBLISHED):
+        return False
+    if prefix is None:
+        return not _KNOWN_STARTS.match(run) and _is_drawn_alone(run, before)
+    words = re.split("[_+-]", prefix[0])[:-1]
+    if not WORDS_BEFORE_IDS.isdisjoint({words[0], words[-1]}):
+        return False
+    tail = run[prefix.end() :]
+    return not _KNOWN_STARTS.match(tail) and _is_drawn_tail(tail, prefix[0], words)
+
+
+def _is_drawn_alone(run: str, before: bytes) -> bool:
+    if _has_both_cases(run):
+        min_chars = _MIN_ANNOUNCED if _ANNOUNCED.search(before) else _MIN_BARE
+        return len(run) >= min_chars and _is_drawn(run, _MAX_PIECE)
+    return _ISSUED.search(before) is not None and _is_drawn_in_one_case(run)
+
+
+def _is_drawn_tail(tail: str, prefix: str, words: list[str]) -> bool:
+    if _HEX.fullmatch(tail):
+        is_long = len(tail) >= _MIN_HEX and _is_drawn(tail, _MAX_LOWER_PIECE)
+        is_joined = prefix.endswith("_") and prefix.islower()
+        return is_long and (is_joined or not WORDS_BEFORE_HEX.isdisjoint(words))
+    if _has_both_cases(tail):
+        return len(tail) >= _MIN_TAIL and _is_drawn(tail, _MAX_PIECE)
+    return _is_drawn_in_one_case(tail)
+
+
+def _is_drawn_in_one_case(value: str) -> bool:
+    max_piece = _MAX_LOWER_PIECE if value.islower() else _MAX_UPPER_PIECE
+    is_long = len(value) >= _MIN_ONE_CASE and sum(map(str.isdigit, value)) >= _MIN_DIGITS
+    return is_long and not _HEX.fullmatch(value) and value.isalnum() and _is_drawn(value, max_piece)
+
+
+def _has_both_cases(value: str) -> bool:
+    return not value.islower() and not value.isupper()
+
+
+def _is_drawn(value: str, max_piece: float) -> bool:
+    letters = re.sub("[^A-Za-z0-9]", "", value)
+    has_digits = any(map(str.isdigit, value))
+    parts = re.split("[_/-]", value)
+    are_parts_long = len(value) >= _MIN_PART * len(parts)
+    is_digest = len(parts) > 1 and _HEX.fullmatch(max(parts, key=len))
+    has_short_pieces = len(letters) < max_piece * len(_PIECES.findall(value))
+    return has_digits and are_parts_long and has_short_pieces and not is_digest
+
+
+def _is_in_block(data: bytes, start: int, end: int) -> bool:
+    """Return whether the line before or after has many such characters too: wrapped base64."""
+    line_start = data.rfind(b"\n", max(0, start - _MAX_CHARS), start)
+    line_end = data.find(b"\n", end, end + _MAX_CHARS)
+    before = data[max(0, line_start - _MAX_CHARS) : max(0, line_start)].rpartition(b"\n")[2]
+    after = data[line_end + 1 : line_end + _MAX_CHARS].partition(b"\n")[0] if line_end > 0 else b""
+    return any(map(_LINE_OF_BLOCK.search, (before, after)))
+
+
+def _is_real(value: str) -> bool:
+    return not plausible.is_placeholder(value)
+
+
+TOKEN_RULES = (
+    SecretRule(
+        "token",
+        _RUN,
+        "A token of an issuer that no other rule knows.",
+        _is_real,
+        locate=tokens,
+        may_be_secret=may_be_token,
+    ),
+)
