@@ -29,6 +29,7 @@ NAMES = (
     "session",
     "budget",
     "commit_record",
+    "communities",
     "undo",
     "redo",
     "verify",

@@ -11,6 +11,7 @@ from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl import errors
+    from turnetl.api.communities import build_communities
     from turnetl.api.forget import forget
     from turnetl.api.history import entity, file, fix, show, timeline, why
     from turnetl.api.redo import redo
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         TurnetlError,
     )
     from turnetl.ingestion.assumed_time import AssumedTime
+    from turnetl.ingestion.community_report import CommunityReport
     from turnetl.ingestion.forget_report import ForgetReport
     from turnetl.ingestion.redo_report import RedoReport
     from turnetl.ingestion.report import GroupReport, IngestReport
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from turnetl.parsing import ParseReport
     from turnetl.pipeline.opened_items import IndexAnswer
     from turnetl.pipeline.origin import FileAuthorship
+    from turnetl.pipeline.run_communities import CommunityOptions
     from turnetl.progress import Progress, ProgressUpdate
     from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
     from turnetl.retrieval.fix import ErrorHistory
@@ -49,6 +52,8 @@ __all__ = [
     "AssumedTime",
     "BackfillReport",
     "BadUsage",
+    "CommunityOptions",
+    "CommunityReport",
     "EntityDetails",
     "ErrorHistory",
     "FactDetails",
@@ -77,6 +82,7 @@ __all__ = [
     "UndoReport",
     "VerifyReport",
     "backfill",
+    "build_communities",
     "entity",
     "errors",
     "file",
@@ -99,6 +105,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "turnetl.api.communities": ("build_communities",),
     "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("entity", "file", "fix", "show", "timeline", "why"),
     "turnetl.api.redo": ("redo",),
@@ -110,6 +117,7 @@ _MODULES = {
     "turnetl.episodes": ("FilterReport",),
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
     "turnetl.ingestion.assumed_time": ("AssumedTime",),
+    "turnetl.ingestion.community_report": ("CommunityReport",),
     "turnetl.ingestion.forget_report": ("ForgetReport",),
     "turnetl.ingestion.redo_report": ("RedoReport",),
     "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
@@ -118,6 +126,7 @@ _MODULES = {
     "turnetl.parsing": ("ParseReport",),
     "turnetl.pipeline.opened_items": ("IndexAnswer",),
     "turnetl.pipeline.origin": ("FileAuthorship",),
+    "turnetl.pipeline.run_communities": ("CommunityOptions",),
     "turnetl.progress": ("Progress", "ProgressUpdate"),
     "turnetl.run_options": ("RunOptions",),
     "turnetl.retrieval.details": (

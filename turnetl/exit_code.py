@@ -34,8 +34,9 @@ class ExitCode(IntEnum):
     STOPPED = (
         4,
         (
-            "The budget is used up, or too many turns failed in a row. After the budget, the same "
-            "command continues; after failures, remove their cause and run `turnetl retry`."
+            "The budget or `--max-seconds` is used up, or too many turns failed in a row. After "
+            "the first two, the same command continues; after failures, remove their cause and run "
+            "`turnetl retry`."
         ),
     )
     INTERRUPTED = (

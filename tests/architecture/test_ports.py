@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CONTRACTS = {
     "ChatModel": "tests/llm/test_model_contract.py",
+    "CommunityWriter": "tests/summaries/test_community_writer_contract.py",
     "Embedder": "tests/llm/test_embedder_contract.py",
     "Executor": "tests/prefect/test_executor_contract.py",
     "Extractor": "tests/extraction/test_extractor_contract.py",

@@ -24,7 +24,10 @@ def forget(folder: Path, *arguments: str, **environment: str) -> CommandResult:
 
 
 def fill(folder: Path, **environment: str) -> None:
-    """Ingest three sessions; the second built on the first, and the third holds the canary."""
+    """Ingest three sessions; the second built on the first, and the third holds the canary.
+
+    Communities are built, too.
+    """
     later = SESSION_START + timedelta(hours=1)
     for name, rows in (
         ("one", pytest_run("one", "KeyError: 'price'", "They fail with KeyError in cart.py.")),
@@ -40,6 +43,7 @@ def fill(folder: Path, **environment: str) -> None:
         write_archive(folder / "archives" / f"{name}.jsonl", rows)
         result = run_in_process("backfill", "archives", folder=folder, **environment)
         assert result.exit_code == 0, result.stderr
+    assert run_in_process("communities", "build", folder=folder, **environment).exit_code == 0
     assert run_in_process("index", folder=folder, **environment).exit_code == 0
 
 

@@ -51,10 +51,18 @@ def test_no_byte_of_what_is_forgotten_is_found_in_the_lake(
     assert "one" in committed_sessions(folder)
 
 
-def search(folder: Path, query: str) -> list[object]:
-    hits = run_in_process("search", query, "--json", folder=folder).json["hits"]
+def search(folder: Path, query: str, *options: str) -> list[object]:
+    found = run_in_process("search", query, *options, "--json", folder=folder).json
+    hits = found["communities" if options else "hits"]
     assert isinstance(hits, list)
     return hits
+
+
+def test_communities_that_may_quote_what_is_forgotten_are_removed(folder: Path) -> None:
+    before = search(folder, "zebra", "--recipe", "COMMUNITY_HYBRID_SEARCH_RRF")
+    assert "zebra.md" in str(before)
+    assert forget(folder, "--session", "three", "--cascade", "--yes").exit_code == 0
+    assert search(folder, "pytest", "--recipe", "COMMUNITY_HYBRID_SEARCH_RRF") == []
 
 
 def test_it_stays_forgotten_when_the_archive_is_read_again(folder: Path) -> None:

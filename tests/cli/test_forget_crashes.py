@@ -18,10 +18,11 @@ from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection
 from turnetl.settings import Settings
 
 STEPS = (
-    *("runs", "quarantine", "list", "turns", "episodes", "filter", "graph", "graph file"),
+    *("runs", "quarantine", "list", "turns", "episodes", "filter", "graph"),
+    *("communities", "graph file"),
     *("journal", "index", "proof", "completion"),
 )
-SAMPLED = ("runs", "filter", "graph", "journal", "completion")
+SAMPLED = ("runs", "filter", "graph", "communities", "journal", "completion")
 """Steps of every run of the tests; the others are `full`."""
 SELECTION = ForgetSelection(session="three")
 

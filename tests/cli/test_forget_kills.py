@@ -23,7 +23,8 @@ from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection
 from turnetl.settings import Settings
 
 STEPS = {
-    *("runs", "quarantine", "list", "turns", "episodes", "filter", "graph", "graph file"),
+    *("runs", "quarantine", "list", "turns", "episodes", "filter", "graph"),
+    *("communities", "graph file"),
     *("journal", "index"),
 }
 """Those of more than one call; the last, the completion, is one rename."""

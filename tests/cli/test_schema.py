@@ -31,6 +31,7 @@ ARGUMENTS = {
     "rules": ("rules",),
     "config show": ("config", "show"),
     "trust": ("trust", "--list"),
+    "communities build": ("communities", "build"),
     "schema": ("schema",),
     "schema --command": ("schema", "journal", "stats"),
     "templates list": ("templates", "list"),

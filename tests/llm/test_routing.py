@@ -66,8 +66,11 @@ def test_a_prefix_of_no_prompt_is_rejected_with_a_list_of_prompts() -> None:
         expand_routes({"dedup_nodes": "m"})
 
 
+OWN = ("communities.", "index.", "reflexion.", "search.")
+
+
 def test_all_prompts_but_ours_are_graphitis() -> None:
-    own = {name for name in routing.PROMPTS if name.startswith(("index.", "reflexion.", "search."))}
+    own = {name for name in routing.PROMPTS if name.startswith(OWN)}
     assert set(routing.PROMPTS) - own <= set(get_args(PromptName))
 
 

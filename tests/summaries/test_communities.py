@@ -13,16 +13,14 @@ from tests.summaries.facts import START
 from tests.summaries.groups import ZOO, clique, entities, entity, facts
 from turnetl import ids
 from turnetl.errors import BadUsage
+from turnetl.graph_model import Community
 from turnetl.model import Fact
 from turnetl.summaries.communities.changes import community_changes
 from turnetl.summaries.communities.clustering import Algorithm, Cluster, clusters
 from turnetl.summaries.communities.label_propagation import propagate_labels
 from turnetl.summaries.communities.network import EntityNetwork, entity_network
-from turnetl.summaries.communities.rule_naming import (
-    by_connection,
-    rule_community_summary,
-    rule_name,
-)
+from turnetl.summaries.communities.plan import CommunityPlan, plan_communities
+from turnetl.summaries.communities.rule_naming import rule_community_summary, rule_name
 from turnetl.summaries.rule_summary import MAX_CHARS
 
 ALGORITHMS = pytest.mark.parametrize("algorithm", Algorithm)
@@ -148,10 +146,11 @@ def test_the_uuid_of_a_community_depends_on_its_group_and_members_alone() -> Non
 
 
 def test_the_name_has_the_most_closely_connected_members_first() -> None:
-    of_facts = facts("ab", "ac", "ad", "bc")
-    order = by_connection(tuple("abcd"), network(of_facts))
-    assert order == tuple("abcd")
-    assert rule_name([entity(uuid, f"{uuid}.py") for uuid in order]) == "a.py, b.py, c.py"
+    of_entities = [entity(uuid, f"{uuid}.py") for uuid in "dcba"]
+    plan = plan_communities(ZOO, of_entities, facts("ab", "ac", "ad", "bc", "bd"), [])
+    [community] = plan.missing
+    assert [member.uuid for member in community.members] == list("abcd")
+    assert rule_name(community.members) == "a.py, b.py, c.py"
 
 
 def test_a_name_is_bounded_and_names_nothing_twice() -> None:
@@ -160,11 +159,13 @@ def test_a_name_is_bounded_and_names_nothing_twice() -> None:
 
 
 def test_a_summary_names_members_and_states_the_facts_that_connect_them() -> None:
-    of_facts = facts("ab", "bc", "cd")
-    summary = rule_community_summary(entities("abc"), of_facts)
+    plan = plan_communities(ZOO, entities("abcxy"), facts("ab", "bc", "ac", "xy"), [])
+    community = next(one for one in plan.missing if len(one.members) == 3)
+    summary = rule_community_summary(community.members, community.facts)
     assert summary.splitlines() == [
         "3 entities: a, b, c.",
         "2026-03-01: bc 1",
+        "2026-03-01: ac 2",
         "2026-03-01: ab 0",
     ]
 
@@ -174,3 +175,49 @@ def test_the_summary_of_a_very_large_community_is_bounded() -> None:
     summary = rule_community_summary(members, [])
     assert len(summary) <= MAX_CHARS
     assert summary.startswith("10,000 entities: ")
+
+
+def written(plan: CommunityPlan, size: int, before: Sequence[Community]) -> dict[str, Community]:
+    """Return the communities after the batches; no entity may ever be in two of them."""
+    held = {community.uuid: community for community in before}
+    for removed, batch in plan.batches(size):
+        for uuid in removed:
+            del held[uuid]
+        for one in batch:
+            members = tuple(sorted(member.uuid for member in one.members))
+            held[one.uuid] = community(one.uuid, members)
+        uuids = [uuid for one in held.values() for uuid in one.members]
+        assert len(uuids) == len(set(uuids))
+    return held
+
+
+def community(uuid: str, members: Cluster) -> Community:
+    return Community(uuid, ZOO, uuid, "", START, None, members)
+
+
+@given(PAIRS, PAIRS, st.integers(1, 4))
+def test_after_all_batches_the_communities_are_those_of_the_facts(
+    pairs: Sequence[str], earlier: Sequence[str], size: int
+) -> None:
+    """Whatever was there before, and although only some of it is replaced at a time."""
+    of_entities = entities("abcdefgh")
+    before = [
+        community(uuid, cluster)
+        for uuid, cluster in existing(
+            *clusters(entity_network(of_entities, facts(*earlier)))
+        ).items()
+    ]
+    plan = plan_communities(ZOO, of_entities, facts(*pairs), before)
+    found = written(plan, size, before)
+    expected = existing(*clusters(entity_network(of_entities, facts(*pairs))))
+    assert {uuid: one.members for uuid, one in found.items()} == expected
+    again = plan_communities(ZOO, of_entities, facts(*pairs), list(found.values()))
+    assert (again.missing, again.stale, list(again.batches(size))) == ((), {}, [])
+
+
+def test_all_communities_are_written_again_on_request() -> None:
+    before = [community(uuid, cluster) for uuid, cluster in existing(tuple("abc")).items()]
+    arguments = (ZOO, entities("abc"), facts("ab", "bc", "ac"), before)
+    assert plan_communities(*arguments).missing == ()
+    again = plan_communities(*arguments, everything=True)
+    assert ([one.uuid for one in again.missing], again.stale) == ([before[0].uuid], {})

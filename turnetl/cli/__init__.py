@@ -11,6 +11,7 @@ from functools import partial
 from cyclopts import App, Group
 
 from turnetl.cli import (
+    communities,
     completion,
     config,
     forget,
@@ -74,6 +75,7 @@ app.command(forget.forget, group=_STAGES)
 app.command(inspect.status, group=INSPECTION_COMMANDS)
 app.command(runs.app)
 app.command(verify.verify, group=INSPECTION_COMMANDS)
+app.command(communities.app)
 app.command(search.search, group=INSPECTION_COMMANDS)
 app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
 app.command(show.show, group=_HISTORY)

@@ -86,7 +86,7 @@ class EpisodeResultOutput(JsonOutput):
 
 
 class CommunityResultOutput(JsonOutput):
-    """A community of entities, which Graphiti's `build_communities` made."""
+    """A community of entities, which a build of communities made."""
 
     uuid: Annotated[str, described("Uuid of the community.")]
     name: Annotated[str, described("Name of the community.")]

@@ -7,6 +7,7 @@ import msgspec
 from turnetl.errors import BadUsage
 from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.base import ErrorOutput, JsonOutput, described
+from turnetl.json_output.communities import CommunitiesOutput
 from turnetl.json_output.config import ConfigOutput
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
@@ -72,6 +73,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "runs": (RunsOutput,),
     "runs show": (RunOutput,),
     "verify": (VerifyOutput,),
+    "communities build": (CommunitiesOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),
     "show": (

@@ -17,6 +17,7 @@ SMALL_PROMPTS = (
 """The prompts that Graphiti sends to its small model; the setting `small` selects all of them."""
 PROMPTS = (
     *SMALL_PROMPTS,
+    "communities.describe",
     "dedupe_nodes.nodes",
     "extract_edges.edge",
     "extract_nodes.extract_json",
@@ -27,7 +28,7 @@ PROMPTS = (
     "reflexion.facts",
     "search.rerank",
 )
-"""Every prompt that a run, an index or a search may send."""
+"""Every prompt that a run, an index, a search or a build of communities may send."""
 
 
 class PromptRouter:

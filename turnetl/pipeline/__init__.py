@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.recipes import search_recipe
     from turnetl.pipeline.recorded_runs import runs, show_run
     from turnetl.pipeline.run_backfill import backfill
+    from turnetl.pipeline.run_communities import CommunityOptions, build_communities
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_redo import preview_redo, redo
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
     from turnetl.run_options import RunOptions
 
 __all__ = [
+    "CommunityOptions",
     "Executor",
     "InProcess",
     "RunOptions",
     "Stage",
     "Unit",
     "backfill",
+    "build_communities",
     "check_model",
     "entity",
     "estimate_index_questions",
@@ -90,6 +93,7 @@ __getattr__ = lazy_exports(
         ),
         "turnetl.pipeline.recipes": ("search_recipe",),
         "turnetl.pipeline.run_backfill": ("backfill",),
+        "turnetl.pipeline.run_communities": ("CommunityOptions", "build_communities"),
         "turnetl.pipeline.run_forget": ("forget", "preview_forget"),
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),

@@ -32,6 +32,7 @@ from turnetl.pipeline.forget_proof import prove, texts_to_find
 from turnetl.pipeline.forget_runs import erase_from_runs
 from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import update_index
+from turnetl.pipeline.run_communities import remove_communities
 from turnetl.pipeline.run_undo import preview_group, undo
 from turnetl.pipeline.tables import filter_turns
 from turnetl.progress import Progress, ignore_progress
@@ -115,6 +116,11 @@ async def forget(
         report = replace(report, undo=undone)
         if report.errors:
             return report
+        before_step("communities")
+        undone_groups = (group.group for group in preview.undo.groups)
+        await remove_communities(
+            settings, {*_affected(preview.turns, forgotten), *undone_groups}, clock
+        )
         before_step("graph file")
         rewrite_graph(settings.graph_url)
     before_step("journal")

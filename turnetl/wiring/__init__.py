@@ -11,7 +11,14 @@ from turnetl.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.wiring.clients import journal, model, model_stack, prices
     from turnetl.wiring.embedding import embedder, is_built_in, is_remote
-    from turnetl.wiring.extraction import check_model, extractor, model_extractor, recipe, templates
+    from turnetl.wiring.extraction import (
+        check_model,
+        extractor,
+        model_extractor,
+        recipe,
+        templates,
+        uses_model,
+    )
     from turnetl.wiring.graph import store
     from turnetl.wiring.index import (
         check_index,
@@ -69,6 +76,7 @@ __all__ = [
     "store",
     "templates",
     "user_name",
+    "uses_model",
 ]
 
 __getattr__ = lazy_exports(
@@ -82,6 +90,7 @@ __getattr__ = lazy_exports(
             "model_extractor",
             "recipe",
             "templates",
+            "uses_model",
         ),
         "turnetl.wiring.graph": ("store",),
         "turnetl.wiring.index": (

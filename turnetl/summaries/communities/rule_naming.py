@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from typing_extensions import override
+
 from turnetl.model import Entity, Fact
-from turnetl.summaries.communities.clustering import Cluster
-from turnetl.summaries.communities.network import EntityNetwork
+from turnetl.summaries.communities.plan import CommunityInput
+from turnetl.summaries.communities.port import CommunityText, CommunityWriter
 from turnetl.summaries.rule_summary import with_facts
 
 _NAMED = 3
@@ -15,22 +17,26 @@ _MAX_NAME_CHARS = 60
 """Of a member: that of a decision is a sentence."""
 
 
-def by_connection(cluster: Cluster, network: EntityNetwork) -> tuple[str, ...]:
-    """Return the uuids of the members, the one that is most closely connected with others first."""
-    members = frozenset(cluster)
-    weights = dict.fromkeys(cluster, 0)
-    for (one, other), weight in network.weights.items():
-        if one in members and other in members:
-            weights[one] += weight
-            weights[other] += weight
-    return tuple(sorted(cluster, key=lambda uuid: (-weights[uuid], uuid)))
+class RuleCommunityWriter(CommunityWriter):
+    """Describes communities by rules, which costs nothing."""
+
+    @override
+    async def describe(self, communities: Sequence[CommunityInput]) -> Sequence[CommunityText]:
+        return [rule_text(community) for community in communities]
+
+
+def rule_text(community: CommunityInput) -> CommunityText:
+    """Return the name and the summary of a community."""
+    return CommunityText(
+        rule_name(community.members), rule_community_summary(community.members, community.facts)
+    )
 
 
 def rule_name(members: Sequence[Entity]) -> str:
     """Return the names of the first members, which differ.
 
     Args:
-        members: in the order of `by_connection`.
+        members: as of a `CommunityInput`.
     """
     return ", ".join(_names(members, _NAMED))
 
@@ -39,15 +45,13 @@ def rule_community_summary(members: Sequence[Entity], facts: Iterable[Fact]) -> 
     """Return a summary of at most `rule_summary.MAX_CHARS` characters.
 
     Args:
-        members: in the order of `by_connection`.
-        facts: of the group; those that connect two members are used.
+        members: as of a `CommunityInput`.
+        facts: that connect two members.
     """
-    uuids = {member.uuid for member in members}
-    inside = (fact for fact in facts if fact.source in uuids and fact.target in uuids)
     names = _names(members, _LISTED)
     others = len(members) - len(names)
     more = f" and {others:,} more" if others else ""
-    return with_facts(f"{len(members):,} entities: {', '.join(names)}{more}.", inside)
+    return with_facts(f"{len(members):,} entities: {', '.join(names)}{more}.", facts)
 
 
 def _names(members: Sequence[Entity], limit: int) -> list[str]:

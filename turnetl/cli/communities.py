@@ -1,0 +1,72 @@
+"""`turnetl communities`: clusters of entities that facts connect closely."""
+
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import (
+    INSPECTION_COMMANDS,
+    NO_COMMON,
+    CommonOptions,
+    ExtractorOption,
+    Flag,
+    GroupNames,
+)
+from turnetl.clock import now
+
+app = App(
+    name="communities",
+    help="Build communities: clusters of entities that facts connect closely.",
+    group=INSPECTION_COMMANDS,
+)
+
+
+@app.command
+def build(
+    *,
+    groups: GroupNames = (),
+    algorithm: Literal["leiden", "label-propagation"] = "leiden",
+    resolution: float = 1.0,
+    everything: Annotated[Flag, Parameter(name="--all")] = False,
+    extractor: ExtractorOption = None,
+    budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
+    max_seconds: Annotated[float | None, Parameter(validator=Number(gte=0))] = None,
+    dry_run: Flag = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Build the communities of the graph; only those are written whose members changed.
+
+    Args:
+        algorithm: How communities are found; `leiden` needs the extra `communities`.
+        resolution: A higher one makes Leiden find more and smaller communities.
+        everything: Write the communities again whose members did not change.
+        extractor: `structural` names them by rules; the others let the model name them.
+        budget: Stop the model when this much is used: 5usd, '200k tokens', or one of each.
+        max_seconds: Begin no further batch after this time; the same command continues.
+        dry_run: Write nothing and send no request; print what would change.
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.communities import communities_output
+    from turnetl.report import communities as view
+    from turnetl.settings.units import parse_budget
+    from turnetl.summaries.communities.clustering import Algorithm
+
+    given = {"budget": parse_budget(budget)} if budget else {}
+    settings = common.settings(extractor=extractor, **given)
+    options = pipeline.CommunityOptions(
+        groups=groups,
+        algorithm=Algorithm(algorithm),
+        resolution=resolution,
+        everything=everything,
+        max_seconds=max_seconds,
+        dry_run=dry_run,
+    )
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(
+            pipeline.build_communities(settings, options, now, progress=progress)
+        )
+    console.print_messages(view.messages(report))
+    console.print_result(view.table(report), communities_output(report), as_json=common.json)
+    return view.exit_code(report)

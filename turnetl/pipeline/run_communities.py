@@ -1,0 +1,207 @@
+"""Build the communities of groups: plan under the lease, then write batch by batch."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import uuid4
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import GraphUnusable, TurnetlError
+from turnetl.exit_code import ExitCode
+from turnetl.graph.port import GraphStore
+from turnetl.graph_model import CommunityBatch, GroupProfile
+from turnetl.group_names import select_groups
+from turnetl.ingestion import lease_owner
+from turnetl.ingestion.community_build import CommunityBuild, planned, write_communities
+from turnetl.ingestion.community_report import CommunityReport, GroupCommunities
+from turnetl.ingestion.held_lease import held_lease
+from turnetl.llm.embedders.port import Embedder
+from turnetl.model import GroupId, Usage
+from turnetl.pipeline.community_writers import OpenedWriter, opened_writer
+from turnetl.pipeline.index import check_graph
+from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.settings import Settings
+from turnetl.summaries.communities.clustering import Algorithm
+from turnetl.summaries.communities.plan import CommunityPlan, plan_communities
+
+_STAGE = "communities"
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityOptions:
+    """What a build of communities does."""
+
+    groups: tuple[str, ...] = ()
+    """Group ids or project names; all groups if empty."""
+    algorithm: Algorithm = Algorithm.LEIDEN
+    resolution: float = 1.0
+    """Positive; a higher one makes Leiden find more and smaller communities."""
+    everything: bool = False
+    """Write the communities again whose members did not change."""
+    max_seconds: float | None = None
+    """After which no further batch is begun; None: no limit."""
+    dry_run: bool = False
+    """Write nothing and send no request."""
+
+
+async def build_communities(
+    settings: Settings,
+    options: CommunityOptions,
+    clock: Clock,
+    *,
+    progress: Progress = ignore_progress,
+    seconds: Callable[[], float] = time.monotonic,
+) -> CommunityReport:
+    """Build the communities of the groups of the graph; only those are written that changed.
+
+    With an extractor that uses a model, the model names and summarises them; else rules do, which
+    costs nothing.
+
+    Args:
+        settings: the graph, the embedder, and the model with its budget.
+        options: which groups, and how.
+        clock: returns the current time.
+        progress: called after each batch.
+        seconds: a clock for `max_seconds` that never goes back.
+
+    Returns:
+        The report, also on groups that could not be finished: `error` says why.
+
+    Raises:
+        BadUsage: an unknown group, Leiden is not installed, or no model is configured.
+        GraphBusy: the graph did not respond, or another process writes it.
+        GraphUnusable: there is no graph, or it cannot be opened.
+    """
+    check_graph(settings)
+    end = None if options.max_seconds is None else seconds() + options.max_seconds
+    async with AsyncExitStack() as stack:
+        writer = await stack.enter_async_context(opened_writer(settings, clock))
+        store = await stack.enter_async_context(wiring.store(settings, write=not options.dry_run))
+        builder = _Builder(
+            store, settings, options, clock, writer, lambda: end is not None and seconds() >= end
+        )
+        selected = select_groups(await store.groups(), options.groups)
+        if options.dry_run:
+            return await builder.preview(selected)
+        return await builder.build(selected, progress)
+
+
+async def remove_communities(settings: Settings, groups: Collection[GroupId], clock: Clock) -> None:
+    """Remove all communities of these groups: their texts may quote what leaves the graph.
+
+    Raises:
+        GraphBusy: the graph did not respond, or another process holds a group.
+        GraphUnusable: the graph cannot be opened.
+    """
+    ttl, owner = timedelta(seconds=settings.lease_seconds), lease_owner.owner_name(str(uuid4()))
+    async with wiring.store(settings, write=True) as store:
+        for group in sorted(groups):
+            profile, found = await store.profile(group), await store.communities(group)
+            if profile is None or not found:
+                continue
+            batch = CommunityBatch(tuple(one.uuid for one in found), ())
+            async with held_lease(
+                store, group, profile, owner=owner, clock=clock, ttl=ttl
+            ) as lease:
+                await store.write_communities(lease, batch, now=clock(), ttl=ttl)
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Builds communities, one group after the other."""
+
+    store: GraphStore
+    settings: Settings
+    options: CommunityOptions
+    clock: Clock
+    writer: OpenedWriter
+    is_out_of_time: Callable[[], bool]
+
+    async def preview(self, groups: Sequence[GroupId]) -> CommunityReport:
+        plans = [await self._plan(group) for group in groups]
+        usage = sum((self.writer.estimate(plan) for plan in plans), Usage())
+        return self._report(tuple(map(planned, plans)), usage)
+
+    async def build(self, groups: Sequence[GroupId], progress: Progress) -> CommunityReport:
+        found: list[GroupCommunities] = []
+        for group in groups:
+            if self.is_out_of_time():
+                found.append(planned(await self._plan(group)))
+                continue
+            found.append(await self._build_group(group, progress))
+            if found[-1].exit_code == ExitCode.STOPPED:
+                break
+        return self._report(tuple(found), self.writer.usage)
+
+    async def _build_group(self, group: GroupId, progress: Progress) -> GroupCommunities:
+        """Build the communities of a group; an error is in the report."""
+        done = GroupCommunities(group)
+
+        def advance(so_far: GroupCommunities) -> None:
+            nonlocal done
+            done = so_far
+            progress(ProgressUpdate(_STAGE, group, so_far.written, so_far.to_write))
+
+        profile = await self.store.profile(group)
+        if profile is None:
+            return done
+        ttl = timedelta(seconds=self.settings.lease_seconds)
+        owner = lease_owner.owner_name(str(uuid4()))
+        try:
+            async with (
+                held_lease(
+                    self.store, group, profile, owner=owner, clock=self.clock, ttl=ttl
+                ) as lease,
+                self._embedder(profile) as embedder,
+            ):
+                plan = await self._plan(group)
+                advance(planned(plan))
+                self.writer.state_cost(plan)
+                build = CommunityBuild(
+                    self.store,
+                    self.writer.writer,
+                    embedder.embed,
+                    self.clock,
+                    ttl,
+                    self.is_out_of_time,
+                )
+                await write_communities(build, lease, plan, advance)
+        except TurnetlError as error:
+            return replace(done, error=str(error), exit_code=error.exit_code)
+        return done
+
+    async def _plan(self, group: GroupId) -> CommunityPlan:
+        contents = await self.store.load(group)
+        return plan_communities(
+            group,
+            contents.entities,
+            contents.facts,
+            await self.store.communities(group),
+            self.options.algorithm,
+            resolution=self.options.resolution,
+            everything=self.options.everything,
+        )
+
+    @asynccontextmanager
+    async def _embedder(self, profile: GroupProfile) -> AsyncIterator[Embedder]:
+        async with wiring.embedder(self.settings, meter=self.writer.meter) as embedder:
+            if embedder.name != profile.embedder:
+                raise GraphUnusable(
+                    f"the group was made with embedder `{profile.embedder}`, not with "
+                    f"`{embedder.name}`: use the first one to build its communities"
+                )
+            yield embedder
+
+    def _report(self, groups: tuple[GroupCommunities, ...], usage: Usage) -> CommunityReport:
+        is_cut = self.is_out_of_time() and any(not group.is_complete for group in groups)
+        return CommunityReport(
+            groups,
+            is_dry_run=self.options.dry_run,
+            model=self.writer.model,
+            by_rules=self.writer.by_rules,
+            usage=usage,
+            is_out_of_time=is_cut and not self.options.dry_run,
+        )

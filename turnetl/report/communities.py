@@ -1,0 +1,60 @@
+"""Communities: what a build changed, or would change."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.ingestion.community_report import CommunityReport, GroupCommunities
+from turnetl.report import status
+from turnetl.report.costs import format_cost, token_count
+from turnetl.report.layout import add_group_column, caption, plural
+
+
+def table(report: CommunityReport) -> RenderableType:
+    """Render a row per group, and what names and summarises the communities."""
+    if not report.groups:
+        return Group("the graph is empty: run `turnetl backfill`, or check --graph")
+    view = Table()
+    add_group_column(view)
+    headers = ("kept", "to write", "to remove") if report.is_dry_run else _DONE
+    for header in headers:
+        view.add_column(header, justify="right")
+    for group in report.groups:
+        view.add_row(Text(group.group), *(f"{count:,}" for count in _counts(report, group)))
+    return Group(view, caption(_summary(report)))
+
+
+def messages(report: CommunityReport) -> list[str]:
+    """Return why something was not built."""
+    lines = status.error_messages(report.groups)
+    if report.is_out_of_time:
+        count = plural(report.missing, "community", "communities")
+        lines.append(f"the time is up, {count} missing: the same command continues")
+    if report.by_rules:
+        count = plural(report.by_rules, "community", "communities")
+        lines.append(f"the model described {count} not or wrongly: rules did")
+    return lines
+
+
+def exit_code(report: CommunityReport) -> int:
+    """Return the code of the first group with an error, else 4 if the time was up."""
+    codes = (group.exit_code for group in report.groups if group.exit_code)
+    return next(codes, ExitCode.STOPPED if report.is_out_of_time else ExitCode.DONE)
+
+
+_DONE = ("kept", "written", "removed", "missing")
+
+
+def _counts(report: CommunityReport, group: GroupCommunities) -> tuple[int, ...]:
+    if report.is_dry_run:
+        return group.kept, group.to_write, group.to_remove
+    return group.kept, group.written, group.removed, group.to_write - group.written
+
+
+def _summary(report: CommunityReport) -> str:
+    if report.model is None:
+        return "named and summarised by rules, without requests"
+    used = f"{plural(report.usage.calls, 'request')}, {token_count(report.usage):,} tokens"
+    about = "about " if report.is_dry_run else ""
+    return f"{report.model}: {about}{used}, cost {format_cost(report.usage.cost)}"

@@ -1,0 +1,127 @@
+"""What a build changes about the communities of a group, and in which batches."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from turnetl.graph_model import Community
+from turnetl.model import Entity, Fact, GroupId
+from turnetl.summaries.communities.changes import community_changes
+from turnetl.summaries.communities.clustering import Algorithm, Cluster, clusters
+from turnetl.summaries.communities.network import EntityNetwork, entity_network
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityInput:
+    """What a community that is missing is described from."""
+
+    uuid: str
+    members: tuple[Entity, ...]
+    """The one that is most closely connected with the others first."""
+    facts: tuple[Fact, ...]
+    """Valid facts that connect two members, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityPlan:
+    """What a build changes about the communities of one group."""
+
+    group: GroupId
+    kept: tuple[str, ...]
+    """Uuids of the communities that stay, sorted."""
+    missing: tuple[CommunityInput, ...]
+    """The communities to write, the largest first."""
+    stale: Mapping[str, frozenset[str]]
+    """Uuids of the members of each community to remove, by its uuid, sorted by it."""
+
+    def batches(self, size: int) -> Iterator[tuple[tuple[str, ...], Sequence[CommunityInput]]]:
+        """Yield uuids to remove with communities to write, one transaction each.
+
+        What a stale community shares with a new one is never in both, and it is found until the new
+        one is there. One that shares nothing goes in the first batch.
+
+        Args:
+            size: communities to write in a batch, at most.
+        """
+        wanted = {member.uuid for one in self.missing for member in one.members}
+        left = dict(self.stale)
+        isolated = [uuid for uuid, members in left.items() if not members & wanted]
+        for start in range(0, max(len(self.missing), 1), size):
+            batch = self.missing[start : start + size]
+            members = {member.uuid for one in batch for member in one.members}
+            shared = [uuid for uuid, of_stale in left.items() if of_stale & members]
+            removed = [*(isolated if start == 0 else ()), *shared]
+            for uuid in removed:
+                del left[uuid]
+            if removed or batch:
+                yield tuple(removed), batch
+
+
+def plan_communities(
+    group: GroupId,
+    entities: Sequence[Entity],
+    facts: Sequence[Fact],
+    existing: Iterable[Community],
+    algorithm: Algorithm = Algorithm.LEIDEN,
+    *,
+    resolution: float = 1.0,
+    everything: bool = False,
+) -> CommunityPlan:
+    """Compare the communities of a group with those that its facts make today.
+
+    Args:
+        group: of all arguments.
+        entities: all entities.
+        facts: all facts, oldest first.
+        existing: the communities of the graph, with their members.
+        algorithm: how communities are found.
+        resolution: as of `clusters`.
+        everything: write the communities again whose members did not change.
+
+    Raises:
+        BadUsage: as `clusters`.
+    """
+    network = entity_network(entities, facts)
+    found = clusters(network, algorithm, resolution=resolution)
+    members = {community.uuid: frozenset(community.members) for community in existing}
+    changes = community_changes(group, {} if everything else members, found)
+    # A community that is written again is replaced, not removed.
+    stale = sorted(members.keys() - changes.missing.keys() - set(changes.kept))
+    return CommunityPlan(
+        group,
+        changes.kept,
+        _inputs(changes.missing, network, entities, facts),
+        {uuid: members[uuid] for uuid in stale},
+    )
+
+
+def _inputs(
+    missing: Mapping[str, Cluster],
+    network: EntityNetwork,
+    entities: Iterable[Entity],
+    facts: Iterable[Fact],
+) -> tuple[CommunityInput, ...]:
+    """Return what the missing communities are described from; every fact is looked at once."""
+    community_of = {member: uuid for uuid, cluster in missing.items() for member in cluster}
+    by_uuid = {entity.uuid: entity for entity in entities if entity.uuid in community_of}
+    weights = dict.fromkeys(by_uuid, 0)
+    for (one, other), weight in network.weights.items():
+        if community_of.get(one, one) == community_of.get(other, other):
+            weights[one] += weight
+            weights[other] += weight
+    inside: dict[str, list[Fact]] = {uuid: [] for uuid in missing}
+    for fact in facts:
+        uuid = community_of.get(fact.source)
+        if uuid is not None and uuid == community_of.get(fact.target) and fact.invalid_at is None:
+            inside[uuid].append(fact)
+    return tuple(
+        CommunityInput(
+            uuid,
+            tuple(by_uuid[member] for member in _by_weight(cluster, weights)),
+            tuple(inside[uuid]),
+        )
+        for uuid, cluster in missing.items()
+    )
+
+
+def _by_weight(cluster: Cluster, weights: Mapping[str, int]) -> list[str]:
+    return sorted(cluster, key=lambda uuid: (-weights[uuid], uuid))
