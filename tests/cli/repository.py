@@ -13,18 +13,21 @@ class Repository:
         self.folder = folder / name
         self.file = self.folder / f"src/{name}/cart.py"
         self.file.parent.mkdir(parents=True)
-        self._git("init", "--quiet")
+        self.git("init", "--quiet")
 
     def commit(self, content: str, at: str) -> None:
         self.file.write_text(content)
-        self._git("add", ".")
-        self._git("commit", "--quiet", "-m", "Cart", GIT_AUTHOR_DATE=at, GIT_COMMITTER_DATE=at)
+        self.git("add", ".")
+        self.git("commit", "--quiet", "-m", "Cart", GIT_AUTHOR_DATE=at, GIT_COMMITTER_DATE=at)
 
-    def _git(self, *arguments: str, **environment: str) -> None:
+    def git(self, *arguments: str, **environment: str) -> str:
+        """Run git in the repository; return its standard output."""
         identity = ("-c", "user.name=dev", "-c", "user.email=dev@example.org")
-        subprocess.run(
+        return subprocess.run(
             ["git", *identity, *arguments],
             cwd=self.folder,
             check=True,
             env=clean_environment(self.folder) | environment,
-        )
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout

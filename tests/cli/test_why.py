@@ -118,25 +118,3 @@ def test_without_git_the_message_says_so(repository: Repository, lake: Path) -> 
     result = run_in_process(*options, folder=repository.folder, PATH="")
     assert (result.exit_code, len(result.messages)) == (1, 1)
     assert "needs the command `git`" in result.messages[0]
-
-
-def test_no_program_that_the_repository_names_is_run(tmp_path: Path, lake: Path) -> None:
-    """A repository that was unpacked has a configuration of its author."""
-    unpacked = Repository(tmp_path)
-    unpacked.commit(SECOND, "2026-03-03T09:15:00Z")
-    unpacked.commit(f"{SECOND}# more\n", "2026-03-03T09:45:00Z")
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran-$1\ncat\n")
-    program.chmod(0o755)
-    (unpacked.folder / ".gitattributes").write_text("*.py filter=a=b diff=planted\n")
-    with (unpacked.folder / ".git" / "config").open("a") as config:
-        config.write(
-            f'[filter "a=b"]\n\tclean = {program} clean\n\trequired = true\n'
-            f'[diff "planted"]\n\ttextconv = {program} textconv\n'
-            f"[core]\n\tfsmonitor = {program} fsmonitor\n"
-            f"[log]\n\tshowSignature = true\n[gpg]\n\tprogram = {program}\n"
-        )
-    unpacked.file.write_text(f"{SECOND}# more\n# not committed\n")
-    result = why(unpacked, lake, "src/bookshop/cart.py", "--json")
-    assert (result.exit_code, len(result.json["commits"])) == (0, 3)
-    assert list(tmp_path.glob("ran-*")) == []

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,19 +11,39 @@ from pathlib import Path
 from turnetl.errors import BadUsage, Fatal
 from turnetl.retrieval.blame import BlamedCommit, parse_blame
 
+_CONFIG = (
+    "core.quotePath=false",
+    # What the repository may name as a program to be run.
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+    "log.showSignature=false",
+    "credential.helper=",
+    f"mailmap.file={os.devnull}",
+    # A folder of the working tree that looks like a repository is none.
+    "safe.bareRepository=explicit",
+)
 _OPTIONS = (
     "--no-optional-locks",
     "--literal-pathspecs",
     "--no-pager",
-    "-c",
-    "core.quotePath=false",
-    # What the repository may name as a program to be run.
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "log.showSignature=false",
+    *(part for setting in _CONFIG for part in ("-c", setting)),
 )
+_NO_CONNECTIONS = {
+    # In a repository that lacks objects, git would fetch them with a program that its configuration
+    # names. Before git 2.44 only the list of protocols prevents it: an empty one allows none.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+_INVALID_LINE = "invalid object name: "
+"""Git quotes a line of the file that `blame.ignoreRevsFile` names, which may be any file."""
+_COUNT = "GIT_CONFIG_COUNT"
 _FILTER = re.compile(r"filter\..+\.(?:clean|smudge|process|required)", re.DOTALL)
+_PARTIAL = re.compile(r"remote\..+\.promisor|extensions\.partialclone", re.DOTALL)
+_FETCH = (
+    "; the repository is a partial clone, and turnetl fetches none of its objects: if you trust "
+    "it, run `git blame` on the file, which fetches them, and then this command again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +53,8 @@ class FileInRepository:
     """From the root, with slashes."""
     environment: Mapping[str, str]
     """Of git: see `_environment`."""
+    is_partial: bool = False
+    """Objects may be missing in the repository."""
 
 
 def file_in_repository(path: Path) -> FileInRepository:
@@ -47,14 +69,18 @@ def file_in_repository(path: Path) -> FileInRepository:
     if not path.is_file():
         raise BadUsage(f"there is no file `{path}`")
     file = path.resolve()
-    environment = _environment(file.parent)
-    result = _git(file.parent, environment, "rev-parse", "--show-toplevel")
-    if result.returncode != 0:
+    result = _git(file.parent, _own_environment(), "rev-parse", "--show-toplevel")
+    root = Path(result.stdout.removesuffix("\n")).resolve()
+    # The configuration may name any folder as the working tree.
+    if result.returncode != 0 or not file.is_relative_to(root):
         raise BadUsage(
             f"`{path}` is in no git repository: only commits say when a line was written"
         )
-    root = Path(result.stdout.removesuffix("\n")).resolve()
-    return FileInRepository(root, file.relative_to(root).as_posix(), environment)
+    # Of the folder in which git will run: its repository may be another one than that of the file.
+    names = _configured_names(root)
+    is_partial = any(_PARTIAL.fullmatch(name) for name in names)
+    path_in_root = file.relative_to(root).as_posix()
+    return FileInRepository(root, path_in_root, _environment(names), is_partial)
 
 
 def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
@@ -71,34 +97,56 @@ def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
         raise BadUsage(f"`{file.path}` has no line {line}: lines are counted from 1")
     only = ["-L", f"{line},{line}"] if line is not None else []
     arguments = ("blame", "--no-textconv", "--porcelain", *only, "--", file.path)
-    result = _git(file.root, file.environment, *arguments)
-    if result.returncode != 0:
-        reason = result.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
-        raise BadUsage(f"git cannot say who wrote `{file.path}`: {reason}")
-    return sorted(parse_blame(result.stdout), key=lambda commit: commit.authored_at, reverse=True)
+    output = _output(file, *arguments)
+    return sorted(parse_blame(output), key=lambda commit: commit.authored_at, reverse=True)
 
 
 def previous_change(file: FileInRepository, commit: BlamedCommit) -> datetime | None:
-    """Return when the commit of the file before this one was made; None if it is the first."""
+    """Return when the commit of the file before this one was made; None if it is the first.
+
+    Raises:
+        BadUsage: git cannot read the history.
+    """
     if commit.previous is None:
         return None
-    arguments = ("log", "-1", "--format=%at", commit.previous, "--", commit.path)
-    seconds = _git(file.root, file.environment, *arguments).stdout.strip()
+    arguments = ("log", "-1", "--no-mailmap", "--format=%at", commit.previous, "--", commit.path)
+    seconds = _output(file, *arguments).strip()
     return datetime.fromtimestamp(int(seconds), UTC) if seconds.isdecimal() else None
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
+def _own_environment() -> Mapping[str, str]:
+    return {**os.environ, **_NO_CONNECTIONS}  # noqa: TID251 - for a child
+
+
+def _configured_names(folder: Path) -> list[str]:
+    listed = _git(folder, _own_environment(), "config", "--null", "--name-only", "--list")
+    return listed.stdout.split("\0")
+
+
+def _environment(names: Sequence[str]) -> Mapping[str, str]:
     """Return the environment in which git runs none of the filters that a repository names.
 
     A repository that was unpacked, and not cloned, has a configuration of its author.
     """
-    own = os.environ  # noqa: TID251 - for a child
-    names = _git(folder, own, "config", "--null", "--name-only", "--list").stdout
-    filters = [name for name in names.split("\0") if _FILTER.fullmatch(name)]
-    disabled = {f"GIT_CONFIG_KEY_{number}": name for number, name in enumerate(filters)}
+    own = _own_environment()
+    filters = [name for name in names if _FILTER.fullmatch(name)]
+    given = own.get(_COUNT, "")
+    first = int(given) if given.isdecimal() else 0
+    disabled = {f"GIT_CONFIG_KEY_{first + number}": name for number, name in enumerate(filters)}
     # As a Boolean, the empty text is false.
-    values = {f"GIT_CONFIG_VALUE_{number}": "" for number in range(len(filters))}
-    return {**own, **disabled, **values, "GIT_CONFIG_COUNT": str(len(filters))}
+    values = {f"GIT_CONFIG_VALUE_{first + number}": "" for number in range(len(filters))}
+    return {**own, **disabled, **values, _COUNT: str(first + len(filters))}
+
+
+def _output(file: FileInRepository, *arguments: str) -> str:
+    result = _git(file.root, file.environment, *arguments)
+    if result.returncode != 0:
+        reason = result.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
+        if reason.startswith(_INVALID_LINE):
+            reason = "a line of the file that `blame.ignoreRevsFile` names is no commit"
+        remedy = _FETCH if file.is_partial else ""
+        raise BadUsage(f"git cannot say who wrote `{file.path}`: {reason}{remedy}")
+    return result.stdout
 
 
 def _git(
