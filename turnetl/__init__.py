@@ -7,6 +7,7 @@ Names are imported on first use, so that `import turnetl` costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from turnetl import graphiti_import
 from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ _MODULES = {
     "turnetl.verification.report": ("VerifyReport",),
 }
 """Where each public name is defined."""
+graphiti_import.prepare()
 _get_export = lazy_exports(__name__, _MODULES)
 
 

@@ -19,9 +19,3 @@
 
 A wrapper of a model is a model. Nothing in this package knows of turns or of a graph.
 """
-
-import os
-
-# Graphiti sends telemetry whenever a `Graphiti` object is built, unless this variable disables it.
-# turnetl builds none; the line protects code that does. A value set by the user wins.
-os.environ.setdefault("GRAPHITI_TELEMETRY_ENABLED", "false")  # noqa: TID251 - read there only
