@@ -1,14 +1,15 @@
 """A program that carries out trials, for each kind of graph."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.crashes import faults
-from tests.crashes.program import Trial, TrialOutcome
-from tests.crashes.trials import TrialProgram, started
+from tests.crashes.messages import Trial, TrialOutcome
+from tests.crashes.points import is_write
+from tests.crashes.trials import TrialProgram, programs, started
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider, serving
 
@@ -22,18 +23,24 @@ class TrialRunner:
         """Of the graph's server; None: the embedded graph."""
         self.provider = provider
         self._command = ""
-        self._points: tuple[str, ...] = ()
+        self._undisturbed = TrialOutcome("")
 
     def points(self, command: str) -> tuple[str, ...]:
         """Return the points of the command, which is run without a fault unless it was the last."""
         if self._command != command:
             self._command = command
-            self._points = self._program.run(Trial(command, "COUNT")).points
-        return self._points
+            self._undisturbed = self._program.run(Trial(command, "COUNT"))
+        return self._undisturbed.points
 
-    def run(self, trial: Trial) -> TrialOutcome:
-        self.points(trial.command)
-        return self._program.run(trial)
+    def run(self, command: str, action: str, point: int, *, is_later: bool = False) -> TrialOutcome:
+        """Run a trial of a point, counted from 1; a kill is after the last change before it."""
+        points = self.points(command)
+        number = point
+        if action == "KILL":
+            number = self._undisturbed.changes_before[point - 1]
+        if action == "TEAR":
+            number = sum(map(is_write, points[:point]))
+        return self._program.run(Trial(command, action, number, is_later=is_later))
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +76,13 @@ def place(request: pytest.FixtureRequest) -> TrialRunner:
     """A place of either kind."""
     found: TrialRunner = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture(scope="module", params=["ladybug", pytest.param("neo4j", marks=pytest.mark.neo4j)])
+def two_programs(
+    request: pytest.FixtureRequest, library: Path
+) -> Iterator[tuple[str, Sequence[TrialProgram]]]:
+    """Two programs side by side, and which kind of graph they have."""
+    assert library
+    with programs(request.param, 2) as running:
+        yield request.param, running

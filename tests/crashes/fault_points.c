@@ -3,6 +3,10 @@
  * fault: a kill, a torn write, a full disk, a cut connection, or a stop. Loaded with LD_PRELOAD, so
  * that native libraries are seen too. Nothing happens before `fault_arm` is called, and nothing
  * outside its folder: other files are not counted.
+ *
+ * A point is before a call. A change is after one that succeeded and that others may notice when the
+ * process is dead: of a file, or something sent. Kills are numbered by changes. Where writes are torn,
+ * a change is the first half of a write to a file, which is then completed, and nothing else.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,9 +26,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum action { OFF, COUNT, KILL, TEAR, FULL, CUT, STOP };
+enum action { OFF, COUNT, KILL, TEAR, FULL, CUT, STOP, STEP, STEP_TEAR };
 enum kind { CHANGE, GROWTH, SOCKET };
-enum verdict { PASS, TORN, FAIL };
+enum verdict { UNSEEN, PASS, FAIL };
 
 static enum action action = OFF;
 static long target;
@@ -33,6 +37,7 @@ static char root[PATH_MAX];
 static size_t root_length;
 static char excluded[PATH_MAX];
 static atomic_long points;
+static atomic_long changes;
 
 /* On a full disk these files can still be written: the database ends the process when it cannot merge
  * its log into the file, so that turnetl checks the space before. */
@@ -53,7 +58,8 @@ static int is_of_merge(const char *place)
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, name)
 
 /* Arm the process: files below `folder` count, but for those whose path goes on with `without`; `n`
- * is the point of the fault, and a line per point is written to `log` unless it is -1. */
+ * is the point of the fault, or the change after which the process dies; a line per point and change
+ * is written to `log` unless it is -1. */
 void fault_arm(int what, const char *folder, const char *without, long n, int log)
 {
     snprintf(excluded, sizeof excluded, "%s", without);
@@ -62,12 +68,14 @@ void fault_arm(int what, const char *folder, const char *without, long n, int lo
     target = n;
     log_fd = log;
     atomic_store(&points, 0);
+    atomic_store(&changes, 0);
     action = what;
 }
 
 void fault_disarm(void) { action = OFF; }
 
-long fault_count(void) { return atomic_load(&points); }
+/* End the process as a kill from outside does: no code of it runs again. */
+static void die(void) { kill(getpid(), SIGKILL); }
 
 static void note(const char *name, const char *place, const char *data, size_t size)
 {
@@ -84,12 +92,10 @@ static enum verdict point(enum kind kind, const char *name, const char *place, c
     long n = atomic_fetch_add(&points, 1) + 1;
     if (log_fd >= 0)
         note(name, place, data, size);
-    if (n == target && (action == KILL || (action == TEAR && size < 2)))
-        kill(getpid(), SIGKILL);
+    if (action == KILL && target == 0)
+        die();
     if (n == target && action == STOP)
         kill(getpid(), SIGSTOP);
-    if (n == target && action == TEAR)
-        return TORN;
     if (n >= target && action == FULL && kind == GROWTH && !is_of_merge(place)) {
         errno = ENOSPC;
         return FAIL;
@@ -99,6 +105,22 @@ static enum verdict point(enum kind kind, const char *name, const char *place, c
         return FAIL;
     }
     return PASS;
+}
+
+static int tears(void) { return action == TEAR || action == STEP_TEAR; }
+
+/* Note that a call changed what outlives the process. */
+static void changed(void)
+{
+    long n = atomic_fetch_add(&changes, 1) + 1;
+    int saved = errno;
+    if (log_fd >= 0)
+        note("changed", "", NULL, 0);
+    if (n == target && (action == KILL || action == TEAR))
+        die();
+    if (action == STEP || action == STEP_TEAR)
+        raise(SIGSTOP);
+    errno = saved;
 }
 
 /* A point of the program itself, such as a step of a task. */
@@ -144,19 +166,19 @@ static enum verdict at_path(enum kind kind, const char *name, int folder, const 
     char path[PATH_MAX];
     int saved = errno;
     if (action == OFF || !below(folder, file, path))
-        return PASS;
+        return UNSEEN;
     errno = saved;
     return point(kind, name, path + root_length, NULL, 0);
 }
 
-static enum verdict at_file(enum kind kind, const char *name, int fd, size_t size)
+static enum verdict at_file(enum kind kind, const char *name, int fd)
 {
     char path[PATH_MAX];
     int saved = errno;
     if (action == OFF || !opened(fd, path))
-        return PASS;
+        return UNSEEN;
     errno = saved;
-    return point(kind, name, path + root_length, NULL, size);
+    return point(kind, name, path + root_length, NULL, 0);
 }
 
 static enum verdict at_socket(const char *name, int fd, const char *data, size_t size)
@@ -166,11 +188,11 @@ static enum verdict at_socket(const char *name, int fd, const char *data, size_t
     char place[32];
     int saved = errno;
     if (action == OFF)
-        return PASS;
+        return UNSEEN;
     int is_tcp = getpeername(fd, (struct sockaddr *)&peer, &length) == 0 && peer.sin_family == AF_INET;
     errno = saved;
     if (!is_tcp)
-        return PASS;
+        return UNSEEN;
     snprintf(place, sizeof place, "port-%d", ntohs(peer.sin_port));
     enum verdict verdict = point(SOCKET, name, place, data, size);
     if (verdict == FAIL) {
@@ -180,13 +202,20 @@ static enum verdict at_socket(const char *name, int fd, const char *data, size_t
     return verdict;
 }
 
-static void die(void) { kill(getpid(), SIGKILL); }
+/* Return the result of a call, which changed something if it is `least` or more. */
+static ssize_t done(enum verdict verdict, ssize_t result, ssize_t least)
+{
+    if (verdict != UNSEEN && result >= least && !tears())
+        changed();
+    return result;
+}
 
 #define PATH_CALL(name, kind, parameters, arguments, folder, file) \
     int name parameters \
     { \
         REAL(int, #name, PARAMETERS parameters); \
-        return at_path(kind, #name, folder, file) == FAIL ? -1 : real arguments; \
+        enum verdict verdict = at_path(kind, #name, folder, file); \
+        return verdict == FAIL ? -1 : (int)done(verdict, real arguments, 0); \
     }
 #define PARAMETERS(...) __VA_ARGS__
 
@@ -201,6 +230,8 @@ PATH_CALL(remove, CHANGE, (const char *file), (file), AT_FDCWD, file)
 PATH_CALL(rmdir, CHANGE, (const char *file), (file), AT_FDCWD, file)
 PATH_CALL(mkdir, GROWTH, (const char *file, mode_t mode), (file, mode), AT_FDCWD, file)
 PATH_CALL(mkdirat, GROWTH, (int folder, const char *file, mode_t mode), (folder, file, mode), folder, file)
+PATH_CALL(chmod, CHANGE, (const char *file, mode_t mode), (file, mode), AT_FDCWD, file)
+PATH_CALL(fchmodat, CHANGE, (int folder, const char *file, mode_t mode, int flags), (folder, file, mode, flags), folder, file)
 PATH_CALL(truncate, CHANGE, (const char *file, off_t size), (file, size), AT_FDCWD, file)
 PATH_CALL(truncate64, CHANGE, (const char *file, off64_t size), (file, size), AT_FDCWD, file)
 
@@ -208,11 +239,20 @@ PATH_CALL(truncate64, CHANGE, (const char *file, off64_t size), (file, size), AT
     int name parameters \
     { \
         REAL(int, #name, PARAMETERS parameters); \
-        return at_file(kind, #name, fd, 0) == FAIL ? -1 : real arguments; \
+        enum verdict verdict = at_file(kind, #name, fd); \
+        return verdict == FAIL ? -1 : (int)done(verdict, real arguments, 0); \
     }
 
-FILE_CALL(fsync, CHANGE, (int fd), (fd))
-FILE_CALL(fdatasync, CHANGE, (int fd), (fd))
+/* What is written is seen by all processes, also before it is on the disk. */
+#define SYNC_CALL(name) \
+    int name(int fd) \
+    { \
+        REAL(int, #name, int); \
+        return at_file(CHANGE, #name, fd) == FAIL ? -1 : real(fd); \
+    }
+
+SYNC_CALL(fsync)
+SYNC_CALL(fdatasync)
 FILE_CALL(ftruncate, CHANGE, (int fd, off_t size), (fd, size))
 FILE_CALL(ftruncate64, CHANGE, (int fd, off64_t size), (fd, size))
 FILE_CALL(fallocate, GROWTH, (int fd, int mode, off_t at, off_t size), (fd, mode, at, size))
@@ -222,63 +262,98 @@ FILE_CALL(fchmod, CHANGE, (int fd, mode_t mode), (fd, mode))
 int posix_fallocate(int fd, off_t at, off_t size)
 {
     REAL(int, "posix_fallocate", int, off_t, off_t);
-    return at_file(GROWTH, "posix_fallocate", fd, 0) == FAIL ? ENOSPC : real(fd, at, size);
+    enum verdict verdict = at_file(GROWTH, "posix_fallocate", fd);
+    return verdict == FAIL ? ENOSPC : -(int)done(verdict, -real(fd, at, size), 0);
 }
 
 int posix_fallocate64(int fd, off64_t at, off64_t size)
 {
     REAL(int, "posix_fallocate64", int, off64_t, off64_t);
-    return at_file(GROWTH, "posix_fallocate64", fd, 0) == FAIL ? ENOSPC : real(fd, at, size);
+    enum verdict verdict = at_file(GROWTH, "posix_fallocate64", fd);
+    return verdict == FAIL ? ENOSPC : -(int)done(verdict, -real(fd, at, size), 0);
 }
 
-#define WRITE_CALL(name, parameters, size, arguments, half) \
+/* A write at a place of the file: its first half, and then all of it. */
+#define WRITE_CALL(name, parameters, arguments, half) \
     ssize_t name parameters \
     { \
         REAL(ssize_t, #name, PARAMETERS parameters); \
-        enum verdict verdict = at_file(GROWTH, #name, fd, size); \
+        enum verdict verdict = at_file(GROWTH, #name, fd); \
         if (verdict == FAIL) \
             return -1; \
-        if (verdict == TORN) { \
-            real half; \
-            die(); \
-        } \
-        return real arguments; \
+        if (verdict == PASS && tears() && real half >= 0) \
+            changed(); \
+        return done(verdict, real arguments, 1); \
     }
 
-WRITE_CALL(pwrite, (int fd, const void *data, size_t size, off_t at), size, (fd, data, size, at), (fd, data, size / 2, at))
-WRITE_CALL(pwrite64, (int fd, const void *data, size_t size, off64_t at), size, (fd, data, size, at), (fd, data, size / 2, at))
-WRITE_CALL(writev, (int fd, const struct iovec *parts, int number), (size_t)number, (fd, parts, number), (fd, parts, number / 2))
-WRITE_CALL(pwritev, (int fd, const struct iovec *parts, int number, off_t at), (size_t)number, (fd, parts, number, at), (fd, parts, number / 2, at))
-WRITE_CALL(pwritev64, (int fd, const struct iovec *parts, int number, off64_t at), (size_t)number, (fd, parts, number, at), (fd, parts, number / 2, at))
+WRITE_CALL(pwrite, (int fd, const void *data, size_t size, off_t at), (fd, data, size, at), (fd, data, size / 2, at))
+WRITE_CALL(pwrite64, (int fd, const void *data, size_t size, off64_t at), (fd, data, size, at), (fd, data, size / 2, at))
+WRITE_CALL(pwritev, (int fd, const struct iovec *parts, int number, off_t at), (fd, parts, number, at), (fd, parts, number / 2, at))
+WRITE_CALL(pwritev64, (int fd, const struct iovec *parts, int number, off64_t at), (fd, parts, number, at), (fd, parts, number / 2, at))
+
+/* Write the first half; return its size. */
+static ssize_t torn(ssize_t (*real)(int, const void *, size_t), int fd, const void *data, size_t size)
+{
+    ssize_t half = real(fd, data, size / 2);
+    if (half < 0)
+        return 0;
+    changed();
+    return half;
+}
 
 ssize_t write(int fd, const void *data, size_t size)
 {
     REAL(ssize_t, "write", int, const void *, size_t);
-    enum verdict verdict = at_file(GROWTH, "write", fd, size);
-    if (verdict == PASS && at_socket("write", fd, data, size) == FAIL)
-        return -1;
+    enum verdict verdict = at_file(GROWTH, "write", fd);
+    ssize_t half = verdict == PASS && tears() ? torn(real, fd, data, size) : 0;
+    if (verdict == UNSEEN)
+        verdict = at_socket("write", fd, data, size);
     if (verdict == FAIL)
         return -1;
-    if (verdict == TORN) {
-        real(fd, data, size / 2);
-        die();
+    ssize_t rest = done(verdict, real(fd, (const char *)data + half, size - half), 1);
+    return rest < 0 ? rest : half + rest;
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int number)
+{
+    REAL(ssize_t, "writev", int, const struct iovec *, int);
+    enum verdict verdict = at_file(GROWTH, "writev", fd);
+    if (verdict == FAIL)
+        return -1;
+    ssize_t half = 0;
+    if (verdict == PASS && tears() && number > 1) {
+        half = real(fd, parts, 1);
+        changed();
     }
-    return real(fd, data, size);
+    ssize_t rest = done(verdict, half > 0 ? real(fd, parts + 1, number - 1) : real(fd, parts, number), 1);
+    return rest < 0 ? rest : half + rest;
 }
 
 ssize_t sendfile64(int fd, int from, off64_t *at, size_t size)
 {
     REAL(ssize_t, "sendfile64", int, int, off64_t *, size_t);
-    return at_file(GROWTH, "sendfile64", fd, 0) == FAIL ? -1 : real(fd, from, at, size);
+    enum verdict verdict = at_file(GROWTH, "sendfile64", fd);
+    return verdict == FAIL ? -1 : done(verdict, real(fd, from, at, size), 1);
 }
 
 ssize_t copy_file_range(int from, off64_t *a, int fd, off64_t *b, size_t size, unsigned flags)
 {
     REAL(ssize_t, "copy_file_range", int, off64_t *, int, off64_t *, size_t, unsigned);
-    return at_file(GROWTH, "copy_file_range", fd, 0) == FAIL ? -1 : real(from, a, fd, b, size, flags);
+    enum verdict verdict = at_file(GROWTH, "copy_file_range", fd);
+    return verdict == FAIL ? -1 : done(verdict, real(from, a, fd, b, size, flags), 1);
 }
 
 static int writes(int flags) { return flags & (O_CREAT | O_TRUNC); }
+
+/* Whether opening the file with these flags creates or empties it. */
+static int alters(int folder, const char *file, int flags)
+{
+    struct stat found;
+    int saved = errno;
+    int exists = fstatat(folder, file, &found, AT_SYMLINK_NOFOLLOW) == 0;
+    errno = saved;
+    return exists ? (flags & O_TRUNC) && found.st_size > 0 : flags & O_CREAT;
+}
 
 #define OPEN_CALL(name, parameters, folder, arguments) \
     int name parameters \
@@ -291,9 +366,13 @@ static int writes(int flags) { return flags & (O_CREAT | O_TRUNC); }
             mode = va_arg(rest, mode_t); \
             va_end(rest); \
         } \
-        if (writes(flags) && at_path(GROWTH, #name, folder, file) == FAIL) \
+        if (!writes(flags)) \
+            return real arguments; \
+        int is_altering = action != OFF && alters(folder, file, flags); \
+        enum verdict verdict = at_path(GROWTH, #name, folder, file); \
+        if (verdict == FAIL) \
             return -1; \
-        return real arguments; \
+        return (int)done(is_altering ? verdict : UNSEEN, real arguments, 0); \
     }
 
 OPEN_CALL(open, (const char *file, int flags, ...), AT_FDCWD, (file, flags, mode))
@@ -301,16 +380,25 @@ OPEN_CALL(open64, (const char *file, int flags, ...), AT_FDCWD, (file, flags, mo
 OPEN_CALL(openat, (int folder, const char *file, int flags, ...), folder, (folder, file, flags, mode))
 OPEN_CALL(openat64, (int folder, const char *file, int flags, ...), folder, (folder, file, flags, mode))
 
-#define SOCKET_CALL(name, parameters, data, size, arguments) \
+#define SEND_CALL(name, parameters, data, size, arguments) \
     ssize_t name parameters \
     { \
         REAL(ssize_t, #name, PARAMETERS parameters); \
-        return at_socket(#name, fd, data, size) == FAIL ? -1 : real arguments; \
+        enum verdict verdict = at_socket(#name, fd, data, size); \
+        return verdict == FAIL ? -1 : done(verdict, real arguments, 1); \
     }
 
-SOCKET_CALL(send, (int fd, const void *data, size_t size, int flags), data, size, (fd, data, size, flags))
-SOCKET_CALL(sendto, (int fd, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t length), data, size, (fd, data, size, flags, to, length))
-SOCKET_CALL(sendmsg, (int fd, const struct msghdr *message, int flags), message->msg_iov->iov_base, message->msg_iov->iov_len, (fd, message, flags))
-SOCKET_CALL(recv, (int fd, void *data, size_t size, int flags), "", 0, (fd, data, size, flags))
-SOCKET_CALL(recvfrom, (int fd, void *data, size_t size, int flags, struct sockaddr *from, socklen_t *length), "", 0, (fd, data, size, flags, from, length))
-SOCKET_CALL(recvmsg, (int fd, struct msghdr *message, int flags), "", 0, (fd, message, flags))
+SEND_CALL(send, (int fd, const void *data, size_t size, int flags), data, size, (fd, data, size, flags))
+SEND_CALL(sendto, (int fd, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t length), data, size, (fd, data, size, flags, to, length))
+SEND_CALL(sendmsg, (int fd, const struct msghdr *message, int flags), message->msg_iov->iov_base, message->msg_iov->iov_len, (fd, message, flags))
+
+#define RECEIVE_CALL(name, parameters, arguments) \
+    ssize_t name parameters \
+    { \
+        REAL(ssize_t, #name, PARAMETERS parameters); \
+        return at_socket(#name, fd, "", 0) == FAIL ? -1 : real arguments; \
+    }
+
+RECEIVE_CALL(recv, (int fd, void *data, size_t size, int flags), (fd, data, size, flags))
+RECEIVE_CALL(recvfrom, (int fd, void *data, size_t size, int flags, struct sockaddr *from, socklen_t *length), (fd, data, size, flags, from, length))
+RECEIVE_CALL(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))

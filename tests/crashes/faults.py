@@ -28,15 +28,19 @@ class Action(IntEnum):
     COUNT = 1
     """Nothing."""
     KILL = 2
-    """SIGKILL, before the point."""
+    """SIGKILL, after a change."""
     TEAR = 3
-    """SIGKILL, after the first half of a write; before any other point."""
+    """SIGKILL, after the first half of a write to a file."""
     FULL = 4
     """The disk is full from this point on, but for a merge of the embedded graph's log."""
     CUT = 5
     """The connection is closed, and the call fails; other points pass."""
     STOP = 6
     """SIGSTOP, until the process gets SIGCONT."""
+    STEP = 7
+    """SIGSTOP after each change."""
+    STEP_TEAR = 8
+    """SIGSTOP after the first half of each write to a file."""
 
 
 def build(folder: Path) -> Path:
@@ -59,7 +63,6 @@ class FaultPoints:
         """Use the library that was loaded with this process."""
         path = os.environ[_LIBRARY]  # noqa: TID251 - the tests' own
         self._library = ctypes.CDLL(path)
-        self._library.fault_count.restype = ctypes.c_long
 
     def arm(
         self, action: Action, folder: Path, point: int = 0, *, excluded: str = "", log: int = -1
@@ -69,7 +72,8 @@ class FaultPoints:
         Args:
             action: what happens.
             folder: files elsewhere do not count.
-            point: where it happens, from 1.
+            point: where it happens, from 1; of `KILL` the number of the change, or 0 for the first
+                point; of `TEAR` the number of the write.
             excluded: `/index`: files of the folder that do not count either, by the beginning of
                 their path.
             log: the descriptor of a file that gets a line for each point; -1: none.

@@ -1,10 +1,36 @@
 """The points of a command, and a sample of them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
+CHANGED = "changed "
+"""The beginning of a line that says that a call changed something."""
 WRITES = ("write", "pwrite", "pwrite64", "writev", "pwritev", "pwritev64")
+_GROWTHS = {
+    *WRITES,
+    *("open", "open64", "openat", "openat64", "mkdir", "mkdirat", "link", "symlink"),
+    *("fallocate", "fallocate64", "posix_fallocate", "posix_fallocate64"),
+    *("sendfile64", "copy_file_range"),
+}
+"""`GROWTH` in `fault_points.c`."""
+_OF_MERGE = ("graph.lbug", ".rewritten", ".shadow", ".checkpoint")
+"""`is_of_merge` there."""
 _GRAPH_LOG = "/graph.lbug.wal"
+
+
+def changes_before(lines: Iterable[str]) -> list[int]:
+    """Return for each point how many changes were before it.
+
+    Args:
+        lines: of points and changes, in their order.
+    """
+    changes, before = 0, []
+    for line in lines:
+        if line.startswith(CHANGED):
+            changes += 1
+        else:
+            before.append(changes)
+    return before
 
 
 def call(point: str) -> str:
@@ -23,6 +49,11 @@ def is_write(point: str) -> bool:
 
 def is_file(point: str) -> bool:
     return place(point).startswith("/")
+
+
+def is_growth(point: str) -> bool:
+    """Return whether the call needs disk space, and is not of a merge of the graph's log."""
+    return is_file(point) and call(point) in _GROWTHS and not place(point).endswith(_OF_MERGE)
 
 
 def is_socket(point: str) -> bool:

@@ -8,14 +8,17 @@ second.
 """
 
 import asyncio
+import gc
 import importlib
+import itertools
 import logging
 import os
 import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -25,11 +28,18 @@ import msgspec
 
 from tests.crashes.commands import COMMANDS, Command
 from tests.crashes.faults import Action, FaultPoints
-from tests.crashes.results import Result, renumbered, result
+from tests.crashes.messages import Setup, Trial, TrialOutcome
+from tests.crashes.points import CHANGED, changes_before
+from tests.crashes.results import Result, differences, renumbered, result
 from tests.crashes.served_graph import Snapshot, clear, restore, snapshot
+from tests.crashes.states import State, key_after
 from tests.crashes.trial_context import TrialContext
 from turnetl import pipeline, wiring
 from turnetl.errors import TurnetlError
+from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.redact.literal_search import literal_search
+from turnetl.redact.rules import RULES
+from turnetl.redact.scanner import native_rules
 
 _LAZY = (
     *("turnetl.pipeline.index_updates", "turnetl.pipeline.run_records", "turnetl.llm.stack"),
@@ -39,55 +49,6 @@ _LAZY = (
 )
 LATER = timedelta(hours=1)
 """How much later another run starts: every lease has expired."""
-
-
-class Trial(msgspec.Struct, frozen=True):
-    """A command with a fault, or without one."""
-
-    command: str
-    action: str
-    """Name of an `Action`. `COUNT` means no fault, and must come first."""
-    point: int = 0
-    is_later: bool = False
-    """Whether the other run, while this one is stopped, starts after all leases have expired."""
-
-
-class Setup(msgspec.Struct, frozen=True):
-    """Where commands work: the first line of the input."""
-
-    folder: str
-    graph: str | None
-    provider: str | None
-
-    def place(self) -> TrialContext:
-        return TrialContext(Path(self.folder), self.graph, self.provider)
-
-
-class TrialOutcome(msgspec.Struct, frozen=True):
-    """What became of a trial."""
-
-    ended: str
-    """`done`, `killed`, `signal N`, `failed: …` with the sentence, or `crashed: …`."""
-    other: str = ""
-    """How the other run ended, while this one was stopped."""
-    repeated: str = ""
-    """How the repetition ended."""
-    differences: tuple[str, ...] = ()
-    """What differs from an undisturbed run after the repetition."""
-    points: tuple[str, ...] = ()
-    """A line for each point, of a trial without a fault."""
-
-    @property
-    def is_orderly(self) -> bool:
-        """Whether no run ended in an unexpected error, or by a signal of its own."""
-        return all(
-            ended in ("", "done", "killed") or ended.startswith("failed")
-            for ended in (self.ended, self.other, self.repeated)
-        )
-
-    @property
-    def is_as_undisturbed(self) -> bool:
-        return self.repeated == "done" and not self.differences
 
 
 class Trials:
@@ -106,6 +67,8 @@ class Trials:
         assert trial.command == self._command, "an undisturbed run must come first"
         command = COMMANDS[trial.command]
         self._restore(command)
+        if Action[trial.action] in (Action.STEP, Action.STEP_TEAR):
+            return TrialOutcome("done", states=tuple(self._states(command, trial)))
         ended, other = self._disturbed(command, trial)
         repeated = self._fork(lambda: self._finish(command, self._saved("found")))
         found = self._load("found") if repeated == "done" else {}
@@ -120,11 +83,44 @@ class Trials:
         shutil.copytree(place.lake, self._template)
         if command.graph and place.graph is not None:
             self._snapshot = snapshot(place.graph)
-        self._must(lambda: self._count(command))
+        self._must(lambda: self._logged(command, Action.COUNT))
         self._must(lambda: self._finish(command, self._saved("found"), repeat=False))
         self._expected = self._load("found")
-        points = self._saved("points").read_text(errors="replace").splitlines()
-        return TrialOutcome("done", points=tuple(points))
+        lines = self._lines()
+        points = tuple(line for line in lines if not line.startswith(CHANGED))
+        return TrialOutcome("done", points=points, changes_before=tuple(changes_before(lines)))
+
+    def _lines(self) -> list[str]:
+        """Return a line for each point and change of the last run that logged them."""
+        return self._saved("points").read_text(errors="replace").splitlines()
+
+    def _states(self, command: Command, trial: Trial) -> list[State]:
+        """Run the command, and look at each state on the way while it is stopped."""
+        numbers: dict[str, list[int]] = {}
+        child = self._begin(lambda: self._logged(command, Action[trial.action]))
+        for change in itertools.count(1):
+            _, status = os.waitpid(child, os.WUNTRACED)
+            if not os.WIFSTOPPED(status):
+                break
+            if change % trial.parts == trial.part % trial.parts:
+                numbers.setdefault(self._key(command, change), []).append(change)
+            os.kill(child, signal.SIGCONT)
+        assert self._ended(status) == "done", self._ended(status)
+        if trial.part == 1 and trial.action == "STEP":
+            numbers["0"] = [0]
+        if trial.action == "STEP":
+            points = Counter(changes_before(self._lines()))
+        else:
+            points = Counter(change for same in numbers.values() for change in same)
+        return [
+            State(same[0], len(same), sum(points[change] for change in same))
+            for same in numbers.values()
+        ]
+
+    def _key(self, command: Command, change: int) -> str:
+        if not command.graph or self._place.graph is not None:
+            return str(change)
+        return key_after(change, self._place.lake, self._place.folder / "copy")
 
     @property
     def _template(self) -> Path:
@@ -141,10 +137,10 @@ class Trials:
         if command.graph and self._place.graph is not None and self._snapshot is not None:
             restore(self._place.graph, self._snapshot)
 
-    def _count(self, command: Command) -> None:
+    def _logged(self, command: Command, action: Action) -> None:
         with self._saved("points").open("wb") as log:
             lake, excluded = self._place.lake, command.excluded
-            self._faults.arm(Action.COUNT, lake, excluded=excluded, log=log.fileno())
+            self._faults.arm(action, lake, excluded=excluded, log=log.fileno())
             self._faults.run(lambda: command.run(self._place))
             self._faults.disarm()
 
@@ -214,30 +210,6 @@ class Trials:
         return found
 
 
-def differences(expected: Result, found: Result) -> list[str]:
-    """Return the lines that only one of two results has, with its sign."""
-    return [
-        f"{kind}: {sign} {line}"
-        for kind in sorted({*expected, *found})
-        for sign, lines, others in (
-            ("-", expected.get(kind, []), found.get(kind, [])),
-            ("+", found.get(kind, []), expected.get(kind, [])),
-        )
-        for line in _surplus(lines, others)
-    ]
-
-
-def _surplus(lines: Sequence[str], others: Sequence[str]) -> list[str]:
-    rest = list(others)
-    surplus = []
-    for line in lines:
-        if line in rest:
-            rest.remove(line)
-        else:
-            surplus.append(line)
-    return surplus
-
-
 def _description(error: BaseException) -> str:
     if isinstance(error, TurnetlError):
         return f"failed: {error}"
@@ -257,8 +229,19 @@ def _import_everything() -> None:
         importlib.import_module(module)
 
 
+def _fill_caches() -> None:
+    """Compile the rules for secrets, which is half of the time of a short run, without threads."""
+    native_rules()
+    literal_search(RULES)
+    StaticModel.open().tokenize(["a text"])
+    # A collection would copy the pages of all that was imported into each child.
+    gc.collect()
+    gc.freeze()
+
+
 def main() -> None:
     _import_everything()
+    _fill_caches()
     logging.disable(logging.CRITICAL)
     lines = iter(sys.stdin)
     place = msgspec.json.decode(next(lines), type=Setup).place()

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -55,6 +56,30 @@ def renumbered(found: Result) -> Result:
         for line in found["graph"]
     ]
     return found | {"graph": sorted(lines)}
+
+
+def differences(expected: Result, found: Result) -> list[str]:
+    """Return the lines that only one of two results has, with its sign."""
+    return [
+        f"{kind}: {sign} {line}"
+        for kind in sorted({*expected, *found})
+        for sign, lines, others in (
+            ("-", expected.get(kind, []), found.get(kind, [])),
+            ("+", found.get(kind, []), expected.get(kind, [])),
+        )
+        for line in _surplus(lines, others)
+    ]
+
+
+def _surplus(lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    rest = list(others)
+    surplus = []
+    for line in lines:
+        if line in rest:
+            rest.remove(line)
+        else:
+            surplus.append(line)
+    return surplus
 
 
 def _has_graph(place: TrialContext) -> bool:

@@ -1,15 +1,19 @@
 """A command may die at any point: its repetition leaves what an undisturbed run leaves.
 
 A point is a suspension or a resumption of a task, a change of a file, or a use of a connection. The
-normal run tries a sample; with --full, and in `python -m benchmarks.crashes`, it is every point.
+normal run tries a sample of them. With --full, and in `python -m benchmarks.crashes`, a command is
+killed in every state in which it is at one of its points: see `states.py`.
 """
+
+from collections.abc import Sequence
 
 import pytest
 
 from tests.crashes.commands import COMMANDS
 from tests.crashes.conftest import TrialRunner
-from tests.crashes.points import is_file, is_socket, is_write, sample
-from tests.crashes.program import Trial
+from tests.crashes.every_state import kill_in_every_state
+from tests.crashes.points import is_growth, is_socket, is_write, sample
+from tests.crashes.trials import TrialProgram
 
 GRAPHS = [name for name, command in COMMANDS.items() if command.graph]
 SAMPLES = {"parse": 1, "filter": 1, "ingest": 3, "undo": 2, "forget": 1}
@@ -25,7 +29,7 @@ def check(
     points = place.points(command)
     failed = []
     for number in numbers:
-        outcome = place.run(Trial(command, action, number, is_later))
+        outcome = place.run(command, action, number, is_later=is_later)
         if not (outcome.is_as_undisturbed and outcome.is_orderly):
             failed.append((number, points[number - 1], outcome))
     print(f"{command}: {len(numbers)} of {len(points)} points, {action}")  # noqa: T201 - with -s
@@ -81,9 +85,16 @@ def test_a_command_on_a_server_that_dies_is_completed_by_its_repetition(
 
 @pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_may_be_killed_at_many_points(place: TrialRunner, command: str) -> None:
-    points = place.points(command)
-    check(place, command, "KILL", sample(points, MANY, place.port))
+def test_a_command_may_be_killed_in_every_state(
+    two_programs: tuple[str, Sequence[TrialProgram]], command: str
+) -> None:
+    graph, running = two_programs
+    if graph == "neo4j" and not COMMANDS[command].graph:
+        pytest.skip("the command uses no graph")
+    tried = kill_in_every_state(running, command)
+    print(f"{graph}, {command}: {tried}")  # noqa: T201 - with -s
+    assert tried.trials > 1
+    assert not tried.failed
 
 
 @pytest.mark.full
@@ -99,7 +110,7 @@ def test_a_disk_that_fills_up_at_any_point_is_an_error_and_the_repetition_comple
     embedded: TrialRunner, command: str
 ) -> None:
     points = embedded.points(command)
-    check(embedded, command, "FULL", sample(points, MANY, None, of=is_file))
+    check(embedded, command, "FULL", sample(points, MANY, None, of=is_growth))
 
 
 @pytest.mark.full

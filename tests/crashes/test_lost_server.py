@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -27,7 +26,7 @@ pytestmark = [
     pytest.mark.full,
     pytest.mark.neo4j,
     pytest.mark.skipif(
-        not (shutil.which("java") and shutil.which("mvn")),
+        not neo4j_server.CAN_START,
         reason="a server that the test may kill needs Java and Maven",
     ),
 ]

@@ -27,6 +27,8 @@ MISSING = (
     "these tests need a Neo4j: set TURNETL_TEST_NEO4J_URL (with _USER and _PASSWORD) to an empty "
     "one, or start Docker, or install Java 17 and Maven"
 )
+CAN_START = bool(shutil.which("java") and shutil.which("mvn"))
+"""Whether `started` can start servers."""
 _EXPIRED = "Neo.ClientError.Security.CredentialsExpired"
 ENVIRONMENT = os.environ  # noqa: TID251 - the test servers are no settings of the product
 
@@ -91,7 +93,7 @@ def running(folder: Path) -> Iterator[Neo4jServer]:
     elif _docker_runs():
         with _in_docker() as server:
             yield server
-    elif shutil.which("java") and shutil.which("mvn"):
+    elif CAN_START:
         with started(folder) as server:
             yield server
     else:

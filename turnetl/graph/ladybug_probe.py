@@ -70,7 +70,8 @@ def probe(path: Path, *, write: bool) -> FileState | None:
     return next((state for state in FileState if state == code), None)
 
 
-def _state(path: str, *, write: bool) -> FileState:
+def try_open(path: str, *, write: bool) -> FileState:
+    """Open the file in this process, which a damaged log may end."""
     try:
         _open(path, write=write, strict=True)
     except RuntimeError as error:
@@ -104,4 +105,4 @@ def _open(path: str, *, write: bool, strict: bool) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(_state(sys.argv[1], write=sys.argv[2] == "write"))
+    sys.exit(try_open(sys.argv[1], write=sys.argv[2] == "write"))

@@ -45,12 +45,12 @@ class SecretScanner:
 
     def _scan_window(self, data: bytes) -> list[kingfisher_sdk.Finding]:
         if self._native is None:
-            self._native = kingfisher_sdk.Scanner(_rules())
+            self._native = kingfisher_sdk.Scanner(native_rules())
         return self._native.scan(data)
 
 
 @cache
-def _rules() -> kingfisher_sdk.Rules:
+def native_rules() -> kingfisher_sdk.Rules:
     """Load the rules once for all scanners of this process: it takes half a second."""
     return kingfisher_sdk.Rules()
 
