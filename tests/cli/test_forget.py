@@ -59,8 +59,8 @@ def search(folder: Path, query: str, *options: str) -> list[object]:
 
 
 def test_communities_that_may_quote_what_is_forgotten_are_removed(folder: Path) -> None:
-    before = search(folder, "zebra", "--recipe", "COMMUNITY_HYBRID_SEARCH_RRF")
-    assert "zebra.md" in str(before)
+    before = search(folder, "windmill", "--recipe", "COMMUNITY_HYBRID_SEARCH_RRF")
+    assert "seventh windmill" in str(before)
     assert forget(folder, "--session", "three", "--cascade", "--yes").exit_code == 0
     assert search(folder, "pytest", "--recipe", "COMMUNITY_HYBRID_SEARCH_RRF") == []
 
