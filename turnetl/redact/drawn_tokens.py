@@ -45,6 +45,7 @@ _ANY = b"x:"
 _SUFFIX = re.compile(rb"\.[a-z][a-z0-9]{1,4}(?![A-Za-z0-9_-])")
 """The end of a file's name."""
 _DIFF_MARKS = (b"+", b"-")
+_ESCAPES = (rb"\n", rb"\r", rb"\t")
 _MORE = re.compile(rb"(?:[:.][A-Za-z0-9_-]{16,128})*={0,2}")
 _LINE_OF_BLOCK = re.compile(rb"[A-Za-z0-9+/=_-]{40}|-----")
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -64,23 +65,27 @@ def may_be_token(run: str) -> bool:
 
 def tokens(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the run of characters that matches, if it is a token."""
-    start, end = match.span()
-    if data[start - 1 : start + 1] in {rb"\n", rb"\r", rb"\t"}:
-        start += 1
-    while data[start : start + 1] in _DIFF_MARKS:
-        start += 1
-    before = data[max(0, start - _CONTEXT) : start]
-    run = data[start:end].decode()
-    is_encoded = _NOT_BEFORE.search(before) or (before.endswith(b"=") and run.startswith("3D"))
-    is_file = _SUFFIX.match(data, end)
-    if (
-        not is_encoded
-        and not is_file
-        and _is_token(run, before)
-        and not _is_in_block(data, start, end)
-    ):
+    start, end = _start_of_value(data, match.start()), match.end()
+    before, run = data[max(0, start - _CONTEXT) : start], data[start:end].decode()
+    if _is_token(run, before) and not _is_ordinary_place(data, start, end, before):
         more = _MORE.match(data, end)
         yield start, more.end() if more is not None else end
+
+
+def _start_of_value(data: bytes, start: int) -> int:
+    """Return the start after the letter of an escaped newline, and the mark of a line of a diff."""
+    is_escaped = data[start - 1 : start + 1] in _ESCAPES
+    start += is_escaped
+    starts_line = is_escaped or start == 0 or data[start - 1 : start] == b"\n"
+    return start + (starts_line and data[start : start + 1] in _DIFF_MARKS)
+
+
+def _is_ordinary_place(data: bytes, start: int, end: int, before: bytes) -> bool:
+    """Return whether a digest, a file's name, an escape or data in base64 stands here."""
+    is_encoded = before.endswith(b"=") and data.startswith(b"3D", start)
+    is_file = _SUFFIX.match(data, end) is not None
+    is_after_data = _NOT_BEFORE.search(before) is not None
+    return is_encoded or is_file or is_after_data or _is_in_block(data, start, end)
 
 
 def is_drawn_key(value: str) -> bool:
