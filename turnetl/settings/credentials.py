@@ -1,21 +1,22 @@
 """Where credentials may be sent."""
 
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from turnetl.errors import BadUsage
+from turnetl.loopback import is_loopback
 from turnetl.setting_values import SettingSource
 from turnetl.settings.layers import Layer
 from turnetl.settings.model import Settings
 from turnetl.trust.folder_trust import FolderTrust
 from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER, turnetl_section
 
-PLAIN_HTTP = "allow_plain_http"
-_ENVIRONMENT_NAME = "TURNETL_ALLOW_PLAIN_HTTP"
+UNENCRYPTED = "allow_unencrypted"
+_ENVIRONMENT_NAME = "TURNETL_ALLOW_UNENCRYPTED"
+_UNENCRYPTED_GRAPHS = ("bolt", "neo4j")
 
 
-def check_plain_http(settings: Settings, section: str) -> None:
+def check_key_encrypted(settings: Settings, section: str) -> None:
     """Check that the key of `llm` or `embedder` is not sent over a network without encryption.
 
     Args:
@@ -26,19 +27,39 @@ def check_plain_http(settings: Settings, section: str) -> None:
         BadUsage: it would be sent to another machine over plain HTTP.
     """
     url, key = (getattr(getattr(settings, section), name) for name in ("base_url", "api_key"))
-    if url is None or settings.allow_plain_http:
+    if url is None or settings.allow_unencrypted:
         return
     parts = urlsplit(url)
     has_credential = key is not None or "@" in parts.netloc
-    if parts.scheme == "http" and has_credential and not _is_loopback(parts.hostname or ""):
+    if parts.scheme == "http" and has_credential and not is_loopback(parts.hostname or ""):
         raise BadUsage(
             f"`{section}.base_url` is plain HTTP to another machine, and a key would be sent "
             f"there unencrypted: use https://, remove the key, or set {_ENVIRONMENT_NAME}=true"
         )
 
 
-def check_plain_http_source(file: Layer, home: Path, folder: FolderTrust | None) -> None:
-    """Check that no config file of the working directory allows plain HTTP.
+def check_password_encrypted(settings: Settings) -> None:
+    """Check that the password of the graph is not sent over a network without encryption.
+
+    Args:
+        settings: all settings; the URL of the graph is valid.
+
+    Raises:
+        BadUsage: it would be sent to another machine over a connection without TLS.
+    """
+    parts = urlsplit(settings.graph_url)
+    if parts.scheme not in _UNENCRYPTED_GRAPHS or settings.allow_unencrypted:
+        return
+    has_password = settings.graph_password is not None or bool(parts.password)
+    if has_password and not is_loopback(parts.hostname or ""):
+        raise BadUsage(
+            f"`graph` is on another machine, and its password would be sent there unencrypted: use "
+            f"{parts.scheme}+s://, remove the password, or set {_ENVIRONMENT_NAME}=true"
+        )
+
+
+def check_unencrypted_source(file: Layer, home: Path, folder: FolderTrust | None) -> None:
+    """Check that no config file of the working directory allows unencrypted credentials.
 
     Args:
         file: the config file.
@@ -48,11 +69,11 @@ def check_plain_http_source(file: Layer, home: Path, folder: FolderTrust | None)
     Raises:
         BadUsage: it does.
     """
-    if PLAIN_HTTP not in file.values:
+    if UNENCRYPTED not in file.values:
         return
     if file.source == SettingSource.FOLDER or _is_below(file.path, home, folder):
         raise BadUsage(
-            f"config file `{file.path}`: `{PLAIN_HTTP}` is not read from the working directory; "
+            f"config file `{file.path}`: `{UNENCRYPTED}` is not read from the working directory; "
             f"remove it, and set {_ENVIRONMENT_NAME} or write it into "
             f"`~/{USER_FOLDER}/{CONFIG_NAME}`"
         )
@@ -86,15 +107,6 @@ def check_credentials(settings: Settings, layers: tuple[Layer, ...], folder: Fol
                 f"`{folder.folder / CONFIG_NAME}` names the endpoint for it and is not trusted; "
                 f"read the file and run `turnetl trust`, or set `{section}.base_url` yourself"
             )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _is_below(path: Path | None, home: Path, folder: FolderTrust | None) -> bool:

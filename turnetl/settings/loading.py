@@ -114,7 +114,7 @@ def read_settings(
     except ValidationError as error:
         raise _invalid(error, layers) from None
     if file is not None:
-        credentials.check_plain_http_source(file, home, folder)
+        credentials.check_unencrypted_source(file, home, folder)
     if folder is not None:
         credentials.check_credentials(settings, layers, folder)
     return LoadedSettings(settings, layers, folder)

@@ -48,8 +48,9 @@ class Settings(BaseModel):
     """Seconds after which a Neo4j server ends a transaction that writes, also one that waits for a
     lock, and after which a server that does not respond is given up."""
     llm: ModelSettings = ModelSettings()
-    allow_plain_http: bool = False
-    """Send a key over plain HTTP to another machine. Never read from the working directory."""
+    allow_unencrypted: bool = False
+    """Send a key over plain HTTP, or the graph's password over a connection without TLS, to another
+    machine. Never read from the working directory."""
     budget: BudgetSettings = BudgetSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     journal: bool = True

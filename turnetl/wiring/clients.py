@@ -20,7 +20,7 @@ from turnetl.llm.prices import Prices, load_prices
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.settings import Settings, trusted_folder
-from turnetl.settings.credentials import check_plain_http
+from turnetl.settings.credentials import check_key_encrypted
 from turnetl.wiring.embedding import is_remote
 from turnetl.wiring.extraction import CONFIGURE_MODEL, uses_model
 
@@ -76,7 +76,7 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
     llm = settings.llm
     if llm.provider == "none":
         raise BadUsage(f"no model is configured: {CONFIGURE_MODEL}")
-    check_plain_http(settings, "llm")
+    check_key_encrypted(settings, "llm")
     from turnetl.llm.providers.registry import open_models
     from turnetl.llm.transport.http import Timeouts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, open_embedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.settings import Settings
-from turnetl.settings.credentials import check_plain_http
+from turnetl.settings.credentials import check_key_encrypted
 
 if TYPE_CHECKING:  # the built-in embedder does without these
     from turnetl.llm.meter import Meter
@@ -45,7 +45,7 @@ def _embedder(
 ) -> Embedder:
     config = settings.embedder
     if is_remote(settings):
-        check_plain_http(settings, "embedder")
+        check_key_encrypted(settings, "embedder")
     return open_embedder(
         config.provider,
         base_url=config.base_url,

@@ -6,11 +6,19 @@ from contextlib import asynccontextmanager
 from turnetl.graph import open as graphs
 from turnetl.graph.port import GraphStore
 from turnetl.settings import Settings
+from turnetl.settings.credentials import check_password_encrypted
 
 
 @asynccontextmanager
 async def store(settings: Settings, *, write: bool, wait: bool = True) -> AsyncIterator[GraphStore]:
-    """Open the graph, and close it afterwards; arguments as of `open_graph`."""
+    """Open the graph, and close it afterwards; arguments as of `open_graph`.
+
+    Raises:
+        BadUsage: also if the password would be sent unencrypted to another machine.
+        GraphBusy, GraphUnusable: as `open_graph`.
+    """
+    graphs.check_url(settings.graph_url)
+    check_password_encrypted(settings)
     password = settings.graph_password
     graph = await graphs.open_graph(
         settings.graph_url,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from turnetl.graph import open as graphs
 from turnetl.lake import Lake
 from turnetl.settings import Settings
+from turnetl.settings.credentials import check_password_encrypted
 from turnetl.wiring import extraction, noise_filters
 from turnetl.wiring.graph import store
 
@@ -26,6 +27,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
         BadUsage: something is missing or not valid; names it.
     """
     graphs.check_url(settings.graph_url)
+    check_password_encrypted(settings)
     extraction.check(settings, run_preprocessing)
     noise_filters.filters(settings)
     if extraction.uses_model(settings):

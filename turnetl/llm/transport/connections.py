@@ -29,7 +29,17 @@ class Connections:
     a system call for each, on every request: with 16 connections that is half of a request's CPU.
     """
 
-    def __init__(self, headers: Mapping[str, str], timeouts: Timeouts) -> None:
+    def __init__(
+        self, headers: Mapping[str, str], timeouts: Timeouts, *, by_proxy: bool = True
+    ) -> None:
+        """Create a pool; opens no connection yet.
+
+        Args:
+            headers: of every request.
+            timeouts: of one attempt.
+            by_proxy: use the proxy that the environment names, if it names one.
+        """
+        self._by_proxy = by_proxy
         self._headers = {"Content-Type": "application/json", **headers}
         # The total timeout is enforced by the caller, over all chunks of a response.
         self._timeout = httpx.Timeout(None, connect=timeouts.connect)
@@ -57,7 +67,11 @@ class Connections:
     def _open(self) -> httpx.AsyncClient:
         try:
             return httpx.AsyncClient(
-                headers=self._headers, timeout=self._timeout, limits=_SINGLE, verify=self._tls
+                headers=self._headers,
+                timeout=self._timeout,
+                limits=_SINGLE,
+                verify=self._tls,
+                trust_env=self._by_proxy,
             )
         except httpx.InvalidURL:
             # The message omits the URL: it may contain a password.

@@ -21,6 +21,7 @@ from turnetl.llm.transport.address import check_key, split_credentials
 from turnetl.llm.transport.connections import Connections, Timeouts
 from turnetl.llm.transport.context_window import ContextWindow
 from turnetl.llm.transport.unsupported_params import UnsupportedParams
+from turnetl.loopback import is_loopback
 
 __all__ = ["Endpoint", "HttpModel", "Timeouts"]
 
@@ -109,7 +110,8 @@ class Endpoint:
 
         Args:
             subject: for messages, as in "model `m`".
-            url: complete; user and password in it are sent as a header.
+            url: complete; user and password in it are sent as a header. A proxy of the environment
+                is used unless the host is this machine.
             headers: of every request; an `Authorization` header among them wins over user and
                 password.
             api_key: removed from messages.
@@ -125,7 +127,9 @@ class Endpoint:
         self._api_key = api_key
         self._env_prefix = env_prefix
         self._timeouts = timeouts
-        self._connections = Connections(login | dict(headers), timeouts)
+        # A proxy that is on another machine could read what is sent to this one.
+        by_proxy = not is_loopback(httpx.URL(url).host)
+        self._connections = Connections(login | dict(headers), timeouts, by_proxy=by_proxy)
 
     async def post(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of the response.
