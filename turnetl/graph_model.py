@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId, Usage, Vector
+from turnetl.model import Entity, Fact, GroupId, SessionId, SummaryWrites, TurnId, Usage, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,13 @@ class CommittedTurn:
     """Number of the commit in its group: from 1, unique, ascending in the order of the commits."""
     text: str
     entities: tuple[str, ...]
+    """Also those about whose summaries it records something."""
     facts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRecord:
-    """What is recorded about a committed turn, with which it can be undone. No text, no vector."""
+    """What is recorded about a committed turn, with which it can be undone. No text of it."""
 
     receipt: Receipt
     sequence: int
@@ -81,6 +82,8 @@ class CommitRecord:
     """Uuids of the entities that its episodes mention, sorted."""
     endpoints: tuple[str, ...]
     """Uuids of the entities that its new facts connect, sorted; not all of them are mentioned."""
+    summaries: str = ""
+    """As `Change.summaries`: the only texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,8 @@ class Reversal:
     """In the state to restore, each with its embedding."""
     facts_restored: tuple[Fact, ...]
     """In the state to restore, each with its embedding; the graph holds them."""
+    summaries: SummaryWrites = field(default_factory=SummaryWrites)
+    """Written when entities are removed and restored. Names turns that stay."""
     ends_run: bool = False
     """Whether no later reversal of the group is of the run that committed the turn."""
 
@@ -157,6 +162,8 @@ class GroupContents:
     """Receipts, sorted by (started_at, turn_id)."""
     texts: Mapping[TurnId, str]
     """The episode texts."""
+    summaries: Mapping[TurnId, str] = field(default_factory=dict)
+    """`Change.summaries` of each turn, in the order of the commits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,3 +206,18 @@ class Change:
     """Number of chunks of the previous turn: its last chunk precedes this turn's first chunk."""
     mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The chunks that mention an entity, ascending, from 0, by the entity's uuid."""
+    summaries: str = ""
+    """What the turn records about summaries, as `summaries.records.encode` makes it; empty if the
+    run keeps none."""
+    summary_texts: Mapping[str, str] = field(default_factory=dict)
+    """New summaries of entities that are not among `entities`, by uuid."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryWrites:
+    """Summaries that are written apart from a turn, with what the turns record about them."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """By uuid of the entity. One that the graph does not hold is ignored."""
+    records: Mapping[TurnId, str] = field(default_factory=dict)
+    """What committed turns record from now on."""

@@ -116,7 +116,7 @@ _USAGE = (
 
 RECEIPTS = Table(
     "receipts",
-    8,
+    9,
     (
         Column("turn_id", pl.String, "unique"),
         Column("group_id", pl.String, "group of the turn"),

@@ -17,6 +17,7 @@ CONTRACTS = {
     "ProviderAdapter": "tests/llm/test_providers.py",
     "Redactor": "tests/redact/test_redactor_contract.py",
     "LookupIndex": "tests/index/test_lookup.py",
+    "Summariser": "tests/summaries/test_summariser_contract.py",
     "SearchIndex": "tests/index/test_index_contract.py",
     "RuleMatcher": "tests/redact/test_long_texts.py",
 }

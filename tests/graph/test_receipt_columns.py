@@ -30,6 +30,7 @@ def test_the_embedded_table_has_the_columns_of_a_query_and_the_receipt_as_one() 
         "sequence",
         "receipt",
         "before_images",
+        "summaries",
     ]
     assert dict(defined)["first_line"] == "INT64"
     assert "turn_id STRING PRIMARY KEY" in statement

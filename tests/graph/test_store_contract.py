@@ -121,7 +121,7 @@ async def test_a_turn_commit_has_the_columns_of_the_schema(store: GraphStore) ->
     change = history()[0]
     written = rows.commit_row(change, receipt(change), 1)
     columns = [column.name for column in schema.RECEIPTS.columns]
-    assert list(written) == [*columns, "sequence", "before_images"]
+    assert list(written) == [*columns, "sequence", "before_images", "summaries"]
 
 
 async def test_a_receipt_records_what_the_turn_cost_even_if_the_cost_is_unknown(

@@ -20,7 +20,7 @@ from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.graph.open import open_graph
 
 OLDER = (
-    r"was written by another version of turnetl \(an older graph schema; this version uses 8\); "
+    r"was written by another version of turnetl \(an older graph schema; this version uses 9\); "
     "name a new graph with --graph"
 )
 
@@ -279,7 +279,7 @@ async def test_a_graph_of_another_version_is_rejected_in_a_sentence_that_says_wh
     await store.close()
     await _set_version(graph_url, 3)
     expected = (
-        r"was written by another version of turnetl \(graph schema 3; this version uses 8\); name "
+        r"was written by another version of turnetl \(graph schema 3; this version uses 9\); name "
         "a new graph with --graph, and ingest again"
     )
     with pytest.raises(GraphUnusable, match=expected):

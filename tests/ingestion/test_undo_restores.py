@@ -26,8 +26,11 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.open import open_graph
+from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.model import Episode, SessionId
+from turnetl.summaries.gate import GateLimits
+from turnetl.summaries.rule_summariser import RuleSummariser
 
 EXTRACTORS = ("structural", "llm", "hybrid")
 SESSIONS = ("s1", "s2")
@@ -115,13 +118,16 @@ async def restores(
     second = [turn for turn, is_first in generated if not is_first]
     store = await open_graph(url, user="", password="", write=True)
     await store.prepare()
-    await ingest_run(store, first, lake, extractor(name), "run-a")
+    rules = None
+    if name == "structural":
+        rules = SummaryRules(RuleSummariser(), GateLimits(burst_turns=2))
+    await ingest_run(store, first, lake, extractor(name), "run-a", summaries=rules)
     await store.close()
     before = await dump_graph(url)
     store = await open_graph(url, user="", password="", write=True)
     # A day later, so that a time of the second run that stays behind is seen.
     later = START + timedelta(days=2)
-    await ingest_run(store, second, lake, extractor(name), "run-b", now=later)
+    await ingest_run(store, second, lake, extractor(name), "run-b", now=later, summaries=rules)
     planned = await plan(store, builders.GROUP, UndoSelection(run="run-b"))
     assert len(planned.turns) == len(second)
     assert not planned.dependents

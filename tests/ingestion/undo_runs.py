@@ -13,6 +13,7 @@ from turnetl.graph_model import GroupProfile
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo import Embed, UndoProgress, UndoRun, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.model import Episode, GroupId, Vector
@@ -29,13 +30,15 @@ async def ingest_run(
     run_id: str,
     *,
     now: datetime = NOW,
+    summaries: SummaryRules | None = None,
 ) -> None:
     """Commit the turns, which are of one group, in a run of their own."""
     if not turns:
         return
     group = turns[0].turn.group_id
     run = IngestRun(run_id, f"here:1:{run_id}", lambda: now, LEASE, prefetch=2)
-    pipeline = TurnPipeline(store, extractor, ToyEmbedder(), Quarantine(lake, group), run)
+    quarantine = Quarantine(lake, group)
+    pipeline = TurnPipeline(store, extractor, ToyEmbedder(), quarantine, run, summaries=summaries)
     await pipeline.ingest(group, turns, {turn.turn_id: () for turn in turns}, lambda _: None)
 
 

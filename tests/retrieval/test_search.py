@@ -252,16 +252,12 @@ async def test_a_turn_is_found_by_the_name_of_an_entity_of_its_facts() -> None:
     assert turns(await hits_for("walrus", contents))[0] == turn("docs")
 
 
-@pytest.mark.parametrize(
-    "entity",
-    [
-        Entity("e1", GROUP, "bear", ("File",), "The walrus of the zoo.", START),
-        Entity("e1", GROUP, "bear", ("Walrus",), "", START),
-    ],
-)
-async def test_a_turn_is_found_by_the_summary_or_label_of_an_entity(entity: Entity) -> None:
+async def test_a_turn_is_found_by_the_label_of_an_entity_and_not_by_its_summary() -> None:
+    """A summary quotes facts of other turns, which are found by them."""
+    entity = Entity("e1", GROUP, "bear", ("Walrus",), "A pelican of the zoo.", START)
     contents = replace(group(SHOP, fact("it was edited", "docs")), entities=(entity, ENTITIES[1]))
     assert turns(await hits_for("walrus", contents)) == [turn("docs")]
+    assert turns(await hits_for("pelican", contents)) == []
 
 
 @pytest.mark.parametrize("query", ["xyzzy flurble", "why xyzzy", "pasta carbonara"])

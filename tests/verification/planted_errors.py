@@ -191,6 +191,14 @@ ERRORS = [
         {Check.DANGLING_FACTS: 1},
         is_repaired=True,
     ),
+    both(
+        "a record about the summary of an entity that never was",
+        f"""
+        MATCH (c:TurnCommit {{turn_id: '{Q0}'}})
+        SET c.summaries = '[{{"entity":"{NOTE}"}},{{"entity":"never"}}]'
+        """,
+        expected={Check.SUMMARISED_ENTITIES: 1},
+    ),
     PlantedError(
         "an entity that is gone",
         (f"MATCH (n:Entity {{uuid: '{NOTE}'}}) DETACH DELETE n",),

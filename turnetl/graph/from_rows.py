@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -51,6 +51,10 @@ class _Image(msgspec.Struct):
     uuid: str
 
 
+class _Summarised(msgspec.Struct):
+    entity: str
+
+
 class _BeforeImages(msgspec.Struct):
     """The parts of `to_rows.before_images` that say what a turn created or changed."""
 
@@ -61,8 +65,20 @@ class _BeforeImages(msgspec.Struct):
 
 
 _BEFORE_IMAGES = msgspec.json.Decoder(_BeforeImages)
+_SUMMARIES = msgspec.json.Decoder(list[_Summarised])
 _RECIPE_PARTS = msgspec.json.Decoder(dict[str, RecipePart])
 _TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
+
+
+class Recorded(NamedTuple):
+    """What a TurnCommit has apart from its receipt."""
+
+    sequence: int
+    """Number of the commit."""
+    before_images: str
+    """JSON, as `to_rows.before_images` makes it."""
+    summaries: str
+    """As `Change.summaries`."""
 
 
 def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
@@ -102,30 +118,24 @@ def run_totals_from_row(row: Mapping[str, Any]) -> RunTotals:
 
 
 def committed_turn(
-    receipt: Receipt, sequence: int, before_images: str, contents: Mapping[str, str]
+    receipt: Receipt, recorded: Recorded, contents: Mapping[str, str]
 ) -> CommittedTurn:
-    """Return the turn of a TurnCommit.
-
-    Args:
-        receipt: of the turn.
-        sequence: number of the commit.
-        before_images: JSON, as `to_rows.before_images` makes it.
-        contents: the contents of at least its episodes, by uuid.
-    """
-    images = _BEFORE_IMAGES.decode(before_images)
+    """Return the turn of a TurnCommit, given the contents of at least its episodes, by uuid."""
+    images = _BEFORE_IMAGES.decode(recorded.before_images)
     return CommittedTurn(
         receipt=receipt,
-        sequence=sequence,
+        sequence=recorded.sequence,
         text=turn_texts([receipt], contents)[receipt.turn_id],
-        entities=_sorted_uuids(images.entities, images.entities_new),
+        entities=_sorted_uuids(
+            images.entities, (*images.entities_new, *summarised_entities(recorded.summaries))
+        ),
         facts=_sorted_uuids(images.facts, images.facts_new),
     )
 
 
 def commit_record(
     receipt: Receipt,
-    sequence: int,
-    before_images: str,
+    recorded: Recorded,
     mentioned: Mapping[str, Sequence[str]],
     endpoints: Mapping[str, tuple[str, str]],
 ) -> CommitRecord:
@@ -133,18 +143,17 @@ def commit_record(
 
     Args:
         receipt: of the turn.
-        sequence: number of the commit.
-        before_images: JSON, as `to_rows.before_images` makes it.
+        recorded: with it.
         mentioned: by the uuid of at least each of its episodes, what it mentions, if anything.
         endpoints: by the uuid of at least each of its new facts that the graph still holds, the
             entities that it connects.
     """
-    images = msgspec.json.decode(before_images)
+    images = msgspec.json.decode(recorded.before_images)
     ends = (endpoints.get(uuid, ()) for uuid in images["facts_new"])
     mentions = (mentioned.get(uuid, ()) for uuid in chunk_ids(receipt))
     return CommitRecord(
         receipt=receipt,
-        sequence=sequence,
+        sequence=recorded.sequence,
         entities_before=tuple(
             entity_from_row(_with_times(row), row["attributes"], None) for row in images["entities"]
         ),
@@ -155,7 +164,13 @@ def commit_record(
         facts_new=tuple(images["facts_new"]),
         mentions=tuple(sorted({uuid for of_episode in mentions for uuid in of_episode})),
         endpoints=tuple(sorted({uuid for of_fact in ends for uuid in of_fact})),
+        summaries=recorded.summaries,
     )
+
+
+def summarised_entities(summaries: str) -> list[str]:
+    """Return the uuids of the entities that `Change.summaries` names."""
+    return [one.entity for one in _SUMMARIES.decode(summaries)] if summaries else []
 
 
 def recipe_parts(parts: str) -> RecipeParts:

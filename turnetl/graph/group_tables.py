@@ -12,6 +12,7 @@ import polars as pl
 
 from turnetl import schema
 from turnetl.graph import to_rows
+from turnetl.graph.from_rows import summarised_entities
 
 COMMITS = pl.Schema(
     {
@@ -26,6 +27,7 @@ COMMITS = pl.Schema(
         "sequence": pl.Int64(),
         "entities_new": schema.TEXTS,
         "facts_new": schema.TEXTS,
+        "summarised": schema.TEXTS,
     }
 )
 EPISODES = pl.Schema({"uuid": pl.String(), "source_description": pl.String()})
@@ -59,7 +61,8 @@ class GroupTables:
     """
 
     commits: pl.DataFrame
-    """TurnCommits, with the uuids of the entities and facts that each created."""
+    """TurnCommits, with the uuids of the entities and facts that each created, and of the entities
+    about whose summaries it records something."""
     entities: pl.DataFrame
     """`labels` as stored; `dimensions` of the embedding, null if there is none."""
     facts: pl.DataFrame
@@ -89,14 +92,14 @@ _NEW_UUIDS = msgspec.json.Decoder(_NewUuids)
 def commit_columns() -> tuple[str, ...]:
     """Return the properties of a TurnCommit that a store reads, in the order of `COMMITS`.
 
-    The last but one is the number of the commit, which no receipt has; the last is the
-    before-images, of which `commit_row` makes the last two columns.
+    The last three are not of the receipt: the number of the commit, the before-images and what is
+    recorded about summaries, of which `commit_row` makes the last three columns.
     """
-    return (*list(COMMITS)[:-2], to_rows.BEFORE_IMAGES)
+    return (*list(COMMITS)[:-3], to_rows.BEFORE_IMAGES, to_rows.SUMMARIES)
 
 
 def commit_row(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return the columns of `COMMITS` from the properties of `commit_columns`."""
-    *columns, images = row
+    *columns, images, summaries = row
     new = _NEW_UUIDS.decode(images)
-    return (*columns, new.entities_new, new.facts_new)
+    return (*columns, new.entities_new, new.facts_new, summarised_entities(summaries))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from turnetl import schema
-from turnetl.graph.to_rows import BEFORE_IMAGES, SEQUENCE
+from turnetl.graph.to_rows import BEFORE_IMAGES, SEQUENCE, SUMMARIES
 from turnetl.schema import Column
 
 _TYPES: Mapping[object, str] = {
@@ -40,6 +40,7 @@ TURN_COMMIT = (
     Column(SEQUENCE, pl.Int64, "number of the commit in its group"),
     Column(RECEIPT, pl.String, "the receipt, with the columns of the usage in `usage`, as JSON"),
     Column(BEFORE_IMAGES, pl.String, "what is needed to undo the turn, as JSON"),
+    Column(SUMMARIES, pl.String, "what the turn records about summaries, as JSON"),
 )
 """The columns of a TurnCommit."""
 
@@ -105,7 +106,7 @@ MATCH (c:TurnCommit)
 WHERE c.group_id = $group_id AND c.sequence > CAST($after AS INT64)
 RETURN c.turn_id ORDER BY c.sequence LIMIT $limit
 """
-_COMMIT_COLUMNS = "RETURN c.receipt, c.sequence, c.before_images"
+_COMMIT_COLUMNS = "RETURN c.receipt, c.sequence, c.before_images, c.summaries"
 COMMIT = f"MATCH (c:TurnCommit {{turn_id: $turn_id}}) {_COMMIT_COLUMNS}"
 COMMITS = f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}"
 FACT_ENDS = """

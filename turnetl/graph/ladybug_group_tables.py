@@ -71,12 +71,12 @@ def read_tables(client: LadybugClient, group: GroupId) -> GroupTables:
 
 
 def _commits(client: LadybugClient, group: GroupId) -> pl.DataFrame:
-    *of_receipt, _, _ = group_tables.commit_columns()
+    *of_receipt, _, _, _ = group_tables.commit_columns()
     commits = []
-    for json, sequence, images in client.rows(cypher.COMMITS, {"group_id": group}):
+    for json, *recorded in client.rows(cypher.COMMITS, {"group_id": group}):
         receipt = ladybug_rows.receipt(json)
         values = (getattr(receipt, name) for name in of_receipt)
-        commits.append(group_tables.commit_row([*values, sequence, images]))
+        commits.append(group_tables.commit_row([*values, *recorded]))
     return pl.DataFrame(commits, schema=group_tables.COMMITS, orient="row")
 
 

@@ -4,8 +4,9 @@ from collections.abc import Collection, Iterable
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from turnetl.graph import from_rows, ladybug_rows
+from turnetl.graph import from_rows, ladybug_rows, ladybug_summaries
 from turnetl.graph import ladybug_cypher as cypher
+from turnetl.graph.from_rows import Recorded
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph.ladybug_communities import read_communities
 from turnetl.graph.lease import LeaseState
@@ -64,6 +65,7 @@ def load(client: LadybugClient, group: GroupId) -> GroupContents:
         facts=tuple(_in_order(ladybug_rows.facts(fact_table))),
         receipts=tuple(committed),
         texts=from_rows.turn_texts(committed, contents),
+        summaries=ladybug_summaries.records(client, group),
     )
 
 
@@ -120,8 +122,8 @@ def commit_records(
         for uuid, source, target in client.query(cypher.FACT_ENDS, parameters)
     }
     records = (
-        from_rows.commit_record(ladybug_rows.receipt(json), sequence, images, mentioned, ends)
-        for json, sequence, images in rows
+        from_rows.commit_record(ladybug_rows.receipt(json), Recorded(*recorded), mentioned, ends)
+        for json, *recorded in rows
     )
     of_group = (record for record in records if record.receipt.group_id == group)
     return sorted(of_group, key=attrgetter("sequence"))
@@ -161,10 +163,10 @@ def facts(client: LadybugClient, group: GroupId, uuids: Collection[str]) -> list
 
 def _commit(client: LadybugClient, turn: str) -> CommittedTurn:
     [row] = client.query(cypher.COMMIT, {"turn_id": turn})
-    json, sequence, before_images = row
+    json, *recorded = row
     receipt = ladybug_rows.receipt(json)
     contents = {uuid: _content(client, uuid) for uuid in from_rows.chunk_ids(receipt)}
-    return from_rows.committed_turn(receipt, sequence, before_images, contents)
+    return from_rows.committed_turn(receipt, Recorded(*recorded), contents)
 
 
 def _content(client: LadybugClient, uuid: str) -> str:

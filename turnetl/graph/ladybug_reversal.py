@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from turnetl import ids
-from turnetl.graph import from_rows, ladybug_rows, to_rows
+from turnetl.graph import from_rows, ladybug_rows, ladybug_summaries, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph_model import Receipt, Reversal, Reverted
@@ -65,6 +65,7 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
     for restored in reversal.facts_restored:
         if not client.query(cypher.UPDATE_FACT, ladybug_rows.changed_fact_parameters(restored)):
             raise to_rows.incomplete_graph(reversal.receipt.group_id)
+    ladybug_summaries.write(client, reversal.summaries)
     client.query(_DELETE_TURN_COMMIT, {"turn_id": reversal.receipt.turn_id})
     run = {"run_id": reversal.receipt.run_id}
     if reversal.ends_run and not client.query(_HAS_TURNS, run):

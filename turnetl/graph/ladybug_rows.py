@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from turnetl.graph import from_rows, schema_version, to_rows
+from turnetl.graph import from_rows, ladybug_summaries, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.lease import LeaseState, new_creation_id
 from turnetl.graph_model import Community, GroupProfile, Lease, Mention, Receipt, Subgraphs, TurnRun
@@ -43,6 +43,7 @@ def statements(
         (cypher.SAVE_SAGA, _parameters(saga), False),
         *_saga_boundaries(change),
         *((cypher.SAVE_ENTITY, entity_parameters(entity), False) for entity in change.entities),
+        *ladybug_summaries.statements(change.summary_texts, must_match=True),
         *_facts(change, changed),
         *((cypher.UNLINK_NEXT, _link_params(link), False) for link in outdated),
         *((query, asdict(link) | shared, must_match) for query, link, must_match in links),
@@ -79,6 +80,7 @@ def commit_row(change: Change, receipt: Receipt, sequence: int) -> dict[str, Any
         to_rows.SEQUENCE: sequence,
         cypher.RECEIPT: msgspec.json.encode(receipt).decode(),
         to_rows.BEFORE_IMAGES: to_rows.before_images(change),
+        to_rows.SUMMARIES: change.summaries,
     }
 
 

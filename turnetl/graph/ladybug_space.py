@@ -65,6 +65,7 @@ def change_size(change: Change) -> int:
     texts = [change.episode.text, *change.episode.chunks]
     texts += [text for entity in entities for text in (entity.name, entity.summary)]
     texts += [text for fact in facts for text in (fact.text, *fact.turns)]
+    texts += [change.summaries, *change.summary_texts.values()]
     vectors = [len(entity.embedding or b"") for entity in entities]
     vectors += [len(fact.embedding or b"") for fact in facts]
     rows = len(texts) + len(vectors)

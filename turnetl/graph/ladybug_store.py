@@ -13,6 +13,7 @@ from turnetl.graph import (
     ladybug_lease,
     ladybug_reversal,
     ladybug_rows,
+    ladybug_summaries,
     to_rows,
 )
 from turnetl.graph import ladybug_cypher as cypher
@@ -38,7 +39,7 @@ from turnetl.graph_model import (
     Subgraphs,
     TurnRun,
 )
-from turnetl.model import Change, Entity, Fact, GroupId, TurnId
+from turnetl.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.recipe_parts import RecipeParts
 
 
@@ -55,15 +56,11 @@ class LadybugStore:
         space: DiskSpace | None = None,
         abandon: Callable[[], None] | None = None,
     ) -> None:
-        """Use an open connection; arguments as of `LadybugClient`.
+        """Use an open connection; arguments as of `LadybugClient`, and these.
 
         Args:
-            connection: open.
-            close: closes it.
             write: whether it is open for writing.
-            reopen: opens the file again after a pause.
             space: checked before each transaction; None: not checked.
-            abandon: called instead of `close` after a write that failed.
         """
         self._client = LadybugClient(connection, close, reopen, abandon)
         self._write = write
@@ -99,8 +96,14 @@ class LadybugStore:
         )
 
     async def prepare(self) -> None:
+        def prepare(client: LadybugClient) -> None:
+            if ["TurnCommit"] not in client.query(cypher.TABLES):
+                self._check_space()
+            for statement in cypher.SCHEMA:
+                client.query(statement)
+
         if self._write:
-            await self._client.run(lambda client: _prepare(client, self._check_space))
+            await self._client.run(prepare)
 
     async def groups(self) -> Sequence[GroupId]:
         return await self._client.run(reads.groups)
@@ -221,26 +224,27 @@ class LadybugStore:
     async def repair(
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
-        def run(client: LadybugClient) -> None:
-            self._check_space()
-            with client.transaction():
-                ladybug_lease.check(client, lease)
-                ladybug_lease.extend(client, lease, now + ttl)
-                ladybug_group_repair.repair(client, lease.group_id, repair, now)
+        def write(client: LadybugClient) -> None:
+            ladybug_group_repair.repair(client, lease.group_id, repair, now)
 
-        await self._client.run(run)
+        await self._write_under(lease, now + ttl, write)
+
+    async def write_summaries(
+        self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
+    ) -> None:
+        def write(client: LadybugClient) -> None:
+            sequence = ladybug_lease.next_sequence(client, lease, now + ttl)
+            ladybug_summaries.write_numbered(client, writes, sequence)
+
+        await self._write_under(lease, now + ttl, write)
 
     async def write_communities(
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
     ) -> None:
         def write(client: LadybugClient) -> None:
-            self._check_space()
-            with client.transaction():
-                ladybug_lease.check(client, lease)
-                ladybug_lease.extend(client, lease, now + ttl)
-                ladybug_communities.write(client, lease.group_id, batch, now)
+            ladybug_communities.write(client, lease.group_id, batch, now)
 
-        await self._client.run(write)
+        await self._write_under(lease, now + ttl, write)
 
     async def pause(self) -> None:
         await self._client.pause()
@@ -255,16 +259,23 @@ class LadybugStore:
 
         await self._client.run(write)
 
+    async def _write_under(
+        self, lease: Lease, until: datetime, write: Callable[[LadybugClient], None]
+    ) -> None:
+        """Write in one transaction under the lease, which it extends."""
+
+        def run(client: LadybugClient) -> None:
+            self._check_space()
+            with client.transaction():
+                ladybug_lease.check(client, lease)
+                ladybug_lease.extend(client, lease, until)
+                write(client)
+
+        await self._client.run(run)
+
     def _check_space(self, size: int = 0) -> None:
         if self._space is not None:
             self._space.check(size)
-
-
-def _prepare(client: LadybugClient, check_space: Callable[[], None]) -> None:
-    if ["TurnCommit"] not in client.query(cypher.TABLES):
-        check_space()
-    for statement in cypher.SCHEMA:
-        client.query(statement)
 
 
 def _write_turn(

@@ -49,7 +49,7 @@ _COMMIT_TIMES: LiteralString = microseconds(*RECEIPT_TIMES)
 RECEIPTS: LiteralString = in_pages(
     "MATCH (item:TurnCommit {group_id: $group})",
     NODE,
-    f"item {{.*, before_images: null, {_COMMIT_TIMES}}}",
+    f"item {{.*, before_images: null, summaries: null, {_COMMIT_TIMES}}}",
 )
 # Counts only what the number includes: another commit may end while the query runs.
 VERSIONS: LiteralString = """

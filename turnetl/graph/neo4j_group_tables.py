@@ -18,7 +18,7 @@ _COMMITS: LiteralString = in_pages(
     f"""[
     item.turn_id, item.session_id, item.chunks, item.content_hash, item.text_hash,
     {microsecond("started_at")}, {microsecond("ended_at")}, {microsecond("committed_at")},
-    item.sequence, item.before_images
+    item.sequence, item.before_images, item.summaries
     ]""",
 )
 _SEQUENCES: LiteralString = in_pages(

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterable, Callable, Collection
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from turnetl.graph import from_rows, neo4j_rows
+from turnetl.graph import from_rows, neo4j_rows, neo4j_summaries
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.neo4j_client import Neo4jClient
 from turnetl.graph.neo4j_communities import read_communities
@@ -60,6 +60,7 @@ async def load(client: Neo4jClient, group: GroupId) -> GroupContents:
         facts=tuple(fact_values),
         receipts=tuple(committed),
         texts=from_rows.turn_texts(committed, contents),
+        summaries=await neo4j_summaries.records(client, group),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 from neo4j import AsyncTransaction
 
 from turnetl import ids
-from turnetl.graph import from_rows, neo4j_rows, to_rows
+from turnetl.graph import from_rows, neo4j_rows, neo4j_summaries, to_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.neo4j_client import write_rows
 from turnetl.graph_model import Receipt, Reversal, Reverted
@@ -85,6 +85,7 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
     for query, rows in restored:
         if rows:
             await write_rows(transaction, query, {**shared, "rows": rows})
+    await neo4j_summaries.write(transaction, reversal.summaries)
     await transaction.run(_DELETE_TURN_COMMIT, turn_id=receipt.turn_id)
     if reversal.ends_run:
         await transaction.run(_MARK_UNDONE, run_id=receipt.run_id, now=now)

@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 
 from neo4j.time import DateTime
 
-from turnetl.graph import from_rows, schema_version, to_rows
+from turnetl.graph import from_rows, neo4j_summaries, schema_version, to_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.lease import LeaseState
 from turnetl.graph_model import (
@@ -49,6 +49,7 @@ def statements(
     with_rows: list[tuple[LiteralString, list[dict[str, Any]]]] = [
         (cypher.DROP_LABELS, _dropped_labels(change)),
         (cypher.SAVE_ENTITIES, [entity_properties(entity) for entity in change.entities]),
+        (neo4j_summaries.SET_SUMMARIES, neo4j_summaries.summary_rows(change.summary_texts)),
         (cypher.CREATE_FACTS, [row for is_changed, row in facts if not is_changed]),
         (cypher.UPDATE_FACTS, [row for is_changed, row in facts if is_changed]),
         (cypher.LINK_MENTIONS, [asdict(link) for link in to_rows.mention_links(change)]),
@@ -113,8 +114,7 @@ def run(row: Mapping[str, Any]) -> TurnRun:
 
 def committed_turn(row: Mapping[str, Any], contents: Mapping[str, str]) -> CommittedTurn:
     """Return the turn in a commit of `cypher.COMMITS_AFTER`, with its text from the contents."""
-    sequence, before_images = row[to_rows.SEQUENCE], row[to_rows.BEFORE_IMAGES]
-    return from_rows.committed_turn(receipt(row), sequence, before_images, contents)
+    return from_rows.committed_turn(receipt(row), _recorded(row), contents)
 
 
 def commit_record(
@@ -123,8 +123,7 @@ def commit_record(
     endpoints: Mapping[str, tuple[str, str]],
 ) -> CommitRecord:
     """Return the record in a row of `cypher.COMMIT_RECORDS`; as `from_rows.commit_record`."""
-    sequence, before_images = row[to_rows.SEQUENCE], row[to_rows.BEFORE_IMAGES]
-    return from_rows.commit_record(receipt(row), sequence, before_images, mentioned, endpoints)
+    return from_rows.commit_record(receipt(row), _recorded(row), mentioned, endpoints)
 
 
 def entity(row: Mapping[str, Any]) -> Entity:
@@ -188,6 +187,12 @@ def _turn_parameters(
             for episode, link in zip(episodes, links, strict=True)
         ],
     }
+
+
+def _recorded(row: Mapping[str, Any]) -> from_rows.Recorded:
+    return from_rows.Recorded(
+        row[to_rows.SEQUENCE], row[to_rows.BEFORE_IMAGES], row[to_rows.SUMMARIES]
+    )
 
 
 def _dropped_labels(change: Change) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from turnetl.graph import (
     neo4j_group_tables,
     neo4j_reversal,
     neo4j_rows,
+    neo4j_summaries,
     schema_version,
     to_rows,
 )
@@ -44,7 +45,7 @@ from turnetl.graph_model import (
     Subgraphs,
     TurnRun,
 )
-from turnetl.model import Change, Entity, Fact, GroupId, TurnId
+from turnetl.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.recipe_parts import RecipeParts
 
 _CONNECT_TIMEOUT = 5.0
@@ -60,9 +61,8 @@ class Neo4jStore:
         self, driver: AsyncDriver, *, address: str, user: str, timeout_seconds: float = 30.0
     ) -> None:
         """Use an open driver; arguments as of `Neo4jClient`."""
-        self._client = Neo4jClient(
-            driver, address=address, user=user, timeout_seconds=timeout_seconds
-        )
+        seconds = timeout_seconds
+        self._client = Neo4jClient(driver, address=address, user=user, timeout_seconds=seconds)
 
     @classmethod
     async def open(
@@ -137,9 +137,18 @@ class Neo4jStore:
             rows = await self._client.read(cypher.LEASE_STATE, group=group)
             state = neo4j_rows.lease_state(rows[0]) if rows else None
             owner, until = (state.owner, state.until) if state else (None, None)
-            seconds = self._client.timeout_seconds
-            reason = locked_group(group, owner, until)
-            raise GraphBusy(f"{reason} (waited for {seconds:g} s; {LIMIT})") from error
+            waited = f"(waited for {self._client.timeout_seconds:g} s; {LIMIT})"
+            raise GraphBusy(f"{locked_group(group, owner, until)} {waited}") from error
+
+    @asynccontextmanager
+    async def _writing_under(
+        self, lease: Lease, until: datetime
+    ) -> AsyncGenerator[AsyncTransaction]:
+        """Open a transaction under the lease, which it extends; commit it at the end."""
+        async with self._locking(lease.group_id) as transaction:
+            await lock_group(transaction, lease, until=until)
+            yield transaction
+            await transaction.commit()
 
     async def groups(self) -> Sequence[GroupId]:
         return await reads.groups(self._client)
@@ -267,18 +276,22 @@ class Neo4jStore:
     async def repair(
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
-        async with self._locking(lease.group_id) as transaction:
-            await lock_group(transaction, lease, until=now + ttl)
+        async with self._writing_under(lease, now + ttl) as transaction:
             await neo4j_group_repair.repair(transaction, lease.group_id, repair, now)
-            await transaction.commit()
+
+    async def write_summaries(
+        self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
+    ) -> None:
+        async with self._writing_under(lease, now + ttl) as transaction:
+            await neo4j_summaries.write(transaction, writes)
+            *_, latest = writes.records
+            await neo4j_summaries.renumber(transaction, lease.group_id, latest)
 
     async def write_communities(
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
     ) -> None:
-        async with self._locking(lease.group_id) as transaction:
-            await lock_group(transaction, lease, until=now + ttl)
+        async with self._writing_under(lease, now + ttl) as transaction:
             await neo4j_communities.write(transaction, lease.group_id, batch, now)
-            await transaction.commit()
 
     async def pause(self) -> None:
         """Do nothing: a reader of a server excludes nobody."""

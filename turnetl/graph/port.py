@@ -26,7 +26,7 @@ from turnetl.graph_model import (
     Subgraphs,
     TurnRun,
 )
-from turnetl.model import Change, Entity, Fact, GroupId, TurnId
+from turnetl.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.recipe_parts import RecipeParts
 
 if TYPE_CHECKING:  # imports polars, which a search does without
@@ -202,6 +202,26 @@ class GraphStore(ReceiptStore, Protocol):
         Raises:
             GraphUnusable: another writer took the group: its fence is higher. Nothing is written.
             GraphBusy: the graph did not respond.
+        """
+
+    async def write_summaries(
+        self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
+    ) -> None:
+        """Write summaries and what turns record about them in one transaction; extend the lease.
+
+        The latest of the turns, which must be that of the group, gets the next number of a commit,
+        so that an index reads it again.
+
+        Args:
+            lease: of the group.
+            writes: with the records of at least one turn, in the order of the commits.
+            now: the current time.
+            ttl: how long the lease runs.
+
+        Raises:
+            GraphUnusable: another writer took the group, or a turn is not committed. Nothing is
+                written.
+            GraphBusy: the graph did not respond; the same writes may be repeated.
         """
 
     async def write_communities(

@@ -5,7 +5,7 @@ timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -23,10 +23,11 @@ from turnetl.recipe_parts import RecipeParts, recipe_digest
 
 RowDict = dict[str, Any]
 
-BEFORE_IMAGES = "before_images"
-"""A property of a TurnCommit that is no column of `schema.RECEIPTS`: JSON of `before_images`."""
+# The properties of a TurnCommit that are no columns of `schema.RECEIPTS`.
 SEQUENCE = "sequence"
-"""The other one: the number of the commit, which the store assigns within the transaction."""
+"""The number of the commit, which the store assigns within the transaction."""
+BEFORE_IMAGES = "before_images"
+SUMMARIES = "summaries"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +232,28 @@ def recipe_row(parts: RecipeParts) -> RowDict:
 
 
 def commit_row(change: Change, receipt: Receipt, sequence: int | None) -> RowDict:
-    """Return the properties of the TurnCommit: the receipt, its number and the before-images."""
-    return {**receipt_row(receipt), SEQUENCE: sequence, BEFORE_IMAGES: before_images(change)}
+    """Return the properties of the TurnCommit: the receipt, and what is no column of it."""
+    return {
+        **receipt_row(receipt),
+        SEQUENCE: sequence,
+        BEFORE_IMAGES: before_images(change),
+        SUMMARIES: change.summaries,
+    }
 
 
 def before_images(change: Change) -> str:
-    """Return, as JSON, the values needed to undo the turn; vectors can be computed again."""
+    """Return, as JSON, the values needed to undo the turn; vectors can be computed again.
+
+    Without summaries if the turns record them: one may quote a turn that is forgotten.
+    """
+    entities = change.entities_before
+    if change.summaries:
+        entities = tuple(replace(entity, summary="") for entity in entities)
     changed_entities = {entity.uuid for entity in change.entities_before}
     changed_facts = {fact.uuid for fact in change.facts_before}
     images = {
         "episodes_new": episode_ids(change),
-        "entities": [_image(entity) for entity in change.entities_before],
+        "entities": [_image(entity) for entity in entities],
         "facts": [_image(fact) for fact in change.facts_before],
         "entities_new": [e.uuid for e in change.entities if e.uuid not in changed_entities],
         "facts_new": [f.uuid for f in change.facts if f.uuid not in changed_facts],

@@ -81,11 +81,12 @@ def _evenly_spaced(passages: Sequence[Passage]) -> Sequence[Passage]:
 
 
 def _facts_text(facts: Sequence[IndexedFact]) -> str:
-    """Return the texts of the facts, and once each what is known of their entities."""
+    """Return the texts of the facts, and once each the names and labels of their entities.
+
+    Without their summaries, which quote facts of other turns and change with them.
+    """
     entities = {end.uuid: end for indexed in facts for end in (indexed.source, indexed.target)}
-    described = (
-        " ".join((entity.name, *entity.labels, entity.summary)) for entity in entities.values()
-    )
+    described = (" ".join((entity.name, *entity.labels)) for entity in entities.values())
     return "\n".join((*(indexed.fact.text for indexed in facts), *described))
 
 

@@ -2,11 +2,12 @@
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 
 from turnetl.graph_model import CommitRecord, GroupContents
 from turnetl.model import TurnId
+from turnetl.summaries.records import decode
 
 
 def spellings(text: str) -> tuple[str, ...]:
@@ -31,8 +32,9 @@ def turns_holding(
 ) -> tuple[set[TurnId], set[TurnId]]:
     """Return the turns whose own text holds one of the texts, and those that only left it.
 
-    A turn left it if an entity or a fact that it made or changed held it afterwards. The second set
-    may include turns of the first.
+    A turn left it if an entity or a fact that it made or changed held it afterwards, or if it wrote
+    a summary with it which follows from none of these turns: the undo of a turn takes back what
+    later ones wrote about its entities. The second set may include turns of the first.
 
     Args:
         contents: the group.
@@ -45,18 +47,45 @@ def turns_holding(
         for receipt in contents.receipts
         if holds((contents.texts.get(receipt.turn_id), receipt.cwd, receipt.git_branch), needles)
     }
-    return own, _left_by(contents, records, needles)
+    ordered = sorted(records, key=lambda record: record.sequence)
+    left = _left_by(_without_summaries(contents, ordered), ordered, needles)
+    return own, left | _left_by_summary(ordered, own | left, needles)
+
+
+def _without_summaries(contents: GroupContents, records: Iterable[CommitRecord]) -> GroupContents:
+    """Return the group without the summaries that turns record."""
+    recorded = {one.entity for record in records for one in decode(record.summaries)}
+    entities = (
+        replace(entity, summary="") if entity.uuid in recorded else entity
+        for entity in contents.entities
+    )
+    return replace(contents, entities=tuple(entities))
+
+
+def _left_by_summary(
+    records: Iterable[CommitRecord], undone: Collection[TurnId], texts: Sequence[str]
+) -> set[TurnId]:
+    """Return the turns that wrote a text into a summary which the undone turns do not concern."""
+    left, taken_back = set(), set[str]()
+    for record in records:
+        turn, summaries = record.receipt.turn_id, decode(record.summaries)
+        kept = (one for one in summaries if one.entity not in taken_back)
+        if turn not in undone and any(holds(one.text or "", texts) for one in kept):
+            left.add(turn)
+        if turn in undone or turn in left:
+            taken_back |= {one.entity for one in summaries}
+    return left
 
 
 def _left_by(
-    contents: GroupContents, records: Iterable[CommitRecord], texts: Sequence[str]
+    contents: GroupContents, records: Sequence[CommitRecord], texts: Sequence[str]
 ) -> set[TurnId]:
     """Return the turns after which an entity or a fact that they made or changed held a text."""
     holding = {entity.uuid: holds(entity, texts) for entity in contents.entities}
     holding |= {fact.uuid: holds(fact, texts) for fact in contents.facts}
     left = set()
     # Newest first: the state after a turn is the one that the next turn found.
-    for record in sorted(records, key=lambda record: -record.sequence):
+    for record in reversed(records):
         before = {entity.uuid: holds(entity, texts) for entity in record.entities_before}
         before |= {fact.uuid: holds(fact, texts) for fact in record.facts_before}
         touched = (*record.entities_new, *record.facts_new, *before)

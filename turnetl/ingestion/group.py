@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -28,6 +28,9 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, Usage
 from turnetl.recipe_parts import RecipeParts, recipe_digest
 
+if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
+    from turnetl.ingestion.turn_summaries import SummaryRules
+
 
 @dataclass(frozen=True, slots=True)
 class IngestResources:
@@ -38,6 +41,8 @@ class IngestResources:
     extractor: Extractor[Any]
     embedder: Embedder
     admission: TurnAdmission = field(default_factory=TurnAdmission)
+    summaries: "SummaryRules | None" = None
+    """How entities are summarised; None: not by turnetl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,7 @@ async def ingest_group(
         quarantine,
         run,
         admission=resources.admission,
+        summaries=resources.summaries,
     )
     episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
     error = None

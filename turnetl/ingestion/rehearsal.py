@@ -28,6 +28,7 @@ from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, TurnId
 from turnetl.recipe_parts import recipe_digest
+from turnetl.summaries.record_undo import RecordedSummaries
 
 
 class Rehearsal:
@@ -128,7 +129,8 @@ class Rehearsal:
 
     async def _undone(self, contents: GroupContents, undo: UndoPlan) -> GroupContents:
         """Return the group as the undo leaves it."""
-        state = UndoState(contents.entities, contents.facts)
+        summaries = RecordedSummaries(contents.summaries)
+        state = UndoState(contents.entities, contents.facts, summaries)
         for turn in undo.turns:
             state.undo(turn)
         entities, facts = await with_embeddings(
@@ -136,4 +138,10 @@ class Rehearsal:
         )
         undone = {turn.record.receipt.turn_id for turn in undo.turns}
         receipts = (one for one in contents.receipts if one.turn_id not in undone)
-        return replace(contents, entities=entities, facts=facts, receipts=tuple(receipts))
+        return replace(
+            contents,
+            entities=entities,
+            facts=facts,
+            receipts=tuple(receipts),
+            summaries=summaries.records,
+        )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
@@ -13,6 +13,9 @@ from turnetl.ingestion.embedding import with_embeddings
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode
 
+if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
+    from turnetl.ingestion.turn_summaries import SummarisedChange, TurnSummaries
+
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTurn:
@@ -21,6 +24,8 @@ class ResolvedTurn:
     change: Change
     receipt: Receipt
     resolved: Resolved
+    summarised: "SummarisedChange | None"
+    """None if the run keeps no summaries."""
 
 
 async def resolve_turn(
@@ -32,8 +37,10 @@ async def resolve_turn(
     *,
     run_id: str,
     now: datetime,
+    summaries: "TurnSummaries | None" = None,
+    ends_run: bool = False,
 ) -> ResolvedTurn:
-    """Resolve and embed an extracted turn. Does not change the group.
+    """Resolve, embed and summarise an extracted turn. Does not change the group.
 
     Args:
         extractor: extracted the turn.
@@ -43,6 +50,8 @@ async def resolve_turn(
         group: as it is after the commit before.
         run_id: of the run that commits it.
         now: the current time.
+        summaries: of the group; None: the run keeps none.
+        ends_run: whether no other turn of the group follows.
 
     Raises:
         BadTurn: this turn cannot be ingested; the others can.
@@ -52,6 +61,9 @@ async def resolve_turn(
         entities, facts = await with_embeddings(found.entities, found.facts, embedder.embed)
         resolved = replace(found, entities=entities, facts=facts)
         change = build_change(episode, resolved, group)
-        return ResolvedTurn(
-            change, build_receipt(change, extractor, run_id=run_id, now=now), resolved
-        )
+        summarised = None
+        if summaries is not None:
+            summarised = await summaries.summarise(change, ends_run=ends_run)
+            change = summarised.change
+        receipt = build_receipt(change, extractor, run_id=run_id, now=now)
+        return ResolvedTurn(change, receipt, resolved, summarised)

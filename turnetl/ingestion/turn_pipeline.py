@@ -14,8 +14,8 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, asynccontextmanager, nullcontext
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from turnetl.errors import BadTurn, RunStopped
 from turnetl.extraction.discard_reasons import DiscardReason
@@ -39,10 +39,23 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode, GroupId, TurnId
 from turnetl.recipe_parts import recipe_digest
 
+if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
+    from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
+
 log = logging.getLogger(__name__)
 
 MAX_CONSECUTIVE_FAILURES = 5
 """After this many failed turns in a row the cause is not the content of a turn: the run stops."""
+
+
+@dataclass
+class _LeasedGroup:
+    """The group of an ingest, under its lease."""
+
+    lease: Lease
+    mirror: MirrorGroup
+    summaries: "TurnSummaries | None"
+    turns_left: int
 
 
 class TurnPipeline:
@@ -57,6 +70,7 @@ class TurnPipeline:
         run: IngestRun,
         *,
         admission: TurnAdmission | None = None,
+        summaries: "SummaryRules | None" = None,
     ) -> None:
         """Make a pipeline for one group.
 
@@ -67,6 +81,7 @@ class TurnPipeline:
             quarantine: of the group.
             run: identity and limits of the run.
             admission: shared by all groups of the run; None: without a budget.
+            summaries: how entities are summarised; None: not at all.
         """
         self._store = store
         self._extractor = extractor
@@ -74,6 +89,7 @@ class TurnPipeline:
         self._quarantine = quarantine
         self._run = run
         self._admission = admission or TurnAdmission()
+        self._summary_rules = summaries
         self._recipes = RecipeRecorder(store, extractor, retry_delay=run.retry_delay)
         self.done = IngestProgress(0, 0)
         """Progress so far, also after `ingest` raised."""
@@ -123,14 +139,22 @@ class TurnPipeline:
                 limit=self._run.prefetch,
                 admission=self._admission,
             )
+            rules = self._summary_rules
+            group = _LeasedGroup(
+                held,
+                MirrorGroup(contents),
+                None if rules is None else rules.of_group(contents),
+                turns_left=len(context),
+            )
             async with aclosing(turns) as prefetched:
-                await self._ingest_turns(held, MirrorGroup(contents), prefetched, progress)
+                await self._ingest_turns(group, prefetched, progress)
+            if group.summaries is not None:
+                await group.summaries.write_deferred(self._store, held, self._run)
         return self.done
 
     async def _ingest_turns(
         self,
-        lease: Lease,
-        group: MirrorGroup,
+        group: _LeasedGroup,
         turns: AsyncIterator[PrefetchedTurn],
         progress: Callable[[IngestProgress], None],
     ) -> None:
@@ -138,14 +162,15 @@ class TurnPipeline:
         async for turn in turns:
             with turn.admitted, charged_to(turn.admitted.account):
                 try:
-                    await self._ingest_turn(lease, group, turn)
+                    await self._ingest_turn(group, turn)
                     failures = 0
                 except BadTurn as error:
                     self._quarantine_turn(turn.episode, error)
                     failures += 1
+            group.turns_left -= 1
             self._admission.costs.finish(len(turn.episode.text))
             if failures >= MAX_CONSECUTIVE_FAILURES:
-                raise _too_many_failures(group.group_id, failures)
+                raise _too_many_failures(group.mirror.group_id, failures)
             progress(self.done)
 
     @asynccontextmanager
@@ -177,18 +202,26 @@ class TurnPipeline:
         with as_bad_turn(episode):
             return await self._extractor.extract(episode, context)
 
-    async def _ingest_turn(self, lease: Lease, group: MirrorGroup, turn: PrefetchedTurn) -> None:
+    async def _ingest_turn(self, group: _LeasedGroup, turn: PrefetchedTurn) -> None:
         """Resolve, embed and commit one turn, then apply it to the group in memory."""
         episode, extracted = turn.episode, await turn.extraction
         now, run = self._run.clock(), self._run
         resolved = await resolve_turn(
-            self._extractor, self._embedder, episode, extracted, group, run_id=run.run_id, now=now
+            self._extractor,
+            self._embedder,
+            episode,
+            extracted,
+            group.mirror,
+            run_id=run.run_id,
+            now=now,
+            summaries=group.summaries,
+            ends_run=group.turns_left == 1,
         )
         change, receipt = resolved.change, resolved.receipt
         await self._recipes.record(episode)
         written = await commit_turn(
             self._store,
-            lease,
+            group.lease,
             change,
             receipt,
             clock=run.clock,
@@ -196,7 +229,9 @@ class TurnPipeline:
             retry_delay=run.retry_delay,
         )
         turn.admitted.commit(change.usage)
-        group.apply(change, receipt)
+        group.mirror.apply(change, receipt)
+        if group.summaries is not None:
+            group.summaries.apply(change)
         self._quarantine.release(episode.turn_id)
         self._count(change, resolved.resolved, written=written)
 

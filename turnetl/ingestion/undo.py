@@ -17,6 +17,7 @@ from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.undo_plan import TurnToUndo, UndoPlan, plan_undo
 from turnetl.ingestion.undo_state import UndoDiff, UndoState, compare, touched
 from turnetl.model import GroupId, TurnId, Vector
+from turnetl.summaries.record_undo import RecordedSummaries
 
 Embed = Callable[[GroupProfile, Sequence[str]], Awaitable[Sequence[Vector]]]
 """Embeds texts with the embedder of a group."""
@@ -54,7 +55,8 @@ class UndoProgress:
 
 async def diff_undo(store: GraphStore, plan: UndoPlan) -> UndoDiff:
     """Return what the plan changes. Writes nothing."""
-    entity_uuids, fact_uuids = touched(plan.turns)
+    summaries = RecordedSummaries(plan.summaries)
+    entity_uuids, fact_uuids = touched(plan.turns, summaries)
     # Without embeddings, which a diff does not show.
     entities = {
         entity.uuid: replace(entity, embedding=None)
@@ -64,7 +66,7 @@ async def diff_undo(store: GraphStore, plan: UndoPlan) -> UndoDiff:
         fact.uuid: replace(fact, embedding=None)
         for fact in await store.facts(plan.group, fact_uuids)
     }
-    state = UndoState(entities.values(), facts.values())
+    state = UndoState(entities.values(), facts.values(), summaries)
     for turn in plan.turns:
         state.undo(turn)
     return compare(entities, facts, state)
@@ -149,12 +151,14 @@ class PlannedUndo:
             GraphBusy: the graph stopped responding; what was undone stays undone.
             GraphUnusable: another run took the group over.
         """
+        summaries = RecordedSummaries(plan.summaries)
         last = {turn.record.receipt.run_id: turn for turn in plan.turns}
         for batch in _batches(plan.turns):
-            entities, facts = touched(batch)
+            entities, facts = touched(batch, summaries)
             state = UndoState(
                 await self._store.entities(plan.group, entities),
                 await self._store.facts(plan.group, facts),
+                summaries,
             )
             for turn in batch:
                 ends_run = last[turn.record.receipt.run_id] is turn

@@ -3,8 +3,8 @@
 Everything follows from the records of the commits; the graph is not read.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from turnetl.graph_model import CommitRecord, Receipt
@@ -61,6 +61,8 @@ class UndoPlan:
     """Turns that were not selected and built on those that were, or on one another; newest commit
     first. With `cascade` they are among `turns`; without it the plan must not be carried out."""
     cascade: bool
+    summaries: Mapping[TurnId, str] = field(default_factory=dict)
+    """`CommitRecord.summaries` of all turns of the group, in the order of the commits."""
 
     @property
     def is_refused(self) -> bool:
@@ -89,7 +91,8 @@ def plan_undo(
     traced = _Trace()
     undone: list[CommitRecord] = []
     dependents: list[CommitRecord] = []
-    for record in sorted(records, key=lambda record: record.sequence):
+    ordered = sorted(records, key=lambda record: record.sequence)
+    for record in ordered:
         is_selected = record.receipt.turn_id in selected
         is_dependent = not is_selected and traced.is_used_by(record)
         traced.add(record, is_undone=is_selected or is_dependent)
@@ -105,6 +108,7 @@ def plan_undo(
         ),
         tuple(record.receipt for record in reversed(dependents)),
         cascade,
+        {record.receipt.turn_id: record.summaries for record in ordered},
     )
 
 

@@ -1,12 +1,13 @@
 """The entities and facts that an undo concerns, in memory: what each turn's undo makes of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from turnetl.graph_model import Reversal
+from turnetl.graph_model import CommitRecord, Reversal
 from turnetl.ingestion.undo_plan import TurnToUndo
-from turnetl.model import Entity, Fact, TurnId
+from turnetl.model import Entity, Fact, SummaryWrites, TurnId
+from turnetl.summaries.record_undo import RecordedSummaries
 
 V = TypeVar("V", Entity, Fact)
 
@@ -32,8 +33,14 @@ class UndoDiff:
 class UndoState:
     """Entities and facts by uuid. It has one user, which undoes one turn after another."""
 
-    def __init__(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
-        """Start with the present state of at least what the turns created and changed."""
+    def __init__(
+        self, entities: Iterable[Entity], facts: Iterable[Fact], summaries: RecordedSummaries
+    ) -> None:
+        """Start with the present state of at least what `touched` names, and with all records.
+
+        The records may be shared by states of turns that are undone one after the other.
+        """
+        self._summaries = summaries
         self.entities = {entity.uuid: entity for entity in entities}
         self.facts = {fact.uuid: fact for fact in facts}
 
@@ -57,7 +64,7 @@ class UndoState:
             if before.uuid in self.facts and before.uuid not in restated
         ]
         entities = [
-            _entity(before, self.entities[before.uuid])
+            _entity(before, self.entities[before.uuid], has_summary=not record.summaries)
             for before in record.entities_before
             if before.uuid in self.entities
         ]
@@ -69,9 +76,20 @@ class UndoState:
             ),
             entities_restored=tuple(entities),
             facts_restored=tuple(facts),
+            summaries=self._undo_summaries(record),
         )
         self._apply(reversal)
         return reversal
+
+    def _undo_summaries(self, record: CommitRecord) -> SummaryWrites:
+        """Undo what the turn records about summaries. One that someone edited stays."""
+        undone = self._summaries.undo(record.receipt.turn_id, record.entities_new)
+        texts = {
+            uuid: after
+            for uuid, (before, after) in undone.texts.items()
+            if uuid in self.entities and self.entities[uuid].summary == before != after
+        }
+        return SummaryWrites(texts, undone.records)
 
     def _is_stated_elsewhere(self, uuid: str, turn: TurnId) -> bool:
         """Return whether another program's episode states a fact that the turn created."""
@@ -84,12 +102,20 @@ class UndoState:
         for uuid in reversal.facts_removed:
             del self.facts[uuid]
         self.entities |= {entity.uuid: entity for entity in reversal.entities_restored}
+        for uuid, text in reversal.summaries.texts.items():
+            if uuid in self.entities:
+                self.entities[uuid] = replace(self.entities[uuid], summary=text)
         self.facts |= {fact.uuid: fact for fact in reversal.facts_restored}
 
 
-def touched(turns: Iterable[TurnToUndo]) -> tuple[list[str], list[str]]:
-    """Return the uuids of the entities and of the facts that the turns created or changed."""
-    entities: set[str] = set()
+def touched(
+    turns: Sequence[TurnToUndo], summaries: RecordedSummaries
+) -> tuple[list[str], list[str]]:
+    """Return the uuids of the entities and of the facts that the turns created or changed.
+
+    Those entities are among them about whose summaries a turn records something.
+    """
+    entities = summaries.entities(turn.record.receipt.turn_id for turn in turns)
     facts: set[str] = set()
     for turn in turns:
         record = turn.record
@@ -122,8 +148,12 @@ def _differences(
     return removed, tuple(pair for pair in pairs if pair.now != pair.restored)
 
 
-def _entity(before: Entity, now: Entity) -> Entity:
-    return replace(before, embedding=now.embedding if before.name == now.name else None)
+def _entity(before: Entity, now: Entity, *, has_summary: bool) -> Entity:
+    return replace(
+        before,
+        embedding=now.embedding if before.name == now.name else None,
+        summary=before.summary if has_summary else now.summary,
+    )
 
 
 def _fact(before: Fact, now: Fact, turn: TurnId) -> Fact:

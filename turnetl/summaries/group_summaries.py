@@ -21,7 +21,13 @@ from turnetl.summaries.gate import (
     should_refresh,
 )
 from turnetl.summaries.reasons import GateReason
-from turnetl.summaries.records import EntitySummary, add_record, encode, replay
+from turnetl.summaries.records import (
+    EntitySummary,
+    add_record,
+    encode,
+    replay,
+    with_flushed,
+)
 from turnetl.summaries.summary_input import SummaryInput
 
 
@@ -35,6 +41,8 @@ class SummaryPlan:
     """Of those that are refreshed, sorted by uuid."""
     states: Mapping[str, GateState]
     """After the turn, by uuid."""
+    flushed: tuple[SummaryInput, ...] = ()
+    """Of those that remain deferred, if the run ends with the turn; sorted by uuid."""
 
 
 class GroupSummaries:
@@ -74,12 +82,13 @@ class GroupSummaries:
         ]
         heapq.heapify(self._deferred)
 
-    def plan(self, change: Change, at: datetime) -> SummaryPlan:
+    def plan(self, change: Change, at: datetime, *, ends_run: bool = False) -> SummaryPlan:
         """Decide about the entities that a turn touches, and about bursts that have ended.
 
         Args:
             change: what the turn changes; it is not applied.
             at: the turn's reference time.
+            ends_run: whether summaries that remain deferred are flushed with it.
         """
         now = at if self._now is None else max(self._now, at)
         changed = {entity.uuid: entity for entity in change.entities}
@@ -99,25 +108,41 @@ class GroupSummaries:
                 else refreshed(known.state, delta.active, now)
             )
             if decision.refresh:
-                inputs.append(self._input(entity, known, delta, change))
-        return SummaryPlan(decisions, tuple(inputs), states)
+                inputs.append(self._input(entity, change, delta))
+        plan = SummaryPlan(decisions, tuple(inputs), states)
+        if not ends_run:
+            return plan
+        flushed = [
+            self._input(entity, change, touched.get(entity.uuid))
+            for entity in self._unwritten(states, changed)
+        ]
+        return replace(plan, flushed=tuple(flushed))
+
+    def unwritten(self) -> tuple[SummaryInput, ...]:
+        """Return what to flush when no other turn follows, sorted by uuid."""
+        return tuple(self._input(entity) for entity in self._unwritten({}, {}))
 
     def record(self, plan: SummaryPlan, texts: Mapping[str, str]) -> str:
         """Return the JSON that the turn records.
 
         Args:
             plan: of `plan`.
-            texts: the new summaries. One that is missing is recorded as skipped: the next turn
-                decides about it again.
+            texts: the new summaries, also the flushed ones. One that is missing is recorded as
+                skipped: the next turn decides about it again.
         """
-        summaries = {}
+        summaries, refreshed_now = {}, []
         for uuid, state in plan.states.items():
             known = self._summaries.get(uuid, EntitySummary())
-            if plan.decisions[uuid].refresh and uuid not in texts:
-                summaries[uuid] = EntitySummary(known.state, known.text)
+            if not plan.decisions[uuid].refresh:
+                summaries[uuid] = EntitySummary(state, known.text)
+            elif uuid in texts:
+                summaries[uuid] = EntitySummary(state, texts[uuid])
+                refreshed_now.append(uuid)
             else:
-                summaries[uuid] = EntitySummary(state, texts.get(uuid, known.text))
-        return encode(summaries, texts)
+                summaries[uuid] = EntitySummary(known.state, known.text)
+        flushed = {given.entity.uuid for given in plan.flushed} & texts.keys()
+        record = encode(summaries, refreshed_now)
+        return with_flushed(record, {uuid: texts[uuid] for uuid in flushed}) if flushed else record
 
     def apply(self, change: Change, record: str, at: datetime) -> None:
         """Apply a committed change and its record."""
@@ -125,6 +150,10 @@ class GroupSummaries:
         self._entities |= {entity.uuid: entity for entity in change.entities}
         for fact in change.facts:
             self._put(fact)
+        self.apply_record(record)
+
+    def apply_record(self, record: str) -> None:
+        """Apply what a turn recorded, or what was flushed after it."""
         for uuid, before in add_record(self._summaries, record).items():
             summary = self._summaries[uuid]
             entity = self._entities.get(uuid)
@@ -164,18 +193,40 @@ class GroupSummaries:
             heapq.heappush(self._deferred, (delta.at, uuid))
         return found
 
+    def _unwritten(
+        self, states: Mapping[str, GateState], changed: Mapping[str, Entity]
+    ) -> Iterator[Entity]:
+        """Yield the entities whose summary is deferred and not flushed, after a turn.
+
+        Args:
+            states: after the turn, of those that it touches.
+            changed: the entities that the turn changes, by uuid.
+        """
+        for uuid in sorted({uuid for _, uuid in self._deferred} | states.keys()):
+            known = self._summaries.get(uuid, EntitySummary())
+            entity = changed.get(uuid) or self._entities.get(uuid)
+            is_deferred = bool(states.get(uuid, known.state).deferred)
+            is_due = is_deferred and not (known.is_flushed and uuid not in states)
+            if entity is not None and is_due and not self.is_edited(uuid):
+                yield entity
+
     def _input(
-        self, entity: Entity, known: EntitySummary, delta: NodeDelta, change: Change
+        self, entity: Entity, change: Change | None = None, delta: NodeDelta | None = None
     ) -> SummaryInput:
+        """Return what a summary of the entity is made of, after a turn, if it is touched by one."""
+        known = self._summaries.get(entity.uuid, EntitySummary())
         facts = {uuid: self._facts[uuid] for uuid in self._facts_of.get(entity.uuid, ())}
-        facts |= {fact.uuid: fact for fact in change.facts}
-        about = (fact for fact in facts.values() if _is_about(fact, entity.uuid))
+        facts |= {fact.uuid: fact for fact in (change.facts if change else ())}
+        about = [fact for fact in facts.values() if _is_about(fact, entity.uuid)]
+        # As a later run loads them.
+        about.sort(key=lambda fact: (fact.created_at, fact.uuid))
+        new = (fact.uuid for fact in (delta.facts_new if delta else ()))
         return SummaryInput(
             entity,
             known.text,
             tuple(fact for fact in about if fact.invalid_at is None),
-            frozenset((*known.state.pending, *(fact.uuid for fact in delta.facts_new))),
-            delta.facts_invalidated,
+            frozenset((*known.state.pending, *new)),
+            delta.facts_invalidated if delta else (),
         )
 
     def _active_after(self, uuid: str, change: Change) -> ActiveFacts:

@@ -33,6 +33,8 @@ class EntitySummary:
     flushed: str | None = None
     """As the end of a run wrote it later, because it was deferred. No decision depends on it, so
     that one run and ten decide alike."""
+    is_flushed: bool = False
+    """Whether no turn about the entity was committed since `flushed` was written."""
 
     @property
     def shown(self) -> str:
@@ -40,26 +42,33 @@ class EntitySummary:
         return self.text if self.flushed is None else self.flushed
 
 
-class _Refresh(msgspec.Struct, omit_defaults=True):
+class Refresh(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A new summary, and what it was made of."""
+
     facts: str
     at: datetime
     text: str
     vector: str | None = None
 
 
-class _EntityRecord(msgspec.Struct, omit_defaults=True):
+class EntityRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a turn records about one entity."""
 
     entity: str
-    refresh: _Refresh | None = None
+    refresh: Refresh | None = None
     turns: tuple[datetime, ...] = ()
     deferred: int = 0
     pending: tuple[str, ...] = ()
     flushed: str | None = None
     """A record with it holds nothing else."""
 
+    @property
+    def text(self) -> str | None:
+        """The summary that it writes, if it writes one."""
+        return self.flushed if self.refresh is None else self.refresh.text
 
-_decoder = msgspec.json.Decoder(list[_EntityRecord])
+
+_decoder = msgspec.json.Decoder(list[EntityRecord])
 
 
 def encode(summaries: Mapping[str, EntitySummary], refreshed: Iterable[str]) -> str:
@@ -71,7 +80,24 @@ def encode(summaries: Mapping[str, EntitySummary], refreshed: Iterable[str]) -> 
     """
     new = frozenset(refreshed)
     records = [_record(uuid, summaries[uuid], is_new=uuid in new) for uuid in sorted(summaries)]
-    return msgspec.json.encode(records).decode()
+    return encode_records(records)
+
+
+def encode_records(records: Iterable[EntityRecord]) -> str:
+    """Return the JSON of records."""
+    return msgspec.json.encode(list(records)).decode()
+
+
+def decode(record: str) -> list[EntityRecord]:
+    """Return the records in the JSON of a turn; none if it is empty.
+
+    Raises:
+        GraphUnusable: the text is no record of this version.
+    """
+    try:
+        return _decoder.decode(record) if record else []
+    except msgspec.DecodeError as error:
+        raise GraphUnusable(f"the record of a turn's summaries cannot be read: {error}") from error
 
 
 def with_flushed(record: str, texts: Mapping[str, str]) -> str:
@@ -81,8 +107,8 @@ def with_flushed(record: str, texts: Mapping[str, str]) -> str:
         record: JSON of `encode`; may be empty.
         texts: by uuid of the entity.
     """
-    flushed = [_EntityRecord(uuid, flushed=text) for uuid, text in sorted(texts.items())]
-    return msgspec.json.encode([*(_decode(record) if record else ()), *flushed]).decode()
+    flushed = [EntityRecord(uuid, flushed=text) for uuid, text in sorted(texts.items())]
+    return encode_records([*decode(record), *flushed])
 
 
 def replay(records: Iterable[str]) -> dict[str, EntitySummary]:
@@ -107,25 +133,25 @@ def add_record(summaries: dict[str, EntitySummary], record: str) -> Mapping[str,
         GraphUnusable: as `replay`.
     """
     before: dict[str, EntitySummary] = {}
-    for of_entity in _decode(record) if record else ():
+    for of_entity in decode(record):
         known = summaries.get(of_entity.entity, EntitySummary())
         before.setdefault(of_entity.entity, known)
         summaries[of_entity.entity] = _apply(known, of_entity)
     return before
 
 
-def _record(uuid: str, summary: EntitySummary, *, is_new: bool) -> _EntityRecord:
+def _record(uuid: str, summary: EntitySummary, *, is_new: bool) -> EntityRecord:
     state = summary.state
     refresh = None
     if is_new and state.fact_hash is not None and state.summarised_at is not None:
         vector = None if state.embedding is None else _to_text(state.embedding)
-        refresh = _Refresh(state.fact_hash, state.summarised_at, summary.text, vector)
-    return _EntityRecord(uuid, refresh, state.recent_turns, state.deferred, state.pending)
+        refresh = Refresh(state.fact_hash, state.summarised_at, summary.text, vector)
+    return EntityRecord(uuid, refresh, state.recent_turns, state.deferred, state.pending)
 
 
-def _apply(known: EntitySummary, record: _EntityRecord) -> EntitySummary:
+def _apply(known: EntitySummary, record: EntityRecord) -> EntitySummary:
     if record.flushed is not None:
-        return replace(known, flushed=record.flushed)
+        return replace(known, flushed=record.flushed, is_flushed=True)
     state, refresh = known.state, record.refresh
     return EntitySummary(
         GateState(
@@ -139,13 +165,6 @@ def _apply(known: EntitySummary, record: _EntityRecord) -> EntitySummary:
         refresh.text if refresh else known.text,
         None if refresh else known.flushed,
     )
-
-
-def _decode(text: str) -> list[_EntityRecord]:
-    try:
-        return _decoder.decode(text)
-    except msgspec.DecodeError as error:
-        raise GraphUnusable(f"the record of a turn's summaries cannot be read: {error}") from error
 
 
 def _to_text(vector: Vector) -> str:

@@ -72,6 +72,11 @@ class Check(StrEnum):
         "`turnetl verify --fix` removes those without any entity; undo the turns of the others",
     )
     MISSING_ENTITIES = ("missing_entities", "entity that a turn created and the graph lacks", _REDO)
+    SUMMARISED_ENTITIES = (
+        "summarised_entities",
+        "entity that the graph lacks and no turn created, but whose summary a turn records",
+        _REDO,
+    )
     MISSING_FACTS = ("missing_facts", "fact that a turn created and the graph lacks", _REDO)
     FACTS_WITHOUT_TURN = (
         "facts_without_turn",

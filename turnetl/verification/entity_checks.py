@@ -21,6 +21,7 @@ def entity_checks(state: GroupState) -> Iterator[Examples]:
         ],
     )
     yield Check.MISSING_ENTITIES, [f"entity {uuid}" for uuid in _missing(state)]
+    yield Check.SUMMARISED_ENTITIES, [f"entity {uuid}" for uuid in _missing_summarised(state)]
     yield Check.UNUSED_ENTITIES, _named(_unused(state))
     yield Check.DUPLICATE_NAMES, _duplicate_names(state.tables.entities)
 
@@ -46,6 +47,14 @@ def _missing(state: GroupState) -> list[str]:
     created = state.commits["entities_new"].explode().drop_nulls().unique()
     held = state.tables.entities["uuid"].implode()
     return created.filter(~created.is_in(held)).to_list()
+
+
+def _missing_summarised(state: GroupState) -> list[str]:
+    """Return the missing entities of records, without those that are missing already."""
+    commits = state.commits
+    recorded = commits["summarised"].explode().drop_nulls().unique().sort()
+    known = pl.concat([state.tables.entities["uuid"], commits["entities_new"].explode()])
+    return recorded.filter(~recorded.is_in(known.drop_nulls().implode())).to_list()
 
 
 def _unused(state: GroupState) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from turnetl.wiring.graph import store
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.ingestion.group import IngestResources
+    from turnetl.ingestion.turn_summaries import SummaryRules
     from turnetl.llm.stack import ModelStack
 
 
@@ -38,6 +39,17 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
         extraction.check_no_model(settings)
 
 
+def summary_rules(settings: Settings) -> "SummaryRules | None":
+    """Return how a run summarises entities; None for extractors that do it themselves."""
+    from turnetl.ingestion.turn_summaries import SummaryRules
+    from turnetl.summaries.gate import GateLimits
+    from turnetl.summaries.rule_summariser import RuleSummariser
+
+    if extraction.uses_model(settings):
+        return None
+    return SummaryRules(RuleSummariser(), GateLimits())
+
+
 @asynccontextmanager
 async def ingest_resources(
     settings: Settings, stack: "ModelStack"
@@ -58,6 +70,13 @@ async def ingest_resources(
         try:
             await graph.prepare()
             admission = TurnAdmission(stack.budget, prepares=stack.journal is not None)
-            yield IngestResources(Lake(settings.lake), graph, extracts, vectors, admission)
+            yield IngestResources(
+                Lake(settings.lake),
+                graph,
+                extracts,
+                vectors,
+                admission,
+                summary_rules(settings),
+            )
         finally:
             await extracts.close()

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Protocol, TypeVar
@@ -119,6 +120,8 @@ class MirrorGroup:
         well, both show the model the same ones, in the same order.
         """
         self.put(_in_order(change.entities), _in_order(change.facts))
+        texts = change.summary_texts.items()
+        self.put([replace(self._entities[uuid], summary=text) for uuid, text in texts], ())
         self._put_turn(receipt)
 
     def put(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:

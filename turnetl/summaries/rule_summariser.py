@@ -1,0 +1,25 @@
+"""The summariser without a model."""
+
+from collections.abc import Sequence
+
+from turnetl.summaries.port import Summarised
+from turnetl.summaries.rule_summary import rule_summary
+from turnetl.summaries.summary_input import SummaryInput
+
+
+class RuleSummariser:
+    """`Summariser` that sends no requests: the facts that a reader asks for first."""
+
+    async def summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
+        return Summarised(
+            {given.entity.uuid: text for given in inputs if (text := _text(given)) is not None}
+        )
+
+
+def _text(given: SummaryInput) -> str | None:
+    """Return the summary; None if no fact is active and there was none."""
+    return rule_summary(given.entity, given.facts) or (NO_FACTS if given.previous else None)
+
+
+NO_FACTS = "No fact about it holds any more."
+"""The summary of an entity whose facts were all invalidated."""
