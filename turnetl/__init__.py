@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from turnetl import errors
     from turnetl.api.communities import build_communities
     from turnetl.api.forget import forget
-    from turnetl.api.history import entity, file, fix, show, timeline, why
+    from turnetl.api.history import digest, entity, file, fix, show, timeline, why
     from turnetl.api.redo import redo
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
     from turnetl.api.search import search
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_communities import CommunityOptions
     from turnetl.progress import Progress, ProgressUpdate
     from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
+    from turnetl.retrieval.digest import Digest
     from turnetl.retrieval.fix import ErrorHistory
     from turnetl.retrieval.hits import SearchHit
     from turnetl.retrieval.timeline import Timeline
@@ -55,6 +56,7 @@ __all__ = [
     "BadUsage",
     "CommunityOptions",
     "CommunityReport",
+    "Digest",
     "EntityDetails",
     "ErrorHistory",
     "FactDetails",
@@ -84,6 +86,7 @@ __all__ = [
     "VerifyReport",
     "backfill",
     "build_communities",
+    "digest",
     "entity",
     "errors",
     "file",
@@ -108,7 +111,7 @@ __all__ = [
 _MODULES = {
     "turnetl.api.communities": ("build_communities",),
     "turnetl.api.forget": ("forget",),
-    "turnetl.api.history": ("entity", "file", "fix", "show", "timeline", "why"),
+    "turnetl.api.history": ("digest", "entity", "file", "fix", "show", "timeline", "why"),
     "turnetl.api.redo": ("redo",),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
     "turnetl.api.search": ("search",),
@@ -136,6 +139,7 @@ _MODULES = {
         "SessionDetails",
         "TurnDetails",
     ),
+    "turnetl.retrieval.digest": ("Digest",),
     "turnetl.retrieval.fix": ("ErrorHistory",),
     "turnetl.retrieval.hits": ("SearchHit",),
     "turnetl.retrieval.timeline": ("Timeline",),

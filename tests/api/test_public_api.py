@@ -41,6 +41,7 @@ ANSWER_TYPES = (
     turnetl.EntityDetails,
     turnetl.FactDetails,
     turnetl.Timeline,
+    turnetl.Digest,
     turnetl.ErrorHistory,
     turnetl.FileAuthorship,
 )

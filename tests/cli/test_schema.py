@@ -27,6 +27,7 @@ ARGUMENTS = {
     "runs": ("runs",),
     "search": ("search", "shop"),
     "index": ("index",),
+    "digest": ("digest",),
     "formats": ("formats",),
     "rules": ("rules",),
     "config show": ("config", "show"),

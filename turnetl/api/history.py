@@ -12,10 +12,12 @@ from os import fspath
 from turnetl import pipeline
 from turnetl.api.arguments import Path, check_limit, group_ids
 from turnetl.clock import as_utc, now
+from turnetl.errors import BadUsage
 from turnetl.index.selection import Selection
 from turnetl.pipeline.opened_items import IndexAnswer
 from turnetl.pipeline.origin import FileAuthorship
 from turnetl.retrieval.details import Details, EntityDetails
+from turnetl.retrieval.digest import Digest, DigestSections
 from turnetl.retrieval.fix import ErrorHistory
 from turnetl.retrieval.items import FILE_LABEL, file_path
 from turnetl.retrieval.timeline import Timeline
@@ -89,6 +91,37 @@ async def timeline(
     )
     return await pipeline.timeline(
         settings or load_settings(), now, selection=selection, limit=limit
+    )
+
+
+async def digest(
+    settings: Settings | None = None,
+    *,
+    groups: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    by: str = "day",
+) -> IndexAnswer[Digest]:
+    """Return what happened: per session the intent, decisions, problems, changes and the outcome.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        groups: group ids or project names; all groups if empty.
+        since: only turns that started then or later; UTC without a time zone; None: all turns.
+        until: only turns that started before.
+        by: `day` (UTC) or `project`: what a section is about.
+
+    Raises:
+        BadUsage: an unknown group, or an unknown kind of section.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the search index cannot be used.
+    """
+    kinds = [kind.value for kind in DigestSections]
+    if by not in kinds:
+        raise BadUsage(f"a digest is by {' or '.join(kinds)}, not by `{by}`")
+    selection = Selection(groups=group_ids(groups), since=as_utc(since), until=as_utc(until))
+    return await pipeline.digest(
+        settings or load_settings(), now, selection=selection, by=DigestSections(by)
     )
 
 

@@ -14,6 +14,7 @@ from turnetl.cli import (
     communities,
     completion,
     config,
+    digest,
     forget,
     history,
     index,
@@ -80,6 +81,7 @@ app.command(search.search, group=INSPECTION_COMMANDS)
 app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
 app.command(show.show, group=_HISTORY)
 app.command(history.timeline, group=_HISTORY)
+app.command(digest.digest, group=_HISTORY)
 app.command(history.entity, group=_HISTORY)
 app.command(history.file_, name="file", group=_HISTORY)
 app.command(history.fix, group=_HISTORY)
@@ -98,6 +100,7 @@ READING_COMMANDS = frozenset(
     {
         "completion",
         "config",
+        "digest",
         "entity",
         "file",
         "fix",

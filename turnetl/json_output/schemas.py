@@ -9,6 +9,7 @@ from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.base import ErrorOutput, JsonOutput, described
 from turnetl.json_output.communities import CommunitiesOutput
 from turnetl.json_output.config import ConfigOutput
+from turnetl.json_output.digest import DigestOutput
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
 from turnetl.json_output.forget import ForgetOutput
@@ -84,6 +85,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
         ShowLinesOutput,
     ),
     "timeline": (TimelineOutput,),
+    "digest": (DigestOutput,),
     "entity": (ShowEntityOutput,),
     "file": (ShowEntityOutput,),
     "fix": (FixOutput,),

@@ -11,7 +11,7 @@ from turnetl.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
-    from turnetl.pipeline.history import entity, fix, timeline
+    from turnetl.pipeline.history import digest, entity, fix, timeline
     from turnetl.pipeline.index import update_index
     from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
     from turnetl.pipeline.opened_items import show, show_archive_lines
@@ -40,6 +40,7 @@ __all__ = [
     "backfill",
     "build_communities",
     "check_model",
+    "digest",
     "entity",
     "estimate_index_questions",
     "explain_rule",
@@ -77,7 +78,7 @@ __getattr__ = lazy_exports(
     {
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
-        "turnetl.pipeline.history": ("entity", "fix", "timeline"),
+        "turnetl.pipeline.history": ("digest", "entity", "fix", "timeline"),
         "turnetl.pipeline.index": ("update_index",),
         "turnetl.pipeline.inspect": (
             "check_model",

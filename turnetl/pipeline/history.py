@@ -1,4 +1,4 @@
-"""Timelines, entities by name, and fixes of errors."""
+"""Timelines, digests, entities by name, and fixes of errors."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +12,8 @@ from turnetl.pipeline.opened_items import IndexAnswer, open_index, read_index
 from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.details import EntityDetails, entity_details
+from turnetl.retrieval.digest import Digest, DigestSections
+from turnetl.retrieval.digest import digest as digest_of
 from turnetl.retrieval.fix import ErrorHistory, find_fixes
 from turnetl.retrieval.items import find_entity
 from turnetl.retrieval.timeline import Timeline
@@ -48,6 +50,36 @@ async def timeline(
         if not found.turns:
             check_conditions(index, selection)
         return found
+
+    return await read_index(read, settings, clock, progress)
+
+
+async def digest(
+    settings: Settings,
+    clock: Clock,
+    *,
+    selection: Selection,
+    by: DigestSections,
+    progress: Progress = ignore_progress,
+) -> IndexAnswer[Digest]:
+    """Return what happened in the turns that meet the conditions.
+
+    Args:
+        settings: the graph and its index.
+        clock: returns the current time.
+        selection: the conditions; its groups may be project names.
+        by: what the sections are.
+        progress: called while the index is brought up to date.
+
+    Raises:
+        BadUsage: an unknown group.
+        GraphUnusable: there is no graph, or it cannot be opened.
+        IndexUnusable: the index cannot be used.
+    """
+
+    def read(index: LookupIndex) -> Digest:
+        groups = group_ids(index, selection.groups)
+        return digest_of(index, replace(selection, groups=groups), by)
 
     return await read_index(read, settings, clock, progress)
 

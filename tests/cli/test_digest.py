@@ -1,0 +1,147 @@
+"""`turnetl digest`: what happened, by day or project, each statement with its turn."""
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import turnetl
+from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
+from tests.cli.command import run_in_process
+from tests.cli.provider_setup import SESSION_START
+from turnetl.clock import now
+
+ALL = ("--since", "2026-01-01")
+
+
+@pytest.fixture(scope="module")
+def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the graph of the samples; it is read only."""
+    return shutil.copytree(filled_samples, tmp_path_factory.mktemp("digest"), dirs_exist_ok=True)
+
+
+def digest(folder: Path, *arguments: str) -> dict[str, Any]:
+    result = run_in_process("digest", *arguments, "--json", folder=folder)
+    assert result.exit_code == 0, result.stderr
+    return result.json
+
+
+def sessions(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [session for section in found["sections"] for session in section["sessions"]]
+
+
+@pytest.mark.parametrize("by", ["day", "project"])
+def test_every_turn_of_the_time_is_in_one_session_of_one_section(folder: Path, by: str) -> None:
+    found = digest(folder, *ALL, "--by", by)
+    turns = [turn["turn_id"] for session in sessions(found) for turn in session["turns"]]
+    expected = run_in_process("timeline", "-n", "999", "--json", folder=folder).json["turns"]
+    assert sorted(turns) == sorted(turn["turn_id"] for turn in expected)
+    assert found["turns"] == len(expected)
+    titles = [section["title"] for section in found["sections"]]
+    assert titles == sorted(set(titles))
+    key = "group" if by == "project" else "started_at"
+    for section in found["sections"]:
+        for session in section["sessions"]:
+            assert all(turn[key].startswith(section["title"]) for turn in session["turns"])
+
+
+def test_a_session_has_its_intent_decisions_problems_changes_and_outcome(folder: Path) -> None:
+    found = digest(folder, "--since", "2026-03-03", "--until", "2026-03-03")
+    [session] = sessions(found)
+    assert session["intent"].startswith("the checkout tests fail")
+    assert "integer cents" in str([one["fact"]["text"] for one in session["decisions"]])
+    assert "KeyError: 'price'" in str([one["fact"]["text"] for one in session["solved_problems"]])
+    assert "src/bookshop/discounts.py" in session["files"]
+    assert session["outcome"].endswith("16 tests pass.")
+    turns = {turn["turn_id"] for turn in session["turns"]}
+    assert {one["turn_id"] for one in session["decisions"]} <= turns
+
+
+def test_every_statement_names_its_turn_and_every_session_its_lines(folder: Path) -> None:
+    text = run_in_process("digest", *ALL, folder=folder).stdout
+    for session in sessions(digest(folder, *ALL)):
+        assert f"session {session['session_id'][:8]}" in text
+        for one in session["decisions"][:3]:
+            assert f"  {one['turn_id'][:8]}\n" in text
+    assert "2026-03-03-checkout.jsonl:3-69" in text
+
+
+def test_a_failure_without_a_later_success_is_an_open_problem(tmp_path: Path) -> None:
+    at = SESSION_START
+    write_archive(
+        tmp_path / "a.jsonl",
+        [
+            row("user", "Run the tests", "u1", at),
+            tool_call("c1", "Bash", at, command="pytest -q"),
+            tool_result("r1", "c1", "KeyError: 'price'", at),
+            row("assistant", "I looked.\n\nThey fail with KeyError.", "a1", at),
+        ],
+    )
+    write_archive(
+        tmp_path / "b.jsonl",
+        conversation("Explain zebra", session="s2", at=at + timedelta(days=1)),
+    )
+    assert run_in_process("backfill", "a.jsonl", "b.jsonl", folder=tmp_path).exit_code == 0
+    first, second = sessions(digest(tmp_path, *ALL))
+    assert "KeyError: 'price'" in first["open_problems"][0]["fact"]["text"]
+    assert first["outcome"] == "They fail with KeyError."
+    assert (second["open_problems"], second["solved_problems"]) == ([], [])
+    text = run_in_process("digest", *ALL, folder=tmp_path).stdout
+    assert "open problem: `pytest -q` failed with `KeyError: 'price'`" in text
+
+
+def test_without_a_time_it_is_about_yesterday_and_today(tmp_path: Path) -> None:
+    today = now().replace(hour=0, minute=0, second=0, microsecond=0)
+    for session, days in (("s1", 0), ("s2", 1), ("s3", 3)):
+        at = today - timedelta(days=days)
+        rows = conversation(f"Explain {session}", session=session, at=at)
+        write_archive(tmp_path / "archives" / f"{session}.jsonl", rows)
+    done = run_in_process("backfill", "archives", "--close-after", "0", folder=tmp_path)
+    assert done.exit_code == 0
+    found = [session["session_id"] for session in sessions(digest(tmp_path))]
+    assert found in (["s2", "s1"], ["s1"])  # the second one if a day begins meanwhile
+
+
+def test_a_time_without_turns_says_when_the_last_one_was(folder: Path) -> None:
+    result = run_in_process("digest", folder=folder)
+    assert result.exit_code == 0
+    assert "the last one is of 2026-05-05: --since 2026-05-05" in result.stdout
+    assert digest(folder)["newest"].startswith("2026-05-05")
+
+
+def test_markdown_has_headings_and_can_load_nothing_that_an_archive_names(tmp_path: Path) -> None:
+    hostile = "See ![x](https://example.org/a.png) and [y](file:///etc/passwd) <img src=z>"
+    write_archive(tmp_path / "a.jsonl", conversation(hostile, at=SESSION_START))
+    assert run_in_process("backfill", "a.jsonl", folder=tmp_path).exit_code == 0
+    text = run_in_process("digest", *ALL, "--markdown", folder=tmp_path).stdout
+    assert text.startswith("# Digest\n")
+    assert "\n## 2026-03-02\n" in text
+    assert "https://example.org/a.png" in text
+    assert not any(mark in text for mark in (" ![", "](", " <img"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--by", "week"), "by"),
+        (("--group", "nothing"), "nothing"),
+        (("--since", "2026-03-02", "--until", "2026-03-01"), "--until"),
+    ],
+)
+def test_an_invalid_argument_is_a_sentence(
+    folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = run_in_process("digest", *arguments, folder=folder)
+    assert result.exit_code == 2
+    assert message in result.messages[0]
+
+
+async def test_python_returns_the_same(folder: Path) -> None:
+    settings = turnetl.Settings(lake=folder / ".turnetl" / "lake")
+    answer = await turnetl.digest(settings, by="project")
+    assert isinstance(answer.value, turnetl.Digest)
+    assert answer.value.turns > 20
+    with pytest.raises(turnetl.BadUsage, match="by day or project"):
+        await turnetl.digest(settings, by="week")

@@ -1,0 +1,107 @@
+"""`turnetl digest --json`."""
+
+from datetime import datetime
+from typing import Annotated
+
+from turnetl.json_output import fields
+from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.turns import (
+    IndexAgeOutput,
+    StatedFactOutput,
+    TurnSummaryOutput,
+    stated_fact_output,
+    turn_summary_output,
+)
+from turnetl.retrieval.digest import Digest, DigestFact, DigestSections, SessionDigest
+
+
+class DigestFactOutput(JsonOutput):
+    """A fact, and the first turn of the session that states it."""
+
+    fact: Annotated[StatedFactOutput, described("The fact.")]
+    turn_id: fields.TurnIdField
+
+
+class SessionDigestOutput(JsonOutput):
+    """What happened in a session, or in its turns of one day."""
+
+    session_id: fields.SessionIdField
+    group: fields.GroupField
+    intent: Annotated[str, described("The first line of what the user wrote first.")]
+    decisions: Annotated[
+        list[DigestFactOutput], described("What was decided, preferred or rejected, oldest first.")
+    ]
+    open_problems: Annotated[
+        list[DigestFactOutput], described("Failures after which no success is known.")
+    ]
+    solved_problems: Annotated[list[DigestFactOutput], described("Failures with a later success.")]
+    files: fields.ChangedFilesField
+    outcome: Annotated[str, described("The last paragraph of the last answer, or empty.")]
+    turns: Annotated[list[TurnSummaryOutput], described("The turns, oldest first.")]
+
+
+class DigestSectionOutput(JsonOutput):
+    """The sessions of a day or of a group."""
+
+    title: Annotated[str, described("A date (UTC), or the id of a group.")]
+    sessions: Annotated[list[SessionDigestOutput], described("By the time of their first turn.")]
+
+
+class DigestOutput(IndexAgeOutput):
+    """What happened in a time."""
+
+    by: Annotated[DigestSections, described("What a section is about.")]
+    since: Annotated[Timestamp | None, described("The beginning of the time; null: none.")]
+    until: Annotated[Timestamp | None, described("The end of the time; null: none.")]
+    sessions: Annotated[int, described("Different sessions.")]
+    turns: Annotated[int, described("Turns.")]
+    sections: Annotated[
+        list[DigestSectionOutput], described("Days, oldest first, or groups, sorted.")
+    ]
+    newest: Annotated[
+        Timestamp | None, described("Start of the last turn, whenever it was; null: no turn.")
+    ]
+
+
+def digest_output(
+    digest: Digest,
+    since: datetime | None,
+    until: datetime | None,
+    *,
+    caught_up_at: datetime | None,
+    unread: str | None,
+) -> DigestOutput:
+    return DigestOutput(
+        caught_up_at=timestamp(caught_up_at),
+        unread=unread,
+        by=digest.by,
+        since=timestamp(since),
+        until=timestamp(until),
+        sessions=digest.sessions,
+        turns=digest.turns,
+        sections=[
+            DigestSectionOutput(
+                title=section.title, sessions=[_session(one) for one in section.sessions]
+            )
+            for section in digest.sections
+        ],
+        newest=timestamp(digest.newest),
+    )
+
+
+def _session(session: SessionDigest) -> SessionDigestOutput:
+    return SessionDigestOutput(
+        session_id=session.session_id,
+        group=session.group_id,
+        intent=session.intent,
+        decisions=[_fact(one) for one in session.decisions],
+        open_problems=[_fact(one) for one in session.open_problems],
+        solved_problems=[_fact(one) for one in session.solved_problems],
+        files=list(session.files),
+        outcome=session.outcome,
+        turns=[turn_summary_output(turn) for turn in session.turns],
+    )
+
+
+def _fact(one: DigestFact) -> DigestFactOutput:
+    return DigestFactOutput(fact=stated_fact_output(one.fact), turn_id=one.turn.receipt.turn_id)

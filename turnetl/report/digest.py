@@ -1,0 +1,114 @@
+"""A digest: what happened, as text and as Markdown, each statement with its turn."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from turnetl.report.layout import LISTED, caption, format_minute, indented, plural, relative_path
+from turnetl.retrieval.digest import Digest, DigestFact, SessionDigest
+from turnetl.retrieval.turn_summary import ID_CHARS
+
+_MARKUP = re.compile(r"(!(?=\[)|(?<=\])\(|<)")
+"""What would make Markdown load or link something that an archive names."""
+
+
+def view(digest: Digest, since: datetime | None, directory: Path) -> Group:
+    """Render a heading per day or group, then its sessions.
+
+    Args:
+        digest: what happened.
+        since: the beginning of the time; None: there is none.
+        directory: paths below it are printed relative to it.
+    """
+    lines: list[RenderableType] = []
+    for section in digest.sections:
+        lines += [Text(section.title, "bold cyan"), *_sessions(section.sessions, directory)]
+    return Group(*lines, caption(_summary(digest, since)))
+
+
+def markdown(digest: Digest, since: datetime | None, directory: Path) -> str:
+    """Return the digest as Markdown; arguments as of `view`."""
+    lines = ["# Digest", "", _summary(digest, since), ""]
+    for section in digest.sections:
+        lines += [f"## {_escaped(section.title)}", ""]
+        for session in section.sessions:
+            lines += [f"### {_escaped(session.intent or _NO_PROMPT)}", "", _heading(session), ""]
+            for label, text, turn in _statements(session):
+                lines.append(f"- **{label}**: {_escaped(text)}{f' (`{turn}`)' if turn else ''}")
+            lines += [f"- **lines**: `{place}`" for place in _places(session, directory)]
+            lines.append("")
+    return "\n".join(lines).rstrip("\n")
+
+
+_NO_PROMPT = "(no prompt)"
+
+
+def _sessions(sessions: Sequence[SessionDigest], directory: Path) -> Iterator[RenderableType]:
+    for session in sessions:
+        yield indented(Text(session.intent or _NO_PROMPT, "bold"), 2)
+        yield indented(Text(_heading(session), "dim"))
+        for label, text, turn in _statements(session):
+            end = f"  {turn}" if turn else ""
+            yield indented(Text.assemble((f"{label}: ", "cyan"), text, (end, "dim")))
+        yield from (indented(Text(place, "dim")) for place in _places(session, directory))
+        yield Text()
+
+
+def _heading(session: SessionDigest) -> str:
+    first, last = session.turns[0].receipt, session.turns[-1].receipt
+    return (
+        f"{session.group_id}, session {session.session_id[:ID_CHARS]}, "
+        f"{format_minute(first.started_at)} to {format_minute(last.ended_at or last.started_at)}, "
+        f"{plural(len(session.turns), 'turn')}"
+    )
+
+
+def _statements(session: SessionDigest) -> Iterator[tuple[str, str, str]]:
+    """Yield label, text and short id of a turn; the id is empty if it is that of all turns."""
+    yield from _facts("decision", session.decisions)
+    yield from _facts("open problem", session.open_problems)
+    yield from _facts("solved", session.solved_problems)
+    if session.files:
+        more = len(session.files) - LISTED
+        files = ", ".join(session.files[:LISTED])
+        yield "changed", f"{files}{f' and {more:,} more' if more > 0 else ''}", ""
+    if session.outcome:
+        yield "outcome", session.outcome, session.turns[-1].id
+
+
+def _facts(label: str, facts: Sequence[DigestFact]) -> Iterator[tuple[str, str, str]]:
+    for one in facts[:LISTED]:
+        yield label, " ".join(one.fact.text.split()), one.turn.id
+    if len(facts) > LISTED:
+        yield label, f"{len(facts) - LISTED:,} more; --json has all", ""
+
+
+def _places(session: SessionDigest, directory: Path) -> Iterable[str]:
+    """Return each archive with its first and last line."""
+    lines: dict[str, tuple[int, int]] = {}
+    for turn in session.turns:
+        receipt = turn.receipt
+        first, last = lines.get(receipt.archive, (receipt.first_line, receipt.last_line))
+        lines[receipt.archive] = min(first, receipt.first_line), max(last, receipt.last_line)
+    return [
+        f"{relative_path(Path(archive), directory)}:{first}-{last}"
+        for archive, (first, last) in lines.items()
+    ]
+
+
+def _summary(digest: Digest, since: datetime | None) -> str:
+    period = "" if since is None else f" since {format_minute(since)}"
+    if digest.turns:
+        return f"{plural(digest.sessions, 'session')}, {plural(digest.turns, 'turn')}{period}"
+    if digest.newest is None:
+        return "the graph holds no turn; `turnetl status` prints what it holds"
+    last = digest.newest.date().isoformat()
+    return f"no turn{period}; the last one is of {last}: --since {last}"
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))

@@ -1,0 +1,172 @@
+"""What happened in a time: sessions with their intent, decisions, problems, changes and outcome."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from turnetl.index.lookup import LookupIndex
+from turnetl.index.port import IndexedFact
+from turnetl.index.selection import Selection
+from turnetl.model import Fact, GroupId, SessionId
+from turnetl.retrieval.conversation import from_episode_text
+from turnetl.retrieval.turn_summary import TurnSummary, one_line, summarize_turn
+
+_DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
+_FAILURE = "FAILED_WITH"
+_BATCH = 200
+"""Turns whose texts are in memory together."""
+
+
+class DigestSections(StrEnum):
+    """What a section of a digest is about."""
+
+    DAY = "day"
+    """A day in UTC. A session of several days is in each of them, with its turns of that day."""
+    PROJECT = "project"
+    """A group."""
+
+
+@dataclass(frozen=True, slots=True)
+class DigestFact:
+    """A fact, and the first turn of the session that states it."""
+
+    fact: Fact
+    turn: TurnSummary
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDigest:
+    """What happened in a session, or in its turns of one day."""
+
+    session_id: SessionId
+    group_id: GroupId
+    turns: tuple[TurnSummary, ...]
+    """Oldest first; at least one."""
+    decisions: tuple[DigestFact, ...]
+    """What was decided, preferred or rejected, oldest first."""
+    open_problems: tuple[DigestFact, ...]
+    """Failures after which no success is known, oldest first."""
+    solved_problems: tuple[DigestFact, ...]
+    """Failures with a later success, oldest first."""
+    files: tuple[str, ...]
+    """Files that were changed, each once, in the order of the first change."""
+    outcome: str
+    """The last paragraph of the last answer, on one line; empty if there is no answer."""
+
+    @property
+    def intent(self) -> str:
+        """The first line of what the user wrote first; empty if the user wrote nothing."""
+        return next((turn.prompt for turn in self.turns if turn.prompt), "")
+
+
+@dataclass(frozen=True, slots=True)
+class DigestSection:
+    title: str
+    """An ISO date, or the id of a group."""
+    sessions: tuple[SessionDigest, ...]
+    """By the time of their first turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What happened in a time."""
+
+    by: DigestSections
+    sections: tuple[DigestSection, ...]
+    """Days, oldest first, or groups, sorted."""
+    newest: datetime | None
+    """Start of the last turn of the groups, whenever it was; None if there is none."""
+
+    @property
+    def sessions(self) -> int:
+        """Different sessions."""
+        return len({one.session_id for one in self._all()})
+
+    @property
+    def turns(self) -> int:
+        return sum(len(one.turns) for one in self._all())
+
+    def _all(self) -> Iterable[SessionDigest]:
+        return (session for section in self.sections for session in section.sessions)
+
+
+@dataclass
+class _Collected:
+    """What is known of a session in a section so far."""
+
+    turns: list[TurnSummary] = field(default_factory=list)
+    facts: dict[str, DigestFact] = field(default_factory=dict)
+    outcome: str = ""
+
+    def digest(self) -> SessionDigest:
+        receipt = self.turns[0].receipt
+        failures = [one for one in self.facts.values() if one.fact.relation == _FAILURE]
+        return SessionDigest(
+            receipt.session_id,
+            receipt.group_id,
+            tuple(self.turns),
+            tuple(one for one in self.facts.values() if one.fact.relation in _DECISIONS),
+            tuple(one for one in failures if one.fact.invalid_at is None),
+            tuple(one for one in failures if one.fact.invalid_at is not None),
+            tuple(dict.fromkeys(file for turn in self.turns for file in turn.files)),
+            self.outcome,
+        )
+
+
+def digest(index: LookupIndex, selection: Selection, by: DigestSections) -> Digest:
+    """Return what happened in the turns that meet the conditions.
+
+    Args:
+        index: of the graph.
+        selection: the conditions, with ids of groups.
+        by: what the sections are.
+    """
+    collected: dict[str, dict[str, _Collected]] = {}
+    keys = index.lookup().by_time(index.select(selection).tolist())
+    for start in range(0, len(keys), _BATCH):
+        batch = keys[start : start + _BATCH]
+        turns, facts = index.turns(batch), index.facts(batch)
+        for key in (key for key in batch if key in turns):
+            turn = turns[key]
+            summary = summarize_turn(turn, facts.get(key, ()))
+            section = collected.setdefault(_title(summary, by), {})
+            _add(
+                section.setdefault(_session_key(summary), _Collected()),
+                summary,
+                facts.get(key, ()),
+                turn.text,
+            )
+    sections = (
+        DigestSection(title, tuple(one.digest() for one in collected[title].values()))
+        for title in sorted(collected)
+    )
+    newest = index.newest(Selection(groups=selection.groups), limit=1)
+    last = next(iter(index.turns(newest).values()), None)
+    return Digest(by, tuple(sections), None if last is None else last.receipt.started_at)
+
+
+def _add(session: _Collected, turn: TurnSummary, facts: Sequence[IndexedFact], text: str) -> None:
+    session.turns.append(turn)
+    for indexed in facts:
+        if indexed.fact.relation in _DECISIONS or indexed.fact.relation == _FAILURE:
+            session.facts.setdefault(indexed.fact.uuid, DigestFact(indexed.fact, turn))
+    session.outcome = _outcome(text) or session.outcome
+
+
+def _outcome(text: str) -> str:
+    """Return the last paragraph of the answer on one line: agents conclude with it."""
+    paragraphs = from_episode_text(text).answer.strip().split("\n\n")
+    return one_line(paragraphs[-1])
+
+
+def _title(turn: TurnSummary, by: DigestSections) -> str:
+    receipt = turn.receipt
+    if by is DigestSections.PROJECT:
+        return receipt.group_id
+    return receipt.started_at.date().isoformat()
+
+
+def _session_key(turn: TurnSummary) -> str:
+    """A session may have turns in several groups."""
+    return f"{turn.receipt.group_id}\0{turn.receipt.session_id}"
