@@ -168,6 +168,22 @@ async def forget(place: TrialContext) -> None:
                 raise TurnetlError(str((report.errors, report.found)))
 
 
+async def outdated_communities(place: TrialContext) -> None:
+    """Build the communities of a graph, and ingest another session."""
+    await write_archives(place)
+    await backfill(place)
+    await build_communities(place)
+    await _write(place, "three", "Compare `cart.py` with `orders.py`: `sqlite`?", hours=2)
+    await backfill(place)
+
+
+async def build_communities(place: TrialContext) -> None:
+    options = pipeline.CommunityOptions()
+    report = await pipeline.build_communities(place.settings(), options, place.clock)
+    if errors := [group.error for group in report.groups if group.error]:
+        raise TurnetlError(str(errors))
+
+
 async def check_secret(place: TrialContext) -> None:
     if found := holding(place.lake, [SECRET]):
         raise TurnetlError(f"the secret is still in {found}")
@@ -209,4 +225,5 @@ COMMANDS: Mapping[str, Command] = {
     "undo": Command(two_runs, undo, check=check_undone),
     "redo": Command(two_runs, redo, excluded="/index", is_renumbering=True),
     "forget": Command(turns_with_a_secret, forget, check=check_secret),
+    "communities": Command(outdated_communities, build_communities),
 }
