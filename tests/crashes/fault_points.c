@@ -39,15 +39,15 @@ static char excluded[PATH_MAX];
 static atomic_long points;
 static atomic_long changes;
 
-/* On a full disk these files can still be written: the database ends the process when it cannot merge
- * its log into the file, so that turnetl checks the space before. */
-static int is_of_merge(const char *place)
+/* On a full disk the last write of the shadow file, which is no page, and the record that commits a
+ * merge of the embedded graph's log succeed: if one of them fails, the database aborts the process. */
+static int aborts(const char *place, size_t size)
 {
-    static const char *const ends[] = {"graph.lbug", ".rewritten", ".shadow", ".checkpoint"};
+    static const char *const ends[] = {".wal.checkpoint", ".shadow"};
     size_t length = strlen(place);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t size = strlen(ends[i]);
-        if (length >= size && strcmp(place + length - size, ends[i]) == 0)
+        size_t end = strlen(ends[i]);
+        if (size > 0 && size < 4096 && length >= end && strcmp(place + length - end, ends[i]) == 0)
             return 1;
     }
     return 0;
@@ -96,7 +96,7 @@ static enum verdict point(enum kind kind, const char *name, const char *place, c
         die();
     if (n == target && action == STOP)
         kill(getpid(), SIGSTOP);
-    if (n >= target && action == FULL && kind == GROWTH && !is_of_merge(place)) {
+    if (n >= target && action == FULL && kind == GROWTH && !aborts(place, size)) {
         errno = ENOSPC;
         return FAIL;
     }
@@ -171,14 +171,14 @@ static enum verdict at_path(enum kind kind, const char *name, int folder, const 
     return point(kind, name, path + root_length, NULL, 0);
 }
 
-static enum verdict at_file(enum kind kind, const char *name, int fd)
+static enum verdict at_file(enum kind kind, const char *name, int fd, size_t size)
 {
     char path[PATH_MAX];
     int saved = errno;
     if (action == OFF || !opened(fd, path))
         return UNSEEN;
     errno = saved;
-    return point(kind, name, path + root_length, NULL, 0);
+    return point(kind, name, path + root_length, NULL, size);
 }
 
 static enum verdict at_socket(const char *name, int fd, const char *data, size_t size)
@@ -239,7 +239,7 @@ PATH_CALL(truncate64, CHANGE, (const char *file, off64_t size), (file, size), AT
     int name parameters \
     { \
         REAL(int, #name, PARAMETERS parameters); \
-        enum verdict verdict = at_file(kind, #name, fd); \
+        enum verdict verdict = at_file(kind, #name, fd, 0); \
         return verdict == FAIL ? -1 : (int)done(verdict, real arguments, 0); \
     }
 
@@ -248,7 +248,7 @@ PATH_CALL(truncate64, CHANGE, (const char *file, off64_t size), (file, size), AT
     int name(int fd) \
     { \
         REAL(int, #name, int); \
-        return at_file(CHANGE, #name, fd) == FAIL ? -1 : real(fd); \
+        return at_file(CHANGE, #name, fd, 0) == FAIL ? -1 : real(fd); \
     }
 
 SYNC_CALL(fsync)
@@ -262,23 +262,23 @@ FILE_CALL(fchmod, CHANGE, (int fd, mode_t mode), (fd, mode))
 int posix_fallocate(int fd, off_t at, off_t size)
 {
     REAL(int, "posix_fallocate", int, off_t, off_t);
-    enum verdict verdict = at_file(GROWTH, "posix_fallocate", fd);
+    enum verdict verdict = at_file(GROWTH, "posix_fallocate", fd, 0);
     return verdict == FAIL ? ENOSPC : -(int)done(verdict, -real(fd, at, size), 0);
 }
 
 int posix_fallocate64(int fd, off64_t at, off64_t size)
 {
     REAL(int, "posix_fallocate64", int, off64_t, off64_t);
-    enum verdict verdict = at_file(GROWTH, "posix_fallocate64", fd);
+    enum verdict verdict = at_file(GROWTH, "posix_fallocate64", fd, 0);
     return verdict == FAIL ? ENOSPC : -(int)done(verdict, -real(fd, at, size), 0);
 }
 
 /* A write at a place of the file: its first half, and then all of it. */
-#define WRITE_CALL(name, parameters, arguments, half) \
+#define WRITE_CALL(name, parameters, size, arguments, half) \
     ssize_t name parameters \
     { \
         REAL(ssize_t, #name, PARAMETERS parameters); \
-        enum verdict verdict = at_file(GROWTH, #name, fd); \
+        enum verdict verdict = at_file(GROWTH, #name, fd, size); \
         if (verdict == FAIL) \
             return -1; \
         if (verdict == PASS && tears() && real half >= 0) \
@@ -286,10 +286,10 @@ int posix_fallocate64(int fd, off64_t at, off64_t size)
         return done(verdict, real arguments, 1); \
     }
 
-WRITE_CALL(pwrite, (int fd, const void *data, size_t size, off_t at), (fd, data, size, at), (fd, data, size / 2, at))
-WRITE_CALL(pwrite64, (int fd, const void *data, size_t size, off64_t at), (fd, data, size, at), (fd, data, size / 2, at))
-WRITE_CALL(pwritev, (int fd, const struct iovec *parts, int number, off_t at), (fd, parts, number, at), (fd, parts, number / 2, at))
-WRITE_CALL(pwritev64, (int fd, const struct iovec *parts, int number, off64_t at), (fd, parts, number, at), (fd, parts, number / 2, at))
+WRITE_CALL(pwrite, (int fd, const void *data, size_t size, off_t at), size, (fd, data, size, at), (fd, data, size / 2, at))
+WRITE_CALL(pwrite64, (int fd, const void *data, size_t size, off64_t at), size, (fd, data, size, at), (fd, data, size / 2, at))
+WRITE_CALL(pwritev, (int fd, const struct iovec *parts, int number, off_t at), 0, (fd, parts, number, at), (fd, parts, number / 2, at))
+WRITE_CALL(pwritev64, (int fd, const struct iovec *parts, int number, off64_t at), 0, (fd, parts, number, at), (fd, parts, number / 2, at))
 
 /* Write the first half; return its size. */
 static ssize_t torn(ssize_t (*real)(int, const void *, size_t), int fd, const void *data, size_t size)
@@ -304,7 +304,7 @@ static ssize_t torn(ssize_t (*real)(int, const void *, size_t), int fd, const vo
 ssize_t write(int fd, const void *data, size_t size)
 {
     REAL(ssize_t, "write", int, const void *, size_t);
-    enum verdict verdict = at_file(GROWTH, "write", fd);
+    enum verdict verdict = at_file(GROWTH, "write", fd, 0);
     ssize_t half = verdict == PASS && tears() ? torn(real, fd, data, size) : 0;
     if (verdict == UNSEEN)
         verdict = at_socket("write", fd, data, size);
@@ -317,7 +317,7 @@ ssize_t write(int fd, const void *data, size_t size)
 ssize_t writev(int fd, const struct iovec *parts, int number)
 {
     REAL(ssize_t, "writev", int, const struct iovec *, int);
-    enum verdict verdict = at_file(GROWTH, "writev", fd);
+    enum verdict verdict = at_file(GROWTH, "writev", fd, 0);
     if (verdict == FAIL)
         return -1;
     ssize_t half = 0;
@@ -332,14 +332,14 @@ ssize_t writev(int fd, const struct iovec *parts, int number)
 ssize_t sendfile64(int fd, int from, off64_t *at, size_t size)
 {
     REAL(ssize_t, "sendfile64", int, int, off64_t *, size_t);
-    enum verdict verdict = at_file(GROWTH, "sendfile64", fd);
+    enum verdict verdict = at_file(GROWTH, "sendfile64", fd, 0);
     return verdict == FAIL ? -1 : done(verdict, real(fd, from, at, size), 1);
 }
 
 ssize_t copy_file_range(int from, off64_t *a, int fd, off64_t *b, size_t size, unsigned flags)
 {
     REAL(ssize_t, "copy_file_range", int, off64_t *, int, off64_t *, size_t, unsigned);
-    enum verdict verdict = at_file(GROWTH, "copy_file_range", fd);
+    enum verdict verdict = at_file(GROWTH, "copy_file_range", fd, 0);
     return verdict == FAIL ? -1 : done(verdict, real(from, a, fd, b, size, flags), 1);
 }
 

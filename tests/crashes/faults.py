@@ -32,7 +32,7 @@ class Action(IntEnum):
     TEAR = 3
     """SIGKILL, after the first half of a write to a file."""
     FULL = 4
-    """The disk is full from this point on, but for a merge of the embedded graph's log."""
+    """The disk is full from this point on."""
     CUT = 5
     """The connection is closed, and the call fails; other points pass."""
     STOP = 6

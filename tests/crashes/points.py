@@ -13,8 +13,6 @@ _GROWTHS = {
     *("sendfile64", "copy_file_range"),
 }
 """`GROWTH` in `fault_points.c`."""
-_OF_MERGE = ("graph.lbug", ".rewritten", ".shadow", ".checkpoint")
-"""`is_of_merge` there."""
 _GRAPH_LOG = "/graph.lbug.wal"
 
 
@@ -52,8 +50,8 @@ def is_file(point: str) -> bool:
 
 
 def is_growth(point: str) -> bool:
-    """Return whether the call needs disk space, and is not of a merge of the graph's log."""
-    return is_file(point) and call(point) in _GROWTHS and not place(point).endswith(_OF_MERGE)
+    """Return whether the call needs disk space."""
+    return is_file(point) and call(point) in _GROWTHS
 
 
 def is_socket(point: str) -> bool:

@@ -134,6 +134,20 @@ async def test_a_write_that_fails_is_an_error_and_the_graph_opens_with_every_com
     assert contents == undisturbed
 
 
+async def test_a_log_is_not_cut_when_the_disk_filled_up_after_its_space_was_checked(
+    tmp_path: Path,
+) -> None:
+    """A process that finds no space while it opens the graph ends as with a damaged log."""
+    path = tmp_path / "graph.lbug"
+    await rerun(f"ladybug://{path}")
+    # An incomplete record.
+    active_log(path).write_bytes(b"\x01" * 100)
+    free = iter([1e12, 1e6])
+    with pytest.raises(GraphUnusable, match="is full: 1 MB are free"):
+        LadybugFile.open(path, write=True, free_bytes=lambda _: next(free))
+    assert active_log(path).read_bytes() == b"\x01" * 100
+
+
 async def test_a_commit_that_may_not_fit_is_not_begun_and_closing_leaves_the_log(
     tmp_path: Path,
 ) -> None:

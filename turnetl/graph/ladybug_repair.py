@@ -70,6 +70,8 @@ def prepare_for_writing(path: Path, space: DiskSpace) -> None:
     if is_unrecovered := state is FileState.UNRECOVERED:
         state = _state(path, write=True)
     if state is not FileState.INTACT:
+        # A full disk ends the process that opens the file too: that is no reason to cut its log.
+        space.check()
         _repair(path, is_crash=state in _CRASHES, write=is_unrecovered)
 
 
