@@ -20,6 +20,7 @@ from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.model import Episode
 from turnetl.summaries.gate import GateLimits
+from turnetl.summaries.reasons import SKIPPED, GateReason
 from turnetl.summaries.records import EntityRecord, decode, replay
 from turnetl.summaries.rule_summariser import RuleSummariser
 
@@ -73,6 +74,20 @@ async def test_every_entity_with_a_fact_has_the_summary_that_is_recorded(
     # Six turns about the file, and far fewer summaries of it.
     written = [one for of_turn in decisions(contents) for one in of_turn if one.entity == cart.uuid]
     assert sum(one.refresh is not None for one in written) < len(written) == 6
+
+
+async def test_a_run_counts_each_decision_by_its_reason(store: GraphStore, tmp_path: Path) -> None:
+    structural = StructuralExtractor()
+    done = await ingest_run(store, turns(5), tmp_path, structural, "run-a", summaries=RULES)
+    contents = await store.load(GROUP)
+    decided = sum(len(of_turn) for of_turn in decisions(contents))
+    written = [one for text in contents.summaries.values() for one in decode(text)]
+    flushed = sum(one.flushed is not None for one in written)
+    refreshed = sum(one.refresh is not None for one in written)
+    counted = dict(done.summaries)
+    assert counted.pop(GateReason.FLUSHED) == flushed > 0
+    assert sum(counted.values()) == decided
+    assert sum(count for reason, count in counted.items() if reason not in SKIPPED) == refreshed
 
 
 async def test_runs_of_a_turn_each_decide_as_one_run_does(

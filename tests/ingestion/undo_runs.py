@@ -10,7 +10,7 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile
-from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.turn_summaries import SummaryRules
@@ -31,15 +31,15 @@ async def ingest_run(
     *,
     now: datetime = NOW,
     summaries: SummaryRules | None = None,
-) -> None:
+) -> IngestProgress:
     """Commit the turns, which are of one group, in a run of their own."""
     if not turns:
-        return
+        return IngestProgress(0, 0)
     group = turns[0].turn.group_id
     run = IngestRun(run_id, f"here:1:{run_id}", lambda: now, LEASE, prefetch=2)
     quarantine = Quarantine(lake, group)
     pipeline = TurnPipeline(store, extractor, ToyEmbedder(), quarantine, run, summaries=summaries)
-    await pipeline.ingest(group, turns, {turn.turn_id: () for turn in turns}, lambda _: None)
+    return await pipeline.ingest(group, turns, {turn.turn_id: () for turn in turns}, lambda _: None)
 
 
 async def plan(

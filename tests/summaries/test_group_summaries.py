@@ -1,6 +1,6 @@
 """The summaries of a group over its turns, in one run or in several."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ from tests.builders import episode
 from tests.summaries.facts import START, fact, minutes, vector
 from turnetl.model import Change, Entity, Fact, GroupId, Usage
 from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.group_summaries import GroupSummaries, SummaryPlan, counts
+from turnetl.summaries.group_summaries import GroupSummaries, SummaryPlan, outcome
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import replay
 from turnetl.summaries.rule_summary import rule_summary
@@ -55,6 +55,7 @@ class Group:
     records: list[str] = field(default_factory=list)
     now: datetime | None = None
     plans: list[SummaryPlan] = field(default_factory=list)
+    reasons: list[Mapping[GateReason, int]] = field(default_factory=list)
 
     def load(self) -> GroupSummaries:
         return GroupSummaries(
@@ -78,6 +79,7 @@ class Group:
         record = summaries.record(plan, texts)
         summaries.apply(change, record, at)
         self.plans.append(plan)
+        self.reasons.append(outcome(plan, texts))
         self.records.append(record)
         self.entities |= new
         self.facts[told.uuid] = told
@@ -174,7 +176,29 @@ def test_the_first_turn_after_a_burst_refreshes_what_it_deferred() -> None:
     of_parser = [plan.decisions["parser"].reason for plan in group.plans]
     assert of_parser == [GateReason.FIRST, GateReason.BURST, GateReason.BURST_ENDED]
     assert "it says 1" in group.entities["parser"].summary
-    assert counts(group.plans)[GateReason.BURST_ENDED] == 2
+    assert group.reasons[-1] == {GateReason.BURST_ENDED: 2, GateReason.FIRST: 2}
+
+
+def test_a_summary_without_a_text_and_one_that_is_flushed_are_counted() -> None:
+    group = Group()
+    summaries = group.load()
+    for number in range(3):
+        told = fact(
+            f"f{number}", f"it says {number}", vector(number == 1, number == 0, number == 2)
+        )
+        group.turn(summaries, (told, minutes(number)))
+    last = changes(facts=(fact("f3", "it says 3", vector(1, 1, 0)),))
+    plan = summaries.plan(last, minutes(3), ends_run=True)
+    assert plan.decisions["parser"].reason is GateReason.BURST_CAP
+    assert outcome(plan, {})[GateReason.NO_TEXT] == 2
+    other = changes(facts=(fact("g", "sleeps", source="cat", target="sofa"),), mentions=("cat",))
+    ending = summaries.plan(other, minutes(3), ends_run=True)
+    flushed = [given.entity.uuid for given in ending.flushed]
+    assert flushed == ["lines", "parser"]
+    texts = dict.fromkeys(flushed, "text")
+    assert outcome(ending, texts)[GateReason.FLUSHED] == 2
+    summaries.apply(other, summaries.record(ending, texts), minutes(3))
+    assert summaries.unwritten() == ()
 
 
 def test_a_summary_that_the_provider_did_not_return_is_tried_by_the_next_turn() -> None:

@@ -188,6 +188,7 @@ async def ingest_group(
         ),
         stale_parts=plan.stale_parts,
         discarded=done.discarded,
+        summaries=done.summaries,
         invalidations=done.invalidations,
     )
     return report if error is None else _failed(report, error)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.report import Invalidation
+from turnetl.summaries.reasons import GateReason
 
 
 async def _ignore_lease() -> None:
@@ -46,6 +47,8 @@ class IngestProgress:
     """Extracted entities and facts that were discarded, by reason."""
     invalidations: tuple[Invalidation, ...] = ()
     """Turns that invalidated unusually many facts."""
+    summaries: Mapping[GateReason, int] = field(default_factory=dict)
+    """Decisions about summaries, by reason."""
 
     @property
     def turns(self) -> int:

@@ -13,6 +13,7 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.model import GroupId, TurnId, Usage
 from turnetl.progress import RunCost
+from turnetl.summaries.reasons import GateReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ class GroupReport:
     quarantined_turns: tuple[QuarantineEntry, ...] = ()
     discarded: Mapping[DiscardReason, int] | None = None
     """Extracted entities and facts that this run discarded as useless, by reason."""
+    summaries: Mapping[GateReason, int] | None = None
+    """Decisions of this run about summaries of entities, by reason."""
     invalidations: tuple[Invalidation, ...] = ()
     """Turns that invalidated more facts than `invalidation_alert`."""
     error: str | None = None

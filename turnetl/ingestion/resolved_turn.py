@@ -1,5 +1,6 @@
 """A turn resolved against its group: all that its commit writes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from turnetl.ingestion.commit import build_change, build_receipt
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode
+from turnetl.summaries.reasons import GateReason
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummarisedChange, TurnSummaries
@@ -26,6 +28,11 @@ class ResolvedTurn:
     resolved: Resolved
     summarised: "SummarisedChange | None"
     """None if the run keeps no summaries."""
+
+    @property
+    def summary_reasons(self) -> Mapping[GateReason, int]:
+        """The decisions about summaries, by reason."""
+        return self.summarised.reasons if self.summarised is not None else {}
 
 
 async def resolve_turn(

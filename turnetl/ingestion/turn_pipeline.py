@@ -15,11 +15,10 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnetl.errors import BadTurn, RunStopped
-from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.extraction.port import Extractor, Resolved
+from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile, Lease, Receipt
@@ -33,14 +32,18 @@ from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.recipe_recorder import RecipeRecorder
 from turnetl.ingestion.report import Invalidation
-from turnetl.ingestion.resolved_turn import resolve_turn
+from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Change, Episode, GroupId, TurnId
+from turnetl.model import Episode, GroupId, TurnId
+from turnetl.reason import Reason
 from turnetl.recipe_parts import recipe_digest
+from turnetl.summaries.reasons import GateReason
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
+
+R = TypeVar("R", bound=Reason)
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +152,9 @@ class TurnPipeline:
             async with aclosing(turns) as prefetched:
                 await self._ingest_turns(group, prefetched, progress)
             if group.summaries is not None:
-                await group.summaries.write_deferred(self._store, held, self._run)
+                flushed = await group.summaries.write_deferred(self._store, held, self._run)
+                counts = {GateReason.FLUSHED: len(flushed.texts)} if flushed.texts else {}
+                self.done = replace(self.done, summaries=add_counts(self.done.summaries, counts))
         return self.done
 
     async def _ingest_turns(
@@ -233,10 +238,10 @@ class TurnPipeline:
         if group.summaries is not None:
             group.summaries.apply(change)
         self._quarantine.release(episode.turn_id)
-        self._count(change, resolved.resolved, written=written)
+        self._count(resolved, written=written)
 
-    def _count(self, change: Change, resolved: Resolved, *, written: bool) -> None:
-        done = self.done
+    def _count(self, resolved: ResolvedTurn, *, written: bool) -> None:
+        done, change = self.done, resolved.change
         if not written:
             self.done = replace(done, already_committed=done.already_committed + 1)
             return
@@ -251,8 +256,9 @@ class TurnPipeline:
         self.done = replace(
             done,
             committed=done.committed + 1,
-            discarded=add_counts(done.discarded, resolved.discarded),
+            discarded=add_counts(done.discarded, resolved.resolved.discarded),
             invalidations=invalidations,
+            summaries=add_counts(done.summaries, resolved.summary_reasons),
         )
 
     def _quarantine_turn(self, episode: Episode, error: BadTurn) -> None:
@@ -281,9 +287,7 @@ async def run_profile(
     return GroupProfile(embedder.name, dimensions, recipe)
 
 
-def add_counts(
-    counts: Mapping[DiscardReason, int], more: Mapping[DiscardReason, int]
-) -> Mapping[DiscardReason, int]:
+def add_counts(counts: Mapping[R, int], more: Mapping[R, int]) -> Mapping[R, int]:
     """Return the sums, sorted by reason."""
     reasons = sorted({*counts, *more})
     return {reason: counts.get(reason, 0) + more.get(reason, 0) for reason in reasons}

@@ -9,8 +9,9 @@ from turnetl.ingestion.commit import while_busy
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.model import Change, SummaryWrites
 from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.group_summaries import GroupSummaries, SummaryPlan
+from turnetl.summaries.group_summaries import GroupSummaries, outcome
 from turnetl.summaries.port import Summarised, Summariser
+from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import with_flushed
 
 
@@ -33,9 +34,8 @@ class SummarisedChange:
     """A change with the summaries that its turn writes, and why."""
 
     change: Change
-    plan: SummaryPlan
-    texts: Mapping[str, str]
-    """New summaries, by uuid of the entity."""
+    reasons: Mapping[GateReason, int]
+    """How many summaries were refreshed and kept, by reason."""
 
 
 class TurnSummaries:
@@ -75,7 +75,7 @@ class TurnSummaries:
             summaries=self._group.record(plan, written.texts),
             usage=change.usage + written.usage,
         )
-        return SummarisedChange(summarised, plan, written.texts)
+        return SummarisedChange(summarised, outcome(plan, written.texts))
 
     def apply(self, change: Change) -> None:
         """Apply a committed change."""

@@ -20,6 +20,7 @@ from turnetl.json_output.usage import (
 )
 from turnetl.model import Usage
 from turnetl.progress import RunCost
+from turnetl.summaries.reasons import SKIPPED, GateReason
 
 
 class RunUsageOutput(UsageOutput):
@@ -70,6 +71,14 @@ class IngestGroupOutput(GroupOutput):
         described(
             "Extracted entities and facts that were discarded, by reason.", keys=DiscardReason
         ),
+    ]
+    summary_refreshed: Annotated[
+        dict[GateReason, int],
+        described("Summaries of entities that this run wrote, by reason.", keys=GateReason),
+    ]
+    summary_skipped: Annotated[
+        dict[GateReason, int],
+        described("Decisions to keep the summary of an entity, by reason.", keys=GateReason),
     ]
     invalidations: Annotated[
         list[InvalidationOutput],
@@ -179,6 +188,8 @@ def _ingest_group(report: GroupReport) -> IngestGroupOutput:
         committed=report.committed,
         already_committed=report.already_committed,
         discarded=dict(report.discarded or {}),
+        summary_refreshed=_summaries(report, skipped=False),
+        summary_skipped=_summaries(report, skipped=True),
         invalidations=[
             InvalidationOutput(
                 turn_id=turn.turn_id,
@@ -189,6 +200,11 @@ def _ingest_group(report: GroupReport) -> IngestGroupOutput:
             for turn in report.invalidations
         ],
     )
+
+
+def _summaries(report: GroupReport, *, skipped: bool) -> dict[GateReason, int]:
+    counts = (report.summaries or {}).items()
+    return {reason: count for reason, count in counts if (reason in SKIPPED) == skipped}
 
 
 def _uncached_tokens(requests: Sequence[RequestPreview]) -> int:

@@ -122,5 +122,6 @@ def combined(first: GroupReport, second: GroupReport) -> GroupReport:
         committed=first.committed + second.committed,
         already_committed=second.already_committed - first.committed,
         discarded=add_counts(first.discarded or {}, second.discarded or {}),
+        summaries=add_counts(first.summaries or {}, second.summaries or {}),
         invalidations=first.invalidations + second.invalidations,
     )

@@ -14,6 +14,7 @@ from turnetl.settings.sections import (
     EmbedderSettings,
     ModelSettings,
     NoiseSettings,
+    SummarySettings,
 )
 
 ExtractorName = Literal["structural", "llm", "hybrid"]
@@ -59,6 +60,7 @@ class Settings(BaseModel):
     """Extractor of entities and facts. None: `llm` if a provider is set, else `structural`."""
     extraction: ExtractionConfig = ExtractionConfig()
     noise: NoiseSettings = NoiseSettings()
+    summaries: SummarySettings = SummarySettings()
     redact_pii: bool = False
     """Also redact personal data: addresses, names of people, accounts and machines. A change
     makes the next run read all archives again."""

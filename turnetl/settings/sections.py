@@ -19,6 +19,8 @@ Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
 EmbedderName = Literal["local", "fastembed", "openai-compatible"]
 
 _HOUR = 60 * 60
+_WEEK_MINUTES = 7 * 24 * 60
+_MAX_AGE_DAYS = 3_650
 _SECTION = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -170,3 +172,22 @@ class NoiseSettings(BaseModel):
             enable=(*(name for name in self.enable if name not in disable), *enable),
             rules=rules or self.rules,
         )
+
+
+class SummarySettings(BaseModel):
+    """When summaries of entities are written. A change concerns later turns only."""
+
+    model_config = _SECTION
+
+    flush: bool = True
+    """Write summaries that are still deferred at the end of a run."""
+    min_similarity: float = Field(default=0.95, ge=0, le=1)
+    """Cosine between the facts of a summary and those of today from which on it is kept."""
+    burst_turns: int = Field(default=3, ge=2)
+    """Turns about an entity within `burst_minutes` that defer its summary."""
+    burst_minutes: float = Field(default=30, gt=0, le=_WEEK_MINUTES)
+    """Also the pause after which a deferred summary is written."""
+    burst_cap: int = Field(default=10, ge=1)
+    """Turns after which a deferred summary is written although more follow."""
+    max_age_days: float = Field(default=30, gt=0, le=_MAX_AGE_DAYS)
+    """Days after which even a small change makes a new summary."""

@@ -4,6 +4,7 @@ Its cost for a turn depends on the entities that the turn touches, not on the si
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -270,13 +271,19 @@ class GroupSummaries:
                 self._active[uuid].put(fact)
 
 
-def counts(plans: Iterable[SummaryPlan]) -> Mapping[GateReason, int]:
-    """Return how many summaries were decided about, by reason."""
-    totals: dict[GateReason, int] = {}
-    for plan in plans:
-        for decision in plan.decisions.values():
-            totals[decision.reason] = totals.get(decision.reason, 0) + 1
-    return dict(sorted(totals.items()))
+def outcome(plan: SummaryPlan, texts: Mapping[str, str]) -> Mapping[GateReason, int]:
+    """Return how many summaries a turn refreshed and kept, by reason, sorted.
+
+    Args:
+        plan: of the turn.
+        texts: the new summaries, also the flushed ones.
+    """
+    reasons = [
+        GateReason.NO_TEXT if decision.refresh and uuid not in texts else decision.reason
+        for uuid, decision in plan.decisions.items()
+    ]
+    reasons += [GateReason.FLUSHED for given in plan.flushed if given.entity.uuid in texts]
+    return dict(sorted(Counter(reasons).items()))
 
 
 def _put_if_about(active: ActiveFactSet, fact: Fact, uuid: str) -> None:

@@ -18,9 +18,16 @@ class GateReason(Reason):
     LOW_DRIFT = "low_drift", "The facts changed, but are still about the same."
     BURST = "burst", "Turns about the entity follow one another closely; deferred."
     EDITED = "edited", "The summary was changed by hand and is kept."
+    NO_TEXT = "no_text", "The summariser returned no text; the summary is kept."
 
 
 SKIPPED = frozenset(
-    {GateReason.UNCHANGED, GateReason.LOW_DRIFT, GateReason.BURST, GateReason.EDITED}
+    {
+        GateReason.UNCHANGED,
+        GateReason.LOW_DRIFT,
+        GateReason.BURST,
+        GateReason.EDITED,
+        GateReason.NO_TEXT,
+    }
 )
 """The reasons for which a summary is not refreshed."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from turnetl.graph import open as graphs
@@ -47,7 +48,15 @@ def summary_rules(settings: Settings) -> "SummaryRules | None":
 
     if extraction.uses_model(settings):
         return None
-    return SummaryRules(RuleSummariser(), GateLimits())
+    given = settings.summaries
+    limits = GateLimits(
+        min_similarity=given.min_similarity,
+        burst_turns=given.burst_turns,
+        burst_window=timedelta(minutes=given.burst_minutes),
+        burst_cap=given.burst_cap,
+        max_age=timedelta(days=given.max_age_days),
+    )
+    return SummaryRules(RuleSummariser(), limits, flushes=given.flush)
 
 
 @asynccontextmanager
