@@ -54,7 +54,7 @@ COMMAND_RULES = (
         "The pass phrase of a key or of a file.",
     ),
     _rule(
-        r"(?:curl|https?|xh|wget|etcdctl|aria2c|ab|hey)[ \t](?:[^\r\n|;]{0,200}?[ \t])?"
+        r"(?:curl|https?|xh|wget|etcdctl|aria2c)[ \t](?:[^\r\n|;]{0,200}?[ \t])?"
         r"(?:-[a-zA-Z]{0,6}[ua]|--user|--auth|--proxy-user)[ =]"
         rf"(?:\\*\"{_USER}:([^\"\\\r\n]{{3,128}})\\*\"|\\*'{_USER}:([^'\\\r\n]{{3,128}})\\*'"
         rf"|{_USER}:{_WORD})",

@@ -21,9 +21,10 @@ from turnetl.redact.port import RedactedTexts
 from turnetl.redact.prefilter import candidates, texts_with_secrets
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.rule_matcher import rule_matcher
+from turnetl.redact.rule_spans import spans_of_rule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.spans import Span, merge_spans
-from turnetl.redact.split_secrets import SPLIT_PATTERN, split_secret_spans
+from turnetl.redact.split_secrets import SPLIT_PATTERN, has_split, split_secret_spans
 
 _MAX_PASSES = 8
 """Passes over one text. A redaction can expose a match that it hid before, so a text is scanned
@@ -31,12 +32,6 @@ until nothing is found, usually in the second pass. The limit guarantees termina
 _MIN_KNOWN_CHARS = 8
 """Characters of a secret that is redacted in all texts: `admin1`, a password in one text, is a name
 in the next."""
-_MAX_KEY_BYTES = 16_384
-"""Bytes matched backwards from the end of a key. OpenSSL accepts RSA keys of up to 16,384 bits:
-12.6 kB as PEM. The rest allows for line numbers and quotes between its lines."""
-_MAX_NESTED_BYTES = 200
-"""Bytes of an implausible match. Another match may start within a match of up to this size."""
-_WITHIN_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
 
 
 class _RedactedText(NamedTuple):
@@ -101,7 +96,7 @@ class RedactionEngine:
         return redacted
 
     def _candidates(self, texts: list[str]) -> dict[int, list[SecretRule]]:
-        rules_by_index = candidates(texts, self._scanner, patterns=[SPLIT_PATTERN])
+        rules_by_index = candidates(texts, self._scanner, patterns={SPLIT_PATTERN: has_split})
         for index, rules in pii_candidates(texts).items() if self._pii else ():
             rules_by_index.setdefault(index, []).extend(rules)
         return rules_by_index
@@ -167,21 +162,7 @@ class RedactionEngine:
     def _rule_spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
         matcher = rule_matcher(data, rules)
         for rule in matcher.rules:
-            position = 0
-            while match := matcher.first(rule, position):
-                position = max(match.end(), position + 1)
-                if rule.locate is not None:
-                    yield from _located(rule, data, match)
-                    continue
-                if match.lastindex is None:
-                    continue
-                start, end = match.span(match.lastindex)
-                start -= _prefix_length(rule, data, start)
-                is_announced = rule.is_preceded(data, match.start())
-                if is_announced and _is_secret(rule, data, start, end):
-                    yield Span(start, end - data.endswith(b".", start, end), rule.name)
-                elif end - start < _MAX_NESTED_BYTES:
-                    position = match.start() + 1
+            yield from spans_of_rule(rule, data, matcher.first)
 
     def _replace(self, data: bytes, spans: list[Span]) -> bytes:
         pieces, position = [], 0
@@ -204,29 +185,6 @@ def _short_name(rule_id: str) -> str:
     name = re.sub(r"^(?:betterleaks|veles|kingfisher)[./]", "", rule_id)
     name = re.sub(r"^secrets/|\.\d+$", "", name).lower()
     return re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "secret"
-
-
-def _is_secret(rule: SecretRule, data: bytes, start: int, end: int) -> bool:
-    if rule.starts_word and _WITHIN_WORD.search(data[max(0, start - 2) : start]):
-        return False
-    return rule.plausible(data[start:end].decode("utf-8", "replace"))
-
-
-def _located(rule: SecretRule, data: bytes, match: re.Match[bytes]) -> Iterator[Span]:
-    if rule.locate is None or not rule.is_preceded(data, match.start()):
-        return
-    for start, end in rule.locate(data, match):
-        if _is_secret(rule, data, start, end):
-            yield Span(start, end, rule.name)
-
-
-def _prefix_length(rule: SecretRule, data: bytes, start: int) -> int:
-    """Return the number of bytes before `start` that belong to the secret."""
-    if not rule.reversed_prefix:
-        return 0
-    backwards = data[max(0, start - _MAX_KEY_BYTES) : start][::-1]
-    match = rule.compiled_prefix.match(backwards)
-    return match.end() if match is not None else 0
 
 
 def _is_certain(secret: bytes, rule: str) -> bool:

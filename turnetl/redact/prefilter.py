@@ -3,15 +3,19 @@
 Equal texts are scanned once: every turn repeats the name of its working directory.
 """
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
+from types import MappingProxyType
 
 import polars as pl
 
 from turnetl.redact.exact_match import ExactMatcher
-from turnetl.redact.literal_search import LiteralSearch, RequiredLiteral, literal_search
+from turnetl.redact.literal_search import LiteralSearch, literal_search
 from turnetl.redact.normalised import DISGUISED, normalised_texts
+from turnetl.redact.rule_spans import spans_of_match, spans_of_rule
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.text_column import text_column
@@ -20,6 +24,7 @@ SEPARATOR = b"\n\x1e\n"
 """Separates texts that are scanned as one: no secret contains it."""
 _CHUNK_CHARS = 16 << 20
 """Characters scanned at once, in addition to those of one text."""
+_NO_PATTERNS: Mapping[str, Callable[[bytes], bool]] = MappingProxyType({})
 _MATCH_BYTES = 8192
 """Bytes after a position on which a pattern is tried. A longer match makes the text a candidate as
 well; without the limit, a text of one long run would be read to its end from every position."""
@@ -29,7 +34,7 @@ def candidates(
     texts: Sequence[str],
     scanner: SecretScanner,
     rules: Sequence[SecretRule] = RULES,
-    patterns: Sequence[str] = (),
+    patterns: Mapping[str, Callable[[bytes], bool]] = _NO_PATTERNS,
 ) -> dict[int, list[SecretRule]]:
     """Return the indexes of the texts that need a closer look, with the rules that match them.
 
@@ -40,7 +45,8 @@ def candidates(
         texts: any texts.
         scanner: the scanner with the native rules.
         rules: turnetl's own rules.
-        patterns: patterns without a literal to search for; a text that matches one is a candidate.
+        patterns: patterns without a literal to search for. A text that matches one is a candidate
+            if the function, given the text, returns True.
     """
     rules_by_text: dict[str, list[SecretRule]] = {}
     for chunk in _chunks(list(dict.fromkeys(texts))):
@@ -53,7 +59,10 @@ def candidates(
 
 
 def _candidates_of_chunk(
-    texts: list[str], scanner: SecretScanner, rules: tuple[SecretRule, ...], patterns: Sequence[str]
+    texts: list[str],
+    scanner: SecretScanner,
+    rules: tuple[SecretRule, ...],
+    patterns: Mapping[str, Callable[[bytes], bool]],
 ) -> dict[str, list[SecretRule]]:
     """Return the candidates among distinct texts, with the rules that match a text or its view."""
     column = text_column(texts)
@@ -66,7 +75,12 @@ def _candidates_of_chunk(
         texts, column = [*texts, *new], column.append(text_column(new))
     by_pattern = _by_patterns([*rare, *new], [*slow_patterns, *patterns])
     found = _by_rules(texts, column, by_pattern, rules)
-    by_patterns = chain.from_iterable(by_pattern[pattern] for pattern in patterns)
+    by_patterns = (
+        text
+        for pattern, is_candidate in patterns.items()
+        for text in by_pattern[pattern]
+        if is_candidate(_encode(text))
+    )
     for text in chain(_by_scanner(texts, column, scanner), by_patterns):
         found.setdefault(text, [])
     for text, view in views.items():
@@ -153,7 +167,8 @@ def _by_rules(
         if matching:
             patterns_by_text[texts[index]] = matching
     for rule in search.rules_without_literals:
-        for text in by_pattern.get(rule.pattern) or _by_matches(texts, column, rule):
+        possible = by_pattern.get(rule.pattern) or _by_matches(texts, column, rule)
+        for text in filter(partial(_finds_secret, rule), possible):
             patterns_by_text.setdefault(text, set()).add(rule.pattern)
     return {
         text: [rule for rule in rules if rule.pattern in patterns]
@@ -165,26 +180,42 @@ def _by_matches(texts: list[str], column: pl.Series, rule: SecretRule) -> list[s
     """Return the texts with a match that can be a secret."""
     if rule.may_be_secret is None:
         return []
-    matches = column.str.extract_all(rule.pattern).explode().drop_nulls().unique()
-    possible = [*filter(rule.may_be_secret, matches.to_list())]
-    indexes = column.str.contains_any(possible).arg_true() if possible else ()
+    matches = pl.DataFrame({"match": column.str.extract_all(rule.pattern)}).with_row_index()
+    each = matches.explode("match")
+    possible = [*filter(rule.may_be_secret, each["match"].unique().drop_nulls().to_list())]
+    indexes = each.filter(pl.col("match").is_in(possible))["index"].unique() if possible else ()
     return [texts[index] for index in indexes]
 
 
+def _finds_secret(rule: SecretRule, text: str) -> bool:
+    data = _encode(text)
+    return any(True for _ in spans_of_rule(rule, data, partial(_first, data)))
+
+
+def _first(data: bytes, rule: SecretRule, start: int) -> re.Match[bytes] | None:
+    return rule.compiled.search(data, start)
+
+
 def _matching_patterns(data: bytes, offsets: Iterable[int], search: LiteralSearch) -> Iterator[str]:
-    """Yield the patterns that match near one of their literals."""
+    """Yield the patterns that find a secret near one of their literals."""
     matched = set()
     for offset, required in search.at(data.lower(), offsets):
-        pattern = required.rule.pattern
-        if pattern not in matched and _matches(required, data, offset):
-            matched.add(pattern)
-            yield pattern
+        rule = required.rule
+        if rule not in matched and _matches(rule, required.max_offset, data, offset):
+            matched.add(rule)
+            yield rule.pattern
 
 
-def _matches(required: RequiredLiteral, data: bytes, offset: int) -> bool:
-    rule, end = required.rule, offset + _MATCH_BYTES
-    for start in range(offset, max(offset - required.max_offset, 0) - 1, -1):
-        if rule.compiled.match(data, start, end) is not None and rule.is_preceded(data, start):
+def _matches(rule: SecretRule, max_offset: int, data: bytes, offset: int) -> bool:
+    end = offset + _MATCH_BYTES
+    for start in range(offset, max(offset - max_offset, 0) - 1, -1):
+        match = rule.compiled.match(data, start, end)
+        # What is beyond the limit may change the value.
+        if match is not None and (
+            rule.is_preceded(data, start)
+            if end < len(data)
+            else any(True for _ in spans_of_match(rule, data, match))
+        ):
             return True
     return False
 

@@ -8,6 +8,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import chain
 from typing import Protocol
@@ -19,6 +20,12 @@ from turnetl.redact.text_column import text_column
 
 LONG_TEXT_BYTES = 8 << 10
 """Size of a long text: the setup of one search takes as long as reading that many bytes."""
+_FEW_RULES = 30
+"""Rules that are tried without a search for the literals of all."""
+_MAX_SLICED = 2 << 10
+"""Bytes of a text of which all parts are looked up: a search for each literal takes longer."""
+_LONGER_WITH_FEW_RULES = 16
+"""By how much a text must be longer for one search to be faster, if there are few rules."""
 _SHORT_BYTES = 4
 """Bytes of a literal that are searched for in a short text: many literals share them."""
 
@@ -37,13 +44,15 @@ def rule_matcher(
     data: bytes, rules: Iterable[SecretRule], long_text_bytes: int = LONG_TEXT_BYTES
 ) -> RuleMatcher:
     """Return a matcher for a text; `long_text_bytes` is the size from which the text is long."""
-    if len(data) >= long_text_bytes:
+    rules = tuple(rules)
+    few = len(rules) <= _FEW_RULES
+    if len(data) >= long_text_bytes * (_LONGER_WITH_FEW_RULES if few else 1):
         try:
-            return _LongTextMatcher(data, tuple(rules))
+            return _LongTextMatcher(data, rules)
         except UnicodeDecodeError:
             # The context of a split secret may start or end within a character.
             pass
-    return _ShortTextMatcher(data, rules)
+    return _ShortTextMatcher(data, rules if few else possible_rules(data, rules))
 
 
 class _Matcher:
@@ -77,7 +86,7 @@ class _ShortTextMatcher(_Matcher):
         self._lower = data.lower()
         self._offsets_by_pattern: dict[str, list[int]] = {}
         self._places_by_literal: dict[bytes, list[int]] = {}
-        self.rules = possible_rules(data, rules)
+        self.rules = [*rules]
 
     def _offsets(self, rule: SecretRule) -> Sequence[int]:
         if rule.pattern not in self._offsets_by_pattern:
@@ -123,13 +132,28 @@ class _LongTextMatcher(_Matcher):
 def possible_rules(data: bytes, rules: Iterable[SecretRule]) -> list[SecretRule]:
     """Return the rules that may match a text, because it holds one of their required literals."""
     rules = tuple(rules)
-    lower = data.lower()
-    present = {literal for literal in _all_literals(rules) if literal in lower}
+    present = _present(_all_literals(rules), data.lower())
     return [
         rule
         for rule in rules
         if (literals := _literals(rule.pattern)) is None or not literals.isdisjoint(present)
     ]
+
+
+def _present(literals: frozenset[bytes], lower: bytes) -> AbstractSet[bytes]:
+    """Return the literals that are in a lower-case text."""
+    if len(lower) > _MAX_SLICED:
+        return {literal for literal in literals if literal in lower}
+    return literals.intersection(
+        lower[start : start + length]
+        for length in _lengths(literals)
+        for start in range(len(lower) - length + 1)
+    )
+
+
+@lru_cache(maxsize=256)
+def _lengths(literals: frozenset[bytes]) -> frozenset[int]:
+    return frozenset(map(len, literals))
 
 
 @lru_cache(maxsize=256)

@@ -164,7 +164,7 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        r"(?i)insert[ \t]+into[ \t\r\n]+[^ \t\r\n(]{1,80}[ \t\r\n]*"
+        r"(?i)insert into[ \t\r\n]+[^ \t\r\n(]{1,80}[ \t\r\n]*"
         r"\(([^()\r\n]{1,300})\)[ \t\r\n]*values",
         "A password in a new row of a database.",
         chosen.is_chosen,

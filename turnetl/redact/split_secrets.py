@@ -66,6 +66,11 @@ def split_secret_spans(
         yield from _spans(data, selected, accepted, find_spans)
 
 
+def has_split(data: bytes) -> bool:
+    """Return whether a text has a place where both sides look like halves of a token."""
+    return any(True for _ in _splits(data))
+
+
 def _spans(
     data: bytes, splits: Sequence[_Split], rules: Iterable[SecretRule], find_spans: FindSpans
 ) -> Iterator[Span]:
