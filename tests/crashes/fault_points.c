@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -69,6 +69,8 @@ void fault_arm(int what, const char *folder, const char *without, long n, int lo
     log_fd = log;
     atomic_store(&points, 0);
     atomic_store(&changes, 0);
+    /* A process that is stopped must not outlive the program that would continue it. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     action = what;
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.crashes.trial_context import TrialContext
 from tests.graph.graph_dump import dump_graph
 from turnetl import pipeline
+from turnetl.graph.ladybug_log import log_files
 from turnetl.graph.open import open_graph
 from turnetl.lake.forgotten import read_forgotten
 
@@ -88,7 +89,7 @@ def _has_graph(place: TrialContext) -> bool:
 
 async def _repair(place: TrialContext) -> None:
     """Open the graph for writing: a torn log, which readers ignore, is repaired by a writer."""
-    if place.graph is None:
+    if place.graph is None and log_files(place.lake / "graph.lbug"):
         store = await open_graph(place.url, user="", password="", write=True)
         await store.close()
 

@@ -15,6 +15,9 @@ Two states are the same if they have the same bytes in every file of the lake, a
   the merge, in a process that only does that. The states are compared after it.
 - Of the files of an incomplete copy of the graph (`forget`) only the names are compared: they are
   deleted before anything reads them.
+
+Two threads of a command may make their changes in another order in another run. A trial then tries
+the state of that order.
 """
 
 import hashlib
