@@ -65,7 +65,7 @@ async def backfill(
     Args:
         archives: files, folders or globs; absolute paths, or paths that start with `~`.
         lake: folder of the tables.
-        graph: URL of the graph.
+        graph: URL of the graph, without a password.
         group: the group of all turns, instead of one group per project: a name, or a template of
             {project}, {format}, {user} and {host}.
         group_map: path of a TOML file with exceptions from that.
@@ -95,6 +95,7 @@ async def backfill(
     # The process of a flow run is its own.
     os.umask(_UMASK)
     try:
+        _check_no_password(graph)
         settings = _settings(
             config,
             lake,
@@ -143,6 +144,21 @@ def _settings(config: str | None, lake: str | None, **overrides: Any) -> Setting
     paths = (settings.lake, settings.group_map, settings.noise.rules)
     _absolute([str(path) for path in paths if path is not None])
     return settings
+
+
+def _check_no_password(graph: str | None) -> None:
+    """Check that the parameter holds no password: Prefect stores and displays parameters.
+
+    Raises:
+        BadUsage: it does; the message omits it.
+    """
+    scheme, _, rest = (graph or "").partition("://")
+    login, at, _ = rest.rpartition("@")
+    if at and ":" in login and scheme != "ladybug":
+        raise BadUsage(
+            "the parameter `graph` holds a password, which Prefect has stored as it is: change the "
+            "password, and set NEO4J_PASSWORD in the environment of the worker"
+        )
 
 
 def _budget(amounts: str | list[str] | None) -> dict[str, int | float | None] | None:

@@ -1,4 +1,4 @@
-"""Graphiti sends no usage statistics from a process that imports turnetl."""
+"""Graphiti and fastembed send no usage statistics from a process that imports turnetl."""
 
 import os
 import subprocess
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.onnx_models import write_download, write_model
 from tests.servers import connection_audit
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,15 @@ Graphiti(
     graph_driver=driver, llm_client=NoModel(), embedder=GraphitiEmbedder(None),
     cross_encoder=NoReranker(),
 )
+"""
+
+
+EMBED = """
+import asyncio
+from pathlib import Path
+from turnetl.llm.embedders.fast_embed import FastEmbedEmbedder
+for model in ("./tiny", "sentence-transformers/all-MiniLM-L6-v2"):
+    assert asyncio.run(FastEmbedEmbedder(model, Path.cwd()).embed(["a text"]))
 """
 
 
@@ -64,3 +74,10 @@ def test_a_graphiti_object_connects_to_no_other_host(tmp_path: Path) -> None:
     hosts = {host for host, _ in connection_audit.connections(tmp_path / "connections.txt")}
     assert hosts <= {"127.0.0.1"}
     assert not (tmp_path / ".cache" / "graphiti").exists()
+
+
+def test_a_model_on_this_machine_is_loaded_and_used_without_a_connection(tmp_path: Path) -> None:
+    write_model(tmp_path / "tiny")
+    write_download(tmp_path, "Qdrant/all-MiniLM-L6-v2-onnx", dimensions=384)
+    run(EMBED, tmp_path)
+    assert connection_audit.connections(tmp_path / "connections.txt") == set()

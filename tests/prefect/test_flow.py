@@ -8,6 +8,7 @@ import shutil
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from stat import S_IMODE
 from typing import Any
 
@@ -131,6 +132,18 @@ async def test_a_relative_path_is_rejected_in_one_sentence() -> None:
     state = await backfill(["archives"], return_state=True)
     assert state.is_failed()
     assert "not an absolute path" in (state.message or "")
+
+
+async def test_a_password_in_a_parameter_fails_the_run_and_is_not_repeated(
+    archives: Path, tmp_path: Path
+) -> None:
+    password = token_hex(8)
+    url = f"bolt+s://neo4j:{password}@graph.example:7687"
+    state = await _run(archives, tmp_path / "lake", graph=url)
+    assert state.is_failed()
+    assert "`graph` holds a password, which Prefect has stored" in (state.message or "")
+    assert password not in (state.message or "")
+    assert not (tmp_path / "lake").exists()
 
 
 async def test_missing_model_slots_fail_the_run_and_the_message_says_how_to_create_them(
