@@ -2,7 +2,7 @@
 
 Canaries are drawn secrets in every syntax that announces them: `benchmarks.redaction.canaries`.
 Prints the leaks by family, by syntax and by type of value, first of the development set, then of
-the held-out one. A leak is full if the output holds the whole secret, partial if
+the held-out ones: the rules were changed for the first two, never for the third. A leak is full if the output holds the whole secret, partial if
 it holds half of it.
 
     python -m benchmarks.redaction                        all of these

@@ -4,9 +4,10 @@ import pytest
 
 from benchmarks.redaction.canaries import Canary, keys, of_type, payment_numbers
 from benchmarks.redaction.drawing import draw, luhn
+from benchmarks.redaction.held_out import first
 from benchmarks.redaction.lookalikes import lookalikes
 from benchmarks.redaction.places import DISGUISES, PLACES
-from benchmarks.redaction.syntaxes import BARE, SYNTAXES, with_name
+from benchmarks.redaction.syntaxes import BARE, QUOTED, SYNTAXES, with_name
 from benchmarks.redaction.tokens import TOKENS
 from benchmarks.redaction.values import VALUE_TYPES
 from turnetl.redact import SecretRedactor
@@ -42,6 +43,18 @@ def passwords(syntax: str, values: str) -> list[Canary]:
 def test_a_chosen_password_is_redacted_in_every_syntax(group: str) -> None:
     for values, syntaxes in SYNTAXES[group].items():
         assert left([canary for syntax in syntaxes for canary in passwords(syntax, values)]) == []
+
+
+@pytest.mark.parametrize("syntax", first.BARE_SYNTAXES)
+def test_a_chosen_password_is_redacted_in_a_syntax_of_the_first_held_out_set(syntax: str) -> None:
+    assert left(passwords(syntax, BARE)) == []
+
+
+@pytest.mark.parametrize("syntax", first.QUOTED_SYNTAXES)
+def test_a_chosen_password_in_quotes_is_redacted_in_a_syntax_of_the_first_held_out_set(
+    syntax: str,
+) -> None:
+    assert left(passwords(syntax, QUOTED)) == []
 
 
 @pytest.mark.parametrize("group", DISGUISES)

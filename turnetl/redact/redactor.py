@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _VERSION = "7"
 """Raised with every change of results that neither a rule nor the scanner's release shows."""
 
+_PII_PACKAGES = ("wordllama", "phonenumberslite")
+"""Their words and numbers decide what is a name or a phone number."""
 _KEY_BYTES = 32
 
 
@@ -46,11 +48,13 @@ class SecretRedactor:
     def version(self) -> str:
         """Digest of everything that determines the redactions: scanner, own rules and key.
 
-        It is stored in every turns file and does not reveal the key.
+        With personal data, also of the packages that know words and phone numbers. It is stored in
+        every turns file and does not reveal the key.
         """
         recipes = (part for rule in self._rules for part in rule.recipe)
         scanner = package_version("kingfisher-secret-scanner")
-        return ids.digest(_VERSION, scanner, ids.digest("key", self._key), *recipes)
+        packages = map(package_version, _PII_PACKAGES if self._pii else ())
+        return ids.digest(_VERSION, scanner, ids.digest("key", self._key), *recipes, *packages)
 
     def redact(self, texts: list[str]) -> RedactedTexts:
         """Return the texts with `[REDACTED:<rule>:<digest>]` in place of each secret.

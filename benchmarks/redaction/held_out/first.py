@@ -1,4 +1,4 @@
-"""Kinds and syntaxes that nobody looked at while the rules were written."""
+"""Kinds and syntaxes that nobody looked at while the rules were first written."""
 
 TOKENS = {
     "GitHub Actions, OIDC": "eyJ{a30}.eyJ{a90}.{w86}",

@@ -1,4 +1,4 @@
-"""Syntaxes and tokens written after the first set, before any rule was changed for either."""
+"""Syntaxes and tokens written after the first set, and before the rules were changed for either."""
 
 TOKENS = {
     "Aikido": "AIK_RUNTIME_1_{d4}_{a40}",
