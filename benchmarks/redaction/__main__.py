@@ -2,8 +2,8 @@
 
 Canaries are drawn secrets in every syntax that announces them: `benchmarks.redaction.canaries`.
 Prints the leaks by family, by syntax and by type of value, first of the development set, then of
-the held-out ones: the rules were changed for the first two, never for the third. A leak is full if the output holds the whole secret, partial if
-it holds half of it.
+the held-out ones: the rules were changed for the first two, never for the third. A leak is full if
+the output holds the whole secret, partial if it holds half of it.
 
     python -m benchmarks.redaction                        all of these
     python -m benchmarks.redaction --only canaries        or lookalikes, personal, places, archives
