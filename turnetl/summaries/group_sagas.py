@@ -1,0 +1,132 @@
+"""The summaries of all sessions of one group in memory, and which of them a turn changes.
+
+A summary follows from the turns of its session and from their facts alone. So it is the same after
+one run and after ten, and after an undo it is what it would be without the turn.
+"""
+
+from bisect import insort
+from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
+
+from turnetl.model import Fact, SessionId, TurnId
+from turnetl.summaries.saga_summary import SagaTurn, rule_saga_summary
+
+_ORDER = attrgetter("started_at", "turn_id")
+
+
+class GroupSagas:
+    """Sessions of a group, with one writer.
+
+    The cost of a change depends on the sessions that it concerns, not on the size of the group.
+    """
+
+    def __init__(self, turns: Iterable[SagaTurn], facts: Iterable[Fact]) -> None:
+        """Start with a group as the graph holds it.
+
+        Args:
+            turns: all committed turns.
+            facts: all facts.
+        """
+        self._turns: dict[SessionId, list[SagaTurn]] = {}
+        self._session_of: dict[TurnId, SessionId] = {}
+        self._facts: dict[str, Fact] = {}
+        self._facts_of: dict[SessionId, dict[str, None]] = {}
+        self._stated_in: dict[str, set[SessionId]] = {}
+        for turn in turns:
+            self._put_turn(turn)
+        for fact in facts:
+            self._put_fact(fact)
+
+    def text(self, session: SessionId) -> str:
+        """Return the summary of a session; empty if it has no turn."""
+        return self._text(session, self._turns.get(session, []), {})
+
+    def after(self, turn: SagaTurn, facts: Iterable[Fact]) -> Mapping[SessionId, str]:
+        """Return the summaries that a turn changes, by session. Applies nothing.
+
+        Args:
+            turn: to be committed.
+            facts: new and changed ones, in their new state.
+        """
+        changed = {fact.uuid: fact for fact in facts}
+        found = {}
+        for session in sorted({turn.session_id, *self._sessions(changed.values())}):
+            turns = [*self._turns.get(session, [])]
+            if session == turn.session_id:
+                insort(turns, turn, key=_ORDER)
+            own = {
+                uuid: fact
+                for uuid, fact in changed.items()
+                if session in self._stating(fact, turn) or uuid in self._facts_of.get(session, {})
+            }
+            text = self._text(session, turns, own)
+            if text != self.text(session):
+                found[session] = text
+        return found
+
+    def add(self, turn: SagaTurn, facts: Iterable[Fact]) -> None:
+        """Apply a committed turn; arguments as of `after`."""
+        self._put_turn(turn)
+        for fact in facts:
+            self._put_fact(fact)
+
+    def remove(
+        self, turn: TurnId, removed: Collection[str], restored: Iterable[Fact]
+    ) -> Mapping[SessionId, str]:
+        """Remove a turn; return the summaries that this changes, of sessions that still have turns.
+
+        Args:
+            turn: that is undone; an unknown one changes nothing but facts.
+            removed: uuids of facts that go with it.
+            restored: facts that change back, in the state to restore.
+        """
+        changed = [*restored]
+        own = self._session_of.get(turn)
+        facts = [*changed, *(self._facts[uuid] for uuid in removed if uuid in self._facts)]
+        sessions = {*self._sessions(facts), *([own] if own is not None else [])}
+        before = {session: self.text(session) for session in sorted(sessions)}
+        if own is not None:
+            del self._session_of[turn]
+            self._turns[own] = [one for one in self._turns[own] if one.turn_id != turn]
+        for uuid in removed:
+            self._drop_fact(uuid)
+        for fact in changed:
+            self._put_fact(fact)
+        return {
+            session: self.text(session)
+            for session, text in before.items()
+            if self._turns.get(session) and self.text(session) != text
+        }
+
+    def _text(self, session: SessionId, turns: list[SagaTurn], changed: Mapping[str, Fact]) -> str:
+        known = {uuid: self._facts[uuid] for uuid in self._facts_of.get(session, ())}
+        return rule_saga_summary(turns, {**known, **changed}.values())
+
+    def _sessions(self, facts: Iterable[Fact]) -> set[SessionId]:
+        """Return the sessions that state one of the facts, before or after its change."""
+        found = set()
+        for fact in facts:
+            found |= self._stating(fact) | self._stated_in.get(fact.uuid, set())
+        return found
+
+    def _stating(self, fact: Fact, new: SagaTurn | None = None) -> set[SessionId]:
+        found = {self._session_of[turn] for turn in fact.turns if turn in self._session_of}
+        if new is not None and new.turn_id in fact.turns:
+            found.add(new.session_id)
+        return found
+
+    def _put_turn(self, turn: SagaTurn) -> None:
+        self._session_of[turn.turn_id] = turn.session_id
+        insort(self._turns.setdefault(turn.session_id, []), turn, key=_ORDER)
+
+    def _put_fact(self, fact: Fact) -> None:
+        self._drop_fact(fact.uuid)
+        self._facts[fact.uuid] = fact
+        self._stated_in[fact.uuid] = self._stating(fact)
+        for session in self._stated_in[fact.uuid]:
+            self._facts_of.setdefault(session, {})[fact.uuid] = None
+
+    def _drop_fact(self, uuid: str) -> None:
+        self._facts.pop(uuid, None)
+        for session in self._stated_in.pop(uuid, ()):
+            self._facts_of[session].pop(uuid, None)

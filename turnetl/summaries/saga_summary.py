@@ -1,0 +1,62 @@
+"""The summary of a session: what was asked, how it ended, what is open and what was decided."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from turnetl.model import Fact, SessionId, TurnId
+from turnetl.retrieval.conversation import from_episode_text
+from turnetl.retrieval.excerpts import prompt_title
+from turnetl.retrieval.turn_summary import one_line
+from turnetl.summaries.rule_summary import with_facts
+
+_INTENT_CHARS, _OUTCOME_CHARS = 200, 300
+_STATED = frozenset({"FAILED_WITH", "DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
+"""Relations of the facts that a summary of a session states."""
+
+
+@dataclass(frozen=True, slots=True)
+class SagaTurn:
+    """What a turn contributes to the summary of its session."""
+
+    turn_id: TurnId
+    session_id: SessionId
+    started_at: datetime
+    intent: str
+    """The first line of what the user wrote; may be empty."""
+    outcome: str
+    """The last paragraph of what the agent answered, on one line; may be empty."""
+
+    @classmethod
+    def of_text(
+        cls, turn_id: TurnId, session_id: SessionId, started_at: datetime, text: str
+    ) -> Self:
+        """Return what a turn with this episode text contributes."""
+        paragraphs = from_episode_text(text).answer.strip().split("\n\n")
+        return cls(
+            turn_id,
+            session_id,
+            started_at,
+            one_line(prompt_title(text), _INTENT_CHARS),
+            one_line(paragraphs[-1], _OUTCOME_CHARS),
+        )
+
+
+def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
+    """Return a summary of at most `rule_summary.MAX_CHARS` characters; empty without any text.
+
+    The same turns and facts give the same summary, in whichever order the facts come.
+
+    Args:
+        turns: of the session, oldest first.
+        facts: that the turns state; invalidated ones are left out: what they say was solved or
+            revised.
+    """
+    intent = next((turn.intent for turn in turns if turn.intent), "")
+    outcome = next((turn.outcome for turn in reversed(turns) if turn.outcome), "")
+    lines = [
+        f"{label}: {text}" for label, text in (("Asked", intent), ("Outcome", outcome)) if text
+    ]
+    stated = (fact for fact in facts if fact.relation in _STATED)
+    return with_facts("\n".join(lines), stated).lstrip("\n")
