@@ -102,6 +102,8 @@ class Reversal:
     """In the state to restore, each with its embedding; the graph holds them."""
     summaries: SummaryWrites = field(default_factory=SummaryWrites)
     """Written when entities are removed and restored. Names turns that stay."""
+    saga_texts: Mapping[SessionId, str] = field(default_factory=dict)
+    """New summaries of sessions that still have turns."""
     ends_run: bool = False
     """Whether no later reversal of the group is of the run that committed the turn."""
 

@@ -211,6 +211,8 @@ class Change:
     run keeps none."""
     summary_texts: Mapping[str, str] = field(default_factory=dict)
     """New summaries of entities that are not among `entities`, by uuid."""
+    saga_texts: Mapping[SessionId, str] = field(default_factory=dict)
+    """New summaries of sessions: Graphiti's sagas."""
 
 
 @dataclass(frozen=True, slots=True)

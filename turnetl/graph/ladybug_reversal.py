@@ -66,6 +66,9 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
         if not client.query(cypher.UPDATE_FACT, ladybug_rows.changed_fact_parameters(restored)):
             raise to_rows.incomplete_graph(reversal.receipt.group_id)
     ladybug_summaries.write(client, reversal.summaries)
+    sagas = ladybug_summaries.saga_statements(reversal.receipt.group_id, reversal.saga_texts)
+    for statement, parameters, _ in sagas:
+        client.query(statement, parameters)
     client.query(_DELETE_TURN_COMMIT, {"turn_id": reversal.receipt.turn_id})
     run = {"run_id": reversal.receipt.run_id}
     if reversal.ends_run and not client.query(_HAS_TURNS, run):

@@ -44,6 +44,7 @@ def statements(
         *_saga_boundaries(change),
         *((cypher.SAVE_ENTITY, entity_parameters(entity), False) for entity in change.entities),
         *ladybug_summaries.statements(change.summary_texts, must_match=True),
+        *ladybug_summaries.saga_statements(receipt.group_id, change.saga_texts),
         *_facts(change, changed),
         *((cypher.UNLINK_NEXT, _link_params(link), False) for link in outdated),
         *((query, asdict(link) | shared, must_match) for query, link, must_match in links),

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from turnetl.errors import GraphUnusable
+from turnetl.graph import to_rows
 from turnetl.graph.ladybug_client import LadybugClient
-from turnetl.model import GroupId, SummaryWrites, TurnId
+from turnetl.model import GroupId, SessionId, SummaryWrites, TurnId
 
 _SET_SUMMARY = "MATCH (n:Entity {uuid: $uuid}) SET n.summary = $summary RETURN n.uuid"
+_SET_SAGA_SUMMARY = "MATCH (s:Saga {uuid: $uuid}) SET s.summary = $summary RETURN s.uuid"
 _SET_RECORD = "MATCH (c:TurnCommit {turn_id: $turn_id}) SET c.summaries = $summaries RETURN 1"
 _RENUMBER = """
 MATCH (c:TurnCommit {turn_id: $turn_id})
@@ -27,6 +29,14 @@ def statements(
         (_SET_SUMMARY, {"uuid": uuid, "summary": text}, must_match)
         for uuid, text in sorted(texts.items())
     ]
+
+
+def saga_statements(
+    group: GroupId, texts: Mapping[SessionId, str]
+) -> list[tuple[str, dict[str, Any], bool]]:
+    """Return the statements that set the summaries of sagas, by session."""
+    rows = to_rows.saga_summary_rows(group, texts)
+    return [(_SET_SAGA_SUMMARY, row, True) for row in rows]
 
 
 def write(client: LadybugClient, writes: SummaryWrites) -> None:

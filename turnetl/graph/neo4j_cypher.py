@@ -209,7 +209,8 @@ _SAVE_SAGA: LiteralString = """
 MERGE (s:Saga {uuid: $saga.uuid})
 ON CREATE SET s = $saga
 SET s.first_episode_uuid = coalesce($first, s.first_episode_uuid),
-    s.last_episode_uuid = coalesce($last, s.last_episode_uuid)
+    s.last_episode_uuid = coalesce($last, s.last_episode_uuid),
+    s.summary = CASE $saga.summary WHEN '' THEN s.summary ELSE $saga.summary END
 """
 CREATE_RECORD: LiteralString = """
 CREATE (c:TurnCommit)

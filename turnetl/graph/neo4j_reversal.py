@@ -81,6 +81,10 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
         (_DROP_OTHER_LABELS, entities),
         (cypher.SAVE_ENTITIES, entities),
         (cypher.UPDATE_FACTS, facts),
+        (
+            neo4j_summaries.SET_SAGA_SUMMARIES,
+            to_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts),
+        ),
     )
     for query, rows in restored:
         if rows:

@@ -50,6 +50,12 @@ def statements(
         (cypher.DROP_LABELS, _dropped_labels(change)),
         (cypher.SAVE_ENTITIES, [entity_properties(entity) for entity in change.entities]),
         (neo4j_summaries.SET_SUMMARIES, neo4j_summaries.summary_rows(change.summary_texts)),
+        (
+            neo4j_summaries.SET_SAGA_SUMMARIES,
+            to_rows.saga_summary_rows(
+                receipt.group_id, change.saga_texts, without=receipt.session_id
+            ),
+        ),
         (cypher.CREATE_FACTS, [row for is_changed, row in facts if not is_changed]),
         (cypher.UPDATE_FACTS, [row for is_changed, row in facts if is_changed]),
         (cypher.LINK_MENTIONS, [asdict(link) for link in to_rows.mention_links(change)]),

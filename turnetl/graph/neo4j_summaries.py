@@ -16,6 +16,12 @@ MATCH (n:Entity {uuid: row.uuid})
 SET n.summary = row.summary
 RETURN count(*) AS done
 """
+SET_SAGA_SUMMARIES: LiteralString = """
+UNWIND $rows AS row
+MATCH (s:Saga {uuid: row.uuid})
+SET s.summary = row.summary
+RETURN count(*) AS done
+"""
 _SET_RECORDS: LiteralString = """
 UNWIND $rows AS row
 MATCH (c:TurnCommit {turn_id: row.turn_id})

@@ -4,7 +4,7 @@ The stores only turn these rows into Cypher. Vectors are lists of float32 values
 timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -18,7 +18,7 @@ from turnetl.errors import GraphUnusable
 from turnetl.graph import graphiti_names
 from turnetl.graph_model import Community, Receipt, TurnRun
 from turnetl.llm.float_lists import floats
-from turnetl.model import Attribute, Change, Entity, Fact, Usage, Vector
+from turnetl.model import Attribute, Change, Entity, Fact, GroupId, SessionId, Usage, Vector
 from turnetl.recipe_parts import RecipeParts, recipe_digest
 
 RowDict = dict[str, Any]
@@ -169,15 +169,29 @@ def mention_links(change: Change) -> list[LinkRow]:
 
 
 def saga_row(change: Change, now: datetime) -> RowDict:
-    """Return the saga of the turn's session, with the properties of a new one."""
+    """Return the saga of the turn's session, with the properties of a new one.
+
+    An empty summary is not written to one that exists.
+    """
     turn = change.episode.turn
     return {
         "uuid": ids.saga_id(turn.group_id, turn.session_id),
         "name": turn.session_id,
         "group_id": turn.group_id,
         "created_at": now,
-        "summary": "",
+        "summary": change.saga_texts.get(turn.session_id, ""),
     }
+
+
+def saga_summary_rows(
+    group: GroupId, texts: Mapping[SessionId, str], *, without: SessionId | None = None
+) -> list[RowDict]:
+    """Return uuid and summary of each saga, but for that of one session."""
+    return [
+        {"uuid": ids.saga_id(group, session), "summary": text}
+        for session, text in sorted(texts.items())
+        if session != without
+    ]
 
 
 def saga_links(change: Change) -> list[LinkRow]:

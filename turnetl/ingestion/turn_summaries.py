@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents, Lease
 from turnetl.ingestion.commit import while_busy
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.model import Change, SummaryWrites
+from turnetl.model import Change, Episode, SummaryWrites
 from turnetl.summaries.gate import GateLimits
+from turnetl.summaries.group_sagas import sagas_of
 from turnetl.summaries.group_summaries import GroupSummaries, outcome
 from turnetl.summaries.port import Summarised, Summariser
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import with_flushed
+from turnetl.summaries.saga_summary import SagaTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class TurnSummaries:
             max(times, default=None),
             rules.limits,
         )
+        self._sagas = sagas_of(contents)
         # The latest turn and its record, which a flush extends.
         self._latest = next(reversed([*contents.summaries.items()]), None)
 
@@ -74,6 +78,7 @@ class TurnSummaries:
             with_texts(change, written),
             summaries=self._group.record(plan, written.texts),
             usage=change.usage + written.usage,
+            saga_texts=self._sagas.after(_saga_turn(change.episode, at), change.facts),
         )
         return SummarisedChange(summarised, outcome(plan, written.texts))
 
@@ -82,6 +87,7 @@ class TurnSummaries:
         at = change.episode.turn.started_at
         if at is not None:
             self._group.apply(change, change.summaries, at)
+            self._sagas.add(_saga_turn(change.episode, at), change.facts)
         self._latest = change.episode.turn_id, change.summaries
 
     async def write_deferred(self, store: GraphStore, lease: Lease, run: IngestRun) -> Summarised:
@@ -102,6 +108,12 @@ class TurnSummaries:
                 retry_delay=run.retry_delay,
             )
         return written
+
+
+def _saga_turn(episode: Episode, at: datetime) -> SagaTurn:
+    # As the graph returns the text, which is split there.
+    text = "\n\n".join(episode.chunks)
+    return SagaTurn.of_text(episode.turn_id, episode.turn.session_id, at, text)
 
 
 def with_texts(change: Change, written: Summarised) -> Change:

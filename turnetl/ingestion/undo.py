@@ -17,6 +17,7 @@ from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.undo_plan import TurnToUndo, UndoPlan, plan_undo
 from turnetl.ingestion.undo_state import UndoDiff, UndoState, compare, touched
 from turnetl.model import GroupId, TurnId, Vector
+from turnetl.summaries.group_sagas import sagas_of
 from turnetl.summaries.record_undo import RecordedSummaries
 
 Embed = Callable[[GroupProfile, Sequence[str]], Awaitable[Sequence[Vector]]]
@@ -152,6 +153,9 @@ class PlannedUndo:
             GraphUnusable: another run took the group over.
         """
         summaries = RecordedSummaries(plan.summaries)
+        # A group whose turns record no summaries has none of its sessions either.
+        has_summaries = any(plan.summaries.values())
+        sagas = sagas_of(await self._store.load(plan.group)) if has_summaries else None
         last = {turn.record.receipt.run_id: turn for turn in plan.turns}
         for batch in _batches(plan.turns):
             entities, facts = touched(batch, summaries)
@@ -163,6 +167,13 @@ class PlannedUndo:
             for turn in batch:
                 ends_run = last[turn.record.receipt.run_id] is turn
                 reversal = replace(state.undo(turn), ends_run=ends_run)
+                if sagas is not None:
+                    texts = sagas.remove(
+                        turn.record.receipt.turn_id,
+                        reversal.facts_removed,
+                        reversal.facts_restored,
+                    )
+                    reversal = replace(reversal, saga_texts=texts)
                 await self._revert(await self._embedded(reversal))
                 progress(self.done)
 

@@ -8,6 +8,7 @@ from bisect import insort
 from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 
+from turnetl.graph_model import GroupContents
 from turnetl.model import Fact, SessionId, TurnId
 from turnetl.summaries.saga_summary import SagaTurn, rule_saga_summary
 
@@ -130,3 +131,17 @@ class GroupSagas:
         self._facts.pop(uuid, None)
         for session in self._stated_in.pop(uuid, ()):
             self._facts_of[session].pop(uuid, None)
+
+
+def sagas_of(contents: GroupContents) -> GroupSagas:
+    """Return the sessions of a group as the graph holds it."""
+    turns = (
+        SagaTurn.of_text(
+            receipt.turn_id,
+            receipt.session_id,
+            receipt.started_at,
+            contents.texts.get(receipt.turn_id, ""),
+        )
+        for receipt in contents.receipts
+    )
+    return GroupSagas(turns, contents.facts)
