@@ -30,6 +30,7 @@ NAMES = (
     "budget",
     "commit_record",
     "communities",
+    "summaries",
     "undo",
     "redo",
     "verify",

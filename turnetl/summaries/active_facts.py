@@ -5,6 +5,7 @@ A statement that several turns repeat is one statement: it is no news the second
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,10 +87,17 @@ class ActiveFactSet:
 
 def _statement(fact: Fact) -> bytes:
     """Return the digest of what the fact says, without who says it and when."""
-    return bytes.fromhex(ids.digest(fact.source, fact.relation, fact.target, fact.text))
+    return _digest(fact.source, fact.relation, fact.target, fact.text)
 
 
+@lru_cache(maxsize=1024)
+def _digest(source: str, relation: str, target: str, text: str) -> bytes:
+    return bytes.fromhex(ids.digest(source, relation, target, text))
+
+
+@lru_cache(maxsize=1024)
 def _integers(embedding: Vector) -> NDArray[np.int64]:
+    # A turn adds and removes the vector of each of its facts several times.
     scaled = unpack(embedding).astype(np.float64) * (1 << _FRACTION_BITS)
     return np.rint(scaled).astype(np.int64)
 

@@ -1,6 +1,7 @@
 """Whether a sentence denies what it names: the cue for a fact that contradicts an earlier one."""
 
 import re
+from functools import lru_cache
 
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|neither|nor|without|cannot|nothing|\w+n't)\b"
@@ -9,6 +10,7 @@ _NEGATION = re.compile(
 )
 
 
+@lru_cache(maxsize=1024)
 def is_negative(text: str) -> bool:
     """Return whether the sentence denies something; two negations cancel each other."""
     return len(_NEGATION.findall(text)) % 2 == 1

@@ -1,0 +1,174 @@
+"""Summaries over real turns: how many the gate refreshes, what it costs, what the others miss.
+
+    python -m benchmarks.summaries [--sample 5] [ARCHIVES ...]
+
+The turns are extracted by the structural extractor and summarised by rules, in memory. The gate's
+CPU time is that of its decisions, records and updates, without the text of the summaries. The audit
+makes a new summary for every fifth entity (`--sample`) that a turn touches and does not summarise,
+and compares both texts: the cosine of their embeddings, and the facts that only the new one has.
+The default archives are those of tests/real_archives.py.
+"""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.cost import at_least, at_most
+from tests import real_archives
+from tests.builders import receipt
+from turnetl import pipeline, wiring
+from turnetl.extraction.structural import StructuralExtractor
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph_model import GroupContents
+from turnetl.ingestion.resolved_turn import resolve_turn
+from turnetl.lake import Lake
+from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.vectors import unpack
+from turnetl.model import Change, Episode, GroupId, Vector
+from turnetl.settings import Settings
+from turnetl.summaries.gate import GateLimits
+from turnetl.summaries.group_summaries import GroupSummaries, outcome
+from turnetl.summaries.reasons import SKIPPED, GateReason
+from turnetl.summaries.rule_summary import rule_summary
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CONTEXT = 3
+MIN_ALIKE, MAX_GATE_MS = 95, 1.0
+"""Percent of the kept summaries that are alike, milliseconds."""
+ALIKE = 0.9
+"""Cosine."""
+
+
+@dataclass
+class Totals:
+    """What the turns of all groups add up to."""
+
+    turns: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    gate_seconds: float = 0.0
+    kept: list[str] = field(default_factory=list)
+    """Summaries that a turn kept."""
+    fresh: list[str] = field(default_factory=list)
+    """What a refresh would have made of each."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("archives", nargs="*", default=[str(real_archives.ARCHIVES_OR_SAMPLES)])
+    parser.add_argument("--sample", type=int, default=5)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(lake=Path(folder))
+        pipeline.parse_archives(arguments.archives, settings)
+        pipeline.filter_turns(settings)
+        sys.exit(asyncio.run(measure(settings, arguments.sample)))
+
+
+async def measure(settings: Settings, sample: int) -> int:
+    """Summarise all groups of a lake; print the figures, and return the exit code."""
+    lake, totals = Lake(settings.lake), Totals()
+    async with wiring.embedder(settings) as embedder:
+        for group in lake.groups():
+            episodes = [e for e in lake.episodes(group) if e.noise is None and e.turn.started_at]
+            await summarise(group, episodes, embedder, totals, sample)
+        old, new = await embedder.embed(totals.kept), await embedder.embed(totals.fresh)
+    decided = sum(totals.reasons.values())
+    refreshed = sum(count for name, count in totals.reasons.items() if name not in SKIPPED)
+    print(f"{totals.turns} turns, {decided} decisions, {refreshed} summaries written, "
+          f"{100 * refreshed / decided:.0f} % of one per entity and turn")  # fmt: skip
+    for name, count in totals.reasons.most_common():
+        print(f"  {count:8} {name}")
+    alike = 100 * float(np.mean(_cosines(old, new) >= ALIKE))
+    missing = [_missing_facts(*pair) for pair in zip(totals.kept, totals.fresh, strict=True)]
+    print(f"  {len(missing):8} audited; {np.mean(missing):.2f} facts missing on average")
+    gate = 1e3 * totals.gate_seconds / totals.turns
+    within = (
+        at_least("% of kept summaries within cosine 0.9 of a new one", alike, MIN_ALIKE),
+        at_most("ms CPU of the gate per turn", gate, MAX_GATE_MS),
+    )
+    return 0 if all(within) else 1
+
+
+async def summarise(
+    group: GroupId, episodes: Sequence[Episode], embedder: Embedder, totals: Totals, sample: int
+) -> None:
+    """Summarise the turns of one group, as its first run would."""
+    extractor = StructuralExtractor()
+    mirror = MirrorGroup(GroupContents(group, None, (), (), (), {}))
+    summaries = GroupSummaries((), (), (), None, GateLimits())
+    sessions: dict[str, list[Episode]] = {}
+    for episode in sorted(episodes, key=lambda one: (one.turn.started_at, one.turn_id)):
+        session = sessions.setdefault(episode.turn.session_id, [])
+        extracted = await extractor.extract(episode, session[-CONTEXT:])
+        session.append(episode)
+        resolved = await resolve_turn(
+            extractor, embedder, episode, extracted, mirror, run_id="", now=NOW
+        )
+        summarised = _summarise_turn(resolved.change, summaries, mirror, totals, sample)
+        mirror.apply(summarised, receipt(episode))
+        totals.turns += 1
+
+
+def _summarise_turn(
+    change: Change, summaries: GroupSummaries, mirror: MirrorGroup, totals: Totals, sample: int
+) -> Change:
+    at = change.episode.turn.started_at
+    assert at is not None
+    start = time.process_time()
+    plan = summaries.plan(change, at)
+    planned = time.process_time()
+    texts = {given.entity.uuid: rule_summary(given.entity, given.facts) for given in plan.inputs}
+    texts = {uuid: text for uuid, text in texts.items() if text}
+    written = time.process_time()
+    record = summaries.record(plan, texts)
+    summaries.apply(change, record, at)
+    totals.gate_seconds += planned - start + time.process_time() - written
+    totals.reasons.update(outcome(plan, texts))
+    entities = [replace(one, summary=texts.get(one.uuid, one.summary)) for one in change.entities]
+    changed = {entity.uuid for entity in entities}
+    others = {uuid: text for uuid, text in texts.items() if uuid not in changed}
+    summarised = replace(change, entities=tuple(entities), summary_texts=others)
+    # A deferred summary is not kept, but late.
+    kept = [
+        uuid
+        for uuid, decision in plan.decisions.items()
+        if decision.reason in {GateReason.UNCHANGED, GateReason.LOW_DRIFT}
+    ]
+    _audit(kept, summarised, mirror, totals, sample)
+    return summarised
+
+
+def _audit(
+    kept: Iterable[str], change: Change, mirror: MirrorGroup, totals: Totals, sample: int
+) -> None:
+    """Compare a sample of the summaries that the turn keeps with new ones."""
+    for place, uuid in enumerate(kept):
+        entity = mirror.entity(uuid)
+        if (totals.turns + place) % sample or entity is None or not entity.summary:
+            continue
+        facts = {fact.uuid: fact for fact in (*mirror.facts, *change.facts)}
+        about = [fact for fact in facts.values() if uuid in (fact.source, fact.target)]
+        totals.kept.append(entity.summary)
+        totals.fresh.append(rule_summary(entity, about))
+
+
+def _missing_facts(kept: str, fresh: str) -> int:
+    return len(set(fresh.splitlines()[1:]) - set(kept.splitlines()))
+
+
+def _cosines(old: Sequence[Vector], new: Sequence[Vector]) -> "np.ndarray":
+    pairs = zip(old, new, strict=True)
+    return np.array([float(np.dot(unpack(one), unpack(other))) for one, other in pairs])
+
+
+if __name__ == "__main__":
+    main()
