@@ -128,7 +128,7 @@ async def backfill(
                 on_parsed=_log_warnings,
             )
     except TurnetlError as error:
-        return Failed(message=str(error))
+        return Failed(message=displayed_message(str(error)))
     return _final_state(report)
 
 
@@ -139,7 +139,7 @@ def _settings(config: str | None, lake: str | None, **overrides: Any) -> Setting
         **overrides,
     )
     if loaded.folder is not None and loaded.folder.warning is not None:
-        get_run_logger().warning(loaded.folder.warning)
+        get_run_logger().warning(displayed_message(loaded.folder.warning))
     settings = loaded.settings
     paths = (settings.lake, settings.group_map, settings.noise.rules)
     _absolute([str(path) for path in paths if path is not None])

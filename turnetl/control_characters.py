@@ -30,6 +30,11 @@ def displayed_message(text: str) -> str:
     return displayed_text(text).replace("\n", _CONTINUATION)
 
 
+def displayed_name(name: str) -> str:
+    r"""Return the name of a file in one line: also a newline and a tab are shown as escapes."""
+    return displayed_text(name).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def displayed_json(encoded: str) -> str:
     r"""Return the same JSON with each control character as its escape, such as `\u202e`."""
     return _CONTROLS.sub(lambda found: _json_escape(found[0]), encoded)

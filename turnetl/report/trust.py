@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from turnetl.control_characters import displayed_name
 from turnetl.report.config import value_text
 from turnetl.report.layout import caption, indented, plural
-from turnetl.trust.folder_trust import TrustState, shown
+from turnetl.trust.folder_trust import TrustState
 from turnetl.trust.report import TrustEntry, TrustReport
 
 _SENTENCES = {
@@ -30,6 +31,6 @@ def _entry(entry: TrustEntry) -> Iterator[RenderableType]:
     if entry.state == TrustState.CHANGED:
         yield indented(Text("; ".join(entry.trust.changes)))
     for file in entry.files:
-        yield indented(Text(f"{shown(file.name)}  {file.digest[:12] or file.problem}"))
+        yield indented(Text(f"{displayed_name(file.name)}  {file.digest[:12] or file.problem}"))
     for value in entry.settings:
         yield indented(Text(f"{value.name} = {value_text(value.value)}"))

@@ -3,11 +3,12 @@
 from datetime import datetime
 from pathlib import Path
 
+from turnetl.control_characters import displayed_name
 from turnetl.errors import BadUsage
 from turnetl.setting_values import SettingSource, SettingValue
 from turnetl.settings.explanation import explain
 from turnetl.settings.loading import read_settings
-from turnetl.trust.folder_trust import FolderTrust, shown
+from turnetl.trust.folder_trust import FolderTrust
 from turnetl.trust.project_files import ProjectFiles, read_project
 from turnetl.trust.report import TrustEntry, TrustReport
 from turnetl.trust.store import TrustedFolder, TrustStore
@@ -67,7 +68,7 @@ def _check(folder: Path, files: ProjectFiles) -> None:
     if not files.files:
         raise BadUsage(f"`{folder}` has no configuration of turnetl: there is nothing to trust")
     if files.unusable:
-        problems = (f"`{shown(file.name)}` {file.problem}" for file in files.unusable)
+        problems = (f"`{displayed_name(file.name)}` {file.problem}" for file in files.unusable)
         raise BadUsage(f"`{folder}` is not trusted: {'; '.join(problems)}; replace or remove it")
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from turnetl.control_characters import displayed_name
 from turnetl.trust.project_files import ProjectFiles
 
 _NAMES_SHOWN = 3
@@ -80,7 +81,7 @@ class FolderTrust:
         )
         return [
             *(_phrase(names, one, several) for names, one, several in kinds if names),
-            *(f"`{shown(name)}` {problem}" for name, problem in problems.items()),
+            *(f"`{displayed_name(name)}` {problem}" for name, problem in problems.items()),
         ]
 
     @property
@@ -88,16 +89,11 @@ class FolderTrust:
         return _listed([file.name for file in self.files.files])
 
 
-def shown(name: str) -> str:
-    """Return a file's name for a message: the author of the folder chose its characters."""
-    return "".join(character if character.isprintable() else "?" for character in name)
-
-
 def _phrase(names: Sequence[str], one: str, several: str) -> str:
     return f"{_listed(names)} {one if len(names) == 1 else several}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    first = ", ".join(f"`{shown(name)}`" for name in names[:_NAMES_SHOWN])
+    first = ", ".join(f"`{displayed_name(name)}`" for name in names[:_NAMES_SHOWN])
     more = len(names) - _NAMES_SHOWN
     return f"{first} and {more:,} more" if more > 0 else first
