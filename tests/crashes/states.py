@@ -23,7 +23,6 @@ the state of that order.
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -33,6 +32,9 @@ from turnetl.graph.ladybug_probe import FileState, try_open
 
 _GRAPH = "graph.lbug"
 _COPY = f"{_GRAPH}.rewritten"
+
+_READABLE = 99
+"""An exit code that is no `FileState`."""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -58,25 +60,28 @@ def key_after(change: int, lake: Path, copy: Path) -> str:
         return _digest(lake)
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(lake, copy)
-    graph = str(copy / _GRAPH)
-    if _in_child(lambda: try_open(graph, write=False)) is not FileState.UNRECOVERED:
+    is_complete = _completed(copy / _GRAPH)
+    if is_complete is None:
         return _digest(lake)
-    is_complete = _in_child(lambda: try_open(graph, write=True)) is FileState.INTACT
     return _digest(copy) if is_complete else str(change)
 
 
-def _in_child(state: Callable[[], FileState]) -> FileState:
+def _completed(graph: Path) -> bool | None:
+    """Complete a merge; None if a reader can open the file, False if it cannot be completed."""
     child = os.fork()
     if child == 0:
-        os._exit(_exit_code(state))
-    status = os.waitpid(child, 0)[1]
-    return FileState(os.WEXITSTATUS(status)) if os.WIFEXITED(status) else FileState.CRASH
+        os._exit(_completion(str(graph)))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return None if code == _READABLE else code == FileState.INTACT
 
 
-def _exit_code(state: Callable[[], FileState]) -> int:
+def _completion(graph: str) -> int:
+    """Return the exit code of a child: its parent's cleanup must not run."""
     try:
-        return state()
-    except BaseException:  # noqa: BLE001 - the parent's cleanup must not run
+        if try_open(graph, write=False) is not FileState.UNRECOVERED:
+            return _READABLE
+        return try_open(graph, write=True)
+    except BaseException:  # noqa: BLE001 - as above
         return FileState.CRASH
 
 
