@@ -24,7 +24,7 @@ from turnetl.summaries.reasons import SKIPPED, GateReason
 from turnetl.summaries.records import EntityRecord, decode, replay
 from turnetl.summaries.rule_summariser import RuleSummariser
 
-LIMITS = GateLimits(burst_turns=2, burst_cap=4)
+LIMITS = GateLimits(min_similarity=0.95, burst_turns=2, burst_cap=4)
 RULES = SummaryRules(RuleSummariser(), LIMITS)
 
 
