@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.redact.pii_texts import PII_REDACTOR
+from tests.redact.pii_texts import PII_REDACTOR, assert_redacted
 from turnetl.parsing import Grouping
 from turnetl.redact import SecretRedactor
 
@@ -175,3 +175,17 @@ ALPHABET = st.sampled_from([*"ab12./\\:@-% ", "/home/", "C:\\Users\\", "fe80::",
 def test_redacting_twice_changes_nothing(text: str) -> None:
     once, _ = PII_REDACTOR.redact([text])
     assert PII_REDACTOR.redact(once) == (once, [0])
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        r'{"text": "a\n«mac:3c:22:fb:4a:9e:01» (REACHABLE)"}',
+        r'{"text": "a\n«mac:3c22.fb4a.9e01» up"}',
+        r'{"text": "a\n«national-id:529.982.247-25»\nb"}',
+        r'{"text": "a\n«phone:+49 1512 3456789»\nb"}',
+        r'{"command": "cd x\nssh «user:kimberlee»@build7 ls"}',
+    ],
+)
+def test_what_follows_an_escaped_line_end_is_redacted(marked: str) -> None:
+    assert_redacted(marked)

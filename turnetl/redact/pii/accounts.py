@@ -1,7 +1,7 @@
 """Rules for the names of accounts: in listings, environments, and options of commands."""
 
 from turnetl.redact.pii.common_accounts import is_personal_account
-from turnetl.redact.pii.subject import PiiSubject
+from turnetl.redact.pii.subject import NAME_START, WORD_START, PiiSubject
 from turnetl.redact.rule import SecretRule
 
 _NAME = r"[A-Za-z_][\w.-]{0,31}"
@@ -62,7 +62,7 @@ ACCOUNTS = PiiSubject(
         ),
         SecretRule(
             "user",
-            rf"(?<![\w$.-])(?:USER|USERNAME|LOGNAME|SUDO_USER|USER_NAME){_QUOTE}[ ]?[:=][ ]?"
+            rf"{NAME_START}(?:USER|USERNAME|LOGNAME|SUDO_USER|USER_NAME){_QUOTE}[ ]?[:=][ ]?"
             rf"{_QUOTE}"
             rf"({_NAME})(?![\w.(@/:\[{{-])",
             "The user in the environment.",
@@ -100,14 +100,14 @@ ACCOUNTS = PiiSubject(
         ),
         SecretRule(
             "user",
-            rf"(?<![\w-])(?:ssh|sftp|scp|mosh|rsync|ssh-copy-id|sshfs)[ ]"
+            rf"{WORD_START}(?:ssh|sftp|scp|mosh|rsync|ssh-copy-id|sshfs)[ ]"
             rf"(?:[^\r\n|;&\"']{{0,100}}?[ ])?({_NAME})@",
             "The user on another machine.",
             is_personal_account,
         ),
         SecretRule(
             "user",
-            rf"(?<![\w-])(?:sudo[ ](?:-\w[ ]){{0,2}}-u|su[ ]-(?:[ ]|l[ ])|ssh[ ]"
+            rf"{WORD_START}(?:sudo[ ](?:-\w[ ]){{0,2}}-u|su[ ]-(?:[ ]|l[ ])|ssh[ ]"
             rf"(?:[^\r\n|;&\"']{{0,60}}[ ])?-l"
             rf"|runas[ ]/user:|crontab[ ]-u|pkill[ ]-u|loginctl[ ]enable-linger|usermod[ ]-aG"
             rf"[ ][\w,]{{1,40}}"
@@ -117,13 +117,13 @@ ACCOUNTS = PiiSubject(
         ),
         SecretRule(
             "user",
-            rf"(?<![\w-])chown[ ](?:-{{1,2}}[\w-]{{1,20}}[ ]){{0,3}}['\"]?({_NAME})(?=[:. ]\S)",
+            rf"{WORD_START}chown[ ](?:-{{1,2}}[\w-]{{1,20}}[ ]){{0,3}}['\"]?({_NAME})(?=[:. ]\S)",
             "The new owner of files.",
             is_personal_account,
         ),
         SecretRule(
             "user",
-            rf"(?<![\w-])chown[ ](?:-{{1,2}}[\w-]{{1,20}}[ ]){{0,3}}\S{{1,60}}?:({_NAME})(?=[ ])",
+            rf"{WORD_START}chown[ ](?:-{{1,2}}[\w-]{{1,20}}[ ]){{0,3}}\S{{1,60}}?:({_NAME})(?=[ ])",
             "The new group of files.",
             is_personal_account,
         ),

@@ -1,7 +1,7 @@
 """Rules for names of people in Git's output, and beside an e-mail address."""
 
 from turnetl.redact.pii.common_accounts import is_personal_author
-from turnetl.redact.pii.subject import PiiSubject
+from turnetl.redact.pii.subject import WORD_START, PiiSubject
 from turnetl.redact.rule import SecretRule
 
 _WORD = r"[A-Z\xc3-\xf4][\w\x80-\xff'.-]{0,30}"
@@ -18,7 +18,7 @@ _TRAILERS = (
     "|Signed-Off-By|Reviewed-by|Acked-by|Tested-by|Reported-by|Suggested-by|Helped-by|Mentored-by|Cc"
     "|Based-on-patch-by|author|committer|tagger|Maintainer|Packager|Uploader"
 )
-_HASH = r"(?<![\w-])\^?[0-9a-f]{7,40}"
+_HASH = rf"{WORD_START}\^?[0-9a-f]{{7,40}}"
 _DATE = r"[12][0-9]{3}-[01][0-9]-[0-3][0-9]"
 _AGO = r"[0-9]{1,3}[ ](?:second|minute|hour|day|week|month|year)s?"
 _BETWEEN = r"[ ]?[|,;\t][ ]?|[ ]{1,20}"

@@ -2,7 +2,7 @@
 
 from turnetl.redact.pii.common_accounts import is_personal_account
 from turnetl.redact.pii.common_hosts import is_personal_host
-from turnetl.redact.pii.subject import PiiSubject
+from turnetl.redact.pii.subject import NAME_START, WORD_START, PiiSubject
 from turnetl.redact.rule import SecretRule
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -27,7 +27,7 @@ HOSTS = PiiSubject(
     (
         SecretRule(
             "host",
-            r"(?<![\w-])((?:DESKTOP|LAPTOP)-[A-Z0-9]{6,9}|WIN-[A-Z0-9]{11})(?![\w-])",
+            rf"{WORD_START}((?:DESKTOP|LAPTOP)-[A-Z0-9]{{6,9}}|WIN-[A-Z0-9]{{11}})(?![\w-])",
             "The name that Windows gives a machine.",
             is_personal_host,
         ),
@@ -65,17 +65,17 @@ HOSTS = PiiSubject(
         ),
         SecretRule(
             "host",
-            rf"(?<![\w$.-])(?:COMPUTERNAME|HOSTNAME|HOST|LOGONSERVER|LocalHostName|Static hostname)"
+            rf"{NAME_START}(?:COMPUTERNAME|HOSTNAME|HOST|LOGONSERVER|LocalHostName|Static hostname)"
             rf"{_QUOTE}[ ]?[:=][ ]?{_QUOTE}({_LABEL}(?:\.{_LOCAL})?)(?![\w.:(/\[-]|{_QUOTE}"
             rf"[ ]?[+)])"
-            rf"|(?<![\w$.-])(?:ComputerName|nodename|[hH]ostname){_QUOTE}[ ]?[:=][ ]?{_QUOTE}"
+            rf"|{NAME_START}(?:ComputerName|nodename|[hH]ostname){_QUOTE}[ ]?[:=][ ]?{_QUOTE}"
             rf"([A-Za-z0-9]{{1,30}}(?:-[A-Za-z0-9]{{1,30}}){{1,4}}(?:\.{_LOCAL})?)(?![\w.:(/\[-])",
             "The machine in the environment.",
             is_personal_host,
         ),
         SecretRule(
             "host",
-            rf"(?<![\w$.-])(?:\$[ ]|#[ ]|%[ ])hostname(?:[ ]-\w)?\r?(?:\n|\\n)({_HOST})(?=\s|\\|$)",
+            rf"{NAME_START}(?:\$[ ]|#[ ]|%[ ])hostname(?:[ ]-\w)?\r?(?:\n|\\n)({_HOST})(?=\s|\\|$)",
             "The answer of `hostname`.",
             is_personal_host,
         ),

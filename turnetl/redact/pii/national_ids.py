@@ -6,7 +6,7 @@ from turnetl.redact.pii import check_digits
 from turnetl.redact.pii.subject import PiiSubject
 from turnetl.redact.rule import SecretRule
 
-_START = r"(?<![\w./+-])(?<!=[\"'])"
+_START = r"(?:(?<![\w./+-])|(?<=\\[nrt]))(?<!=[\"'])"
 _END = r"(?![\w-]|[./][0-9])"
 _BETWEEN = (
     r"(?!\()[^0-9A-Za-z\n]{1,6}"

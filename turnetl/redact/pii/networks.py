@@ -3,7 +3,7 @@
 import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-from turnetl.redact.pii.subject import PiiSubject
+from turnetl.redact.pii.subject import WORD_START, PiiSubject
 from turnetl.redact.rule import SecretRule
 
 _BYTE = r"(?:25[0-5]|2[0-4][0-9]|[01][0-9]{2}|[1-9]?[0-9])"
@@ -17,6 +17,7 @@ _HEX = "[0-9a-f]"
 _IP_NAME = r"(?i:\b(?:ip|ipv4|ip[ _-]?addr(?:ess)?|inet_ntoa|inet_aton|remote_addr|client_ip))"
 _NUMBER = rf"0[xX]{_HEX}{{8}}|0[0-7]{{10,11}}|[1-9][0-9]{{7,9}}"
 
+_MAC_START = r"(?:(?<![0-9a-z][:-])(?<![\w:.])|(?<=\\[nrt]))"
 _MAC_COLONS = rf"{_HEX}{{2}}(?::{_HEX}{{2}}){{5}}"
 _MAC_DASHES = rf"{_HEX}{{2}}(?:-{_HEX}{{2}}){{5}}"
 _MAC_DOTS = rf"{_HEX}{{4}}\.{_HEX}{{4}}\.{_HEX}{{4}}"
@@ -157,7 +158,7 @@ NETWORKS = PiiSubject(
         ),
         SecretRule(
             "mac",
-            rf"(?i)(?<![0-9a-z][:-])(?<![\w:.])({_MAC_COLONS}|{_MAC_DASHES})(?![\w]|[:-][0-9a-z])",
+            rf"(?i){_MAC_START}({_MAC_COLONS}|{_MAC_DASHES})(?![\w]|[:-][0-9a-z])",
             "The address of a network card, also of Wi-Fi and Bluetooth.",
             _is_mac_with_letters,
         ),
@@ -170,7 +171,7 @@ NETWORKS = PiiSubject(
         ),
         SecretRule(
             "mac",
-            rf"(?i)(?<![\w.-])({_MAC_DOTS})(?![\w-]|\.[0-9a-z])",
+            rf"(?i){WORD_START}(?<!\.)({_MAC_DOTS})(?![\w-]|\.[0-9a-z])",
             "As Cisco writes it: letters and digits.",
             _is_dotted_mac,
         ),

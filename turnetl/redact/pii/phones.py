@@ -33,6 +33,7 @@ _SEQUENCE = "01234567890"
 _GAP = r"(?:[ .()/-]|\xc2\xa0|\xe2\x80\x91){0,3}"
 _INTERNATIONAL = rf"\+[1-9](?:{_GAP}[0-9]){{7,14}}"
 _NATIONAL = rf"\(?[0-9](?:{_GAP}[0-9]){{6,13}}"
+_START = r"(?:(?<![\w+/=.-])|(?<=\\[nrt]))"
 _END = r"(?![0-9A-Za-z_]|[.:/-][0-9A-Za-z])"
 _WORDS = (
     r"phone|telephone|tel|mobile|cell|cellphone|fax|whatsapp|signal|sms|call[ ]me[ ](?:at|on)"
@@ -81,7 +82,7 @@ PHONES = PiiSubject(
     (
         SecretRule(
             "phone",
-            rf"(?<![\w+/=.-])({_INTERNATIONAL}){_END}",
+            rf"{_START}({_INTERNATIONAL}){_END}",
             "With the code of a country.",
             is_international,
         ),
@@ -94,7 +95,7 @@ PHONES = PiiSubject(
         ),
         SecretRule(
             "phone",
-            rf"(?<![\w+/=.-])(\([2-9][0-9]{{2}}\)[ ]?[2-9][0-9]{{2}}-[0-9]{{4}}"
+            rf"{_START}(\([2-9][0-9]{{2}}\)[ ]?[2-9][0-9]{{2}}-[0-9]{{4}}"
             rf"|[2-9][0-9]{{2}}-[2-9][0-9]{{2}}-[0-9]{{4}}){_END}",
             "As North America writes it.",
             is_north_american,

@@ -16,3 +16,9 @@ class PiiSubject:
     prefilter: str
     """Matches every text in which a rule can match; without look-around."""
     rules: tuple[SecretRule, ...]
+
+
+WORD_START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
+"""Precedes a word: nothing of another word, but the letter of an escaped newline, as in JSON."""
+NAME_START = r"(?:(?<![\w$.-])|(?<=\\[nrt]))"
+"""Precedes the name of a variable."""
