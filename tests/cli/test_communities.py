@@ -205,6 +205,7 @@ def test_an_invalid_argument_is_a_sentence(
     result = run_in_process("communities", "build", *arguments, folder=tmp_path)
     assert result.exit_code == 2
     assert message in result.messages[0]
+    assert result.stdout == ""
 
 
 def test_without_a_graph_a_message_says_where_it_would_be(tmp_path: Path) -> None:

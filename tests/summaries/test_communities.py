@@ -1,6 +1,7 @@
 """Communities: which entities belong together, and what that changes in a graph."""
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -94,6 +95,13 @@ def test_a_higher_resolution_finds_more_communities() -> None:
 def test_a_resolution_that_is_not_positive_is_rejected(resolution: float) -> None:
     with pytest.raises(BadUsage, match="must be positive"):
         clusters(network(TWO_CLIQUES), resolution=resolution)
+
+
+def test_without_leiden_a_sentence_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "graspologic_native", None)
+    with pytest.raises(BadUsage, match=r"pip install 'turnetl\[communities\]'"):
+        clusters(network(TWO_CLIQUES))
+    assert clusters(network(TWO_CLIQUES), Algorithm.LABEL_PROPAGATION)
 
 
 def test_labels_settle_where_those_of_graphiti_alternate() -> None:

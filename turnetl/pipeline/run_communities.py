@@ -24,7 +24,7 @@ from turnetl.pipeline.community_writers import OpenedWriter, opened_writer
 from turnetl.pipeline.index import check_graph
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
-from turnetl.summaries.communities.clustering import Algorithm
+from turnetl.summaries.communities.clustering import Algorithm, check_clustering
 from turnetl.summaries.communities.plan import CommunityPlan, plan_communities
 
 _STAGE = "communities"
@@ -75,6 +75,7 @@ async def build_communities(
         GraphBusy: the graph did not respond, or another process writes it.
         GraphUnusable: there is no graph, or it cannot be opened.
     """
+    check_clustering(options.algorithm, options.resolution)
     check_graph(settings)
     end = None if options.max_seconds is None else seconds() + options.max_seconds
     async with AsyncExitStack() as stack:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from enum import StrEnum
+from importlib.util import find_spec
 from typing import assert_never
 
 from turnetl.errors import BadUsage
@@ -12,6 +13,7 @@ from turnetl.summaries.communities.network import EntityNetwork
 Cluster = tuple[str, ...]
 """Uuids of its entities, sorted; two at least."""
 
+_LIBRARY = "graspologic_native"
 _SEED = 1
 _ITERATIONS = 2
 _MIN_MEMBERS = 2
@@ -28,6 +30,18 @@ class Algorithm(StrEnum):
     LABEL_PROPAGATION = "label-propagation"
 
 
+def check_clustering(algorithm: Algorithm, resolution: float) -> None:
+    """Check what `clusters` is called with, before anything is read.
+
+    Raises:
+        BadUsage: the resolution is not positive, or Leiden is not installed.
+    """
+    if not (resolution > 0 and math.isfinite(resolution)):
+        raise BadUsage(f"the resolution of communities must be positive, not {resolution:g}")
+    if algorithm is Algorithm.LEIDEN and find_spec(_LIBRARY) is None:
+        raise BadUsage(_INSTALL)
+
+
 def clusters(
     network: EntityNetwork, algorithm: Algorithm = Algorithm.LEIDEN, *, resolution: float = 1.0
 ) -> tuple[Cluster, ...]:
@@ -42,10 +56,9 @@ def clusters(
             propagation has none.
 
     Raises:
-        BadUsage: the resolution is not positive, or Leiden is not installed.
+        BadUsage: as `check_clustering`.
     """
-    if not (resolution > 0 and math.isfinite(resolution)):
-        raise BadUsage(f"the resolution of communities must be positive, not {resolution:g}")
+    check_clustering(algorithm, resolution)
     if not network.entities:
         return ()
     labels: Mapping[str, object]
@@ -61,10 +74,8 @@ def clusters(
 
 def _leiden(network: EntityNetwork, resolution: float) -> Mapping[str, int]:
     """Return the number of the community of each entity."""
-    try:
-        from graspologic_native import leiden  # noqa: PLC0415 - an extra of the package
-    except ImportError as error:
-        raise BadUsage(_INSTALL) from error
+    from graspologic_native import leiden  # noqa: PLC0415 - an extra of the package
+
     # The result depends on the order of the edges and on the seed: both are fixed.
     edges = [(one, other, float(weight)) for (one, other), weight in network.weights.items()]
     _, labels = leiden(edges, resolution=resolution, seed=_SEED, iterations=_ITERATIONS)
