@@ -203,8 +203,7 @@ class Community:
     summary: str
     created_at: datetime
     embedding: Vector | None = None
-    """Embedding of the name. A graph does not say which embedder made the stored one, so that it is
-    not loaded."""
+    """Of the name. Not loaded: a graph does not say which embedder made the stored one."""
     members: tuple[str, ...] = ()
     """Uuids of its entities, sorted."""
 

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import GROUP, START
 from tests.graph.sample_changes import NOW, PROFILE, history
 from turnetl import schema
-from turnetl.graph import ladybug_cypher, neo4j_rows, schema_version, to_rows
+from turnetl.graph import ladybug_cypher, neo4j_rows, saga_rows, schema_version, to_rows
 from turnetl.graph_model import Lease
 
 GRAPH = (
@@ -60,7 +60,7 @@ def test_every_property_that_a_turn_writes_is_documented(label: str) -> None:
         "Episodic": to_rows.episode_rows(first, START)[0],
         "Entity": to_rows.entity_row(first.entities[0]),
         "RELATES_TO": to_rows.fact_row(first.facts[0]),
-        "Saga": to_rows.saga_row(first, START),
+        "Saga": saga_rows.saga_row(first, START),
     }
     assert set(written[label]) <= documented_properties(label)
 

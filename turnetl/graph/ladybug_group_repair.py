@@ -6,7 +6,7 @@ from typing import assert_never
 
 from turnetl import ids
 from turnetl.graph import ladybug_cypher as cypher
-from turnetl.graph import ladybug_rows, to_rows
+from turnetl.graph import ladybug_rows, saga_rows, to_rows
 from turnetl.graph.group_repair import (
     DoubleMention,
     GroupRepair,
@@ -74,7 +74,7 @@ def _repair_session(
     for link in to_rows.links_from("HAS_EPISODE", session.saga, session.saga_links_created):
         client.query(cypher.LINK_SAGA, asdict(link) | shared)
     for source, target in session.next_links_created:
-        client.query(cypher.LINK_NEXT, asdict(to_rows.next_link(source, target)) | shared)
+        client.query(cypher.LINK_NEXT, asdict(saga_rows.next_link(source, target)) | shared)
     bounds = ((cypher.SET_FIRST_EPISODE, session.first), (cypher.SET_LAST_EPISODE, session.last))
     for statement, episode in bounds:
         client.query(statement, {"source": session.saga, "target": episode})

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from turnetl import ids
-from turnetl.graph import from_rows, ladybug_rows, ladybug_summaries, to_rows
+from turnetl.graph import from_rows, ladybug_rows, ladybug_summaries, saga_rows, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph_model import Receipt, Reversal, Reverted
@@ -98,7 +98,7 @@ def _remove_episodes(client: LadybugClient, receipt: Receipt, now: datetime) -> 
         client.query(_DELETE_EPISODE, {"uuid": episode})
     if before and after:
         shared = {"group_id": receipt.group_id, "now": ladybug_rows.without_zone(now)}
-        client.query(cypher.LINK_NEXT, asdict(to_rows.next_link(before, after)) | shared)
+        client.query(cypher.LINK_NEXT, asdict(saga_rows.next_link(before, after)) | shared)
     saga = {"uuid": ids.saga_id(receipt.group_id, receipt.session_id)}
     for first, last in client.query(_SAGA_BOUNDARIES, saga):
         boundaries = {

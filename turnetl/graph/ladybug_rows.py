@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from turnetl.graph import from_rows, ladybug_summaries, schema_version, to_rows
+from turnetl.graph import from_rows, ladybug_summaries, saga_rows, schema_version, to_rows
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.lease import LeaseState, new_creation_id
 from turnetl.graph_model import Community, GroupProfile, Lease, Mention, Receipt, Subgraphs, TurnRun
@@ -32,12 +32,12 @@ def statements(
     shared = {"group_id": receipt.group_id, "now": without_zone(now)}
     links = [
         *((cypher.LINK_MENTION, link, True) for link in to_rows.mention_links(change)),
-        *((cypher.LINK_SAGA, link, True) for link in to_rows.saga_links(change)),
-        *((cypher.LINK_NEXT, link, False) for link in to_rows.next_links(change)),
+        *((cypher.LINK_SAGA, link, True) for link in saga_rows.saga_links(change)),
+        *((cypher.LINK_NEXT, link, False) for link in saga_rows.next_links(change)),
     ]
-    outdated = to_rows.outdated_links(change)
+    outdated = saga_rows.outdated_links(change)
     commit = commit_row(change, receipt, sequence)
-    episodes, saga = to_rows.episode_rows(change, now), to_rows.saga_row(change, now)
+    episodes, saga = to_rows.episode_rows(change, now), saga_rows.saga_row(change, now)
     return [
         *((cypher.SAVE_EPISODE, _parameters(row), False) for row in episodes),
         (cypher.SAVE_SAGA, _parameters(saga), False),
@@ -166,7 +166,7 @@ def _facts(change: Change, changed: set[str]) -> Iterable[LadybugStatement]:
 
 
 def _saga_boundaries(change: Change) -> Iterable[LadybugStatement]:
-    links = to_rows.saga_links(change)
+    links = saga_rows.saga_links(change)
     if change.previous_turn is None:
         yield cypher.SET_FIRST_EPISODE, _link_params(links[0]), False
     if change.next_turn is None:

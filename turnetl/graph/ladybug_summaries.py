@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from turnetl.errors import GraphUnusable
-from turnetl.graph import to_rows
+from turnetl.graph import saga_rows
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.model import GroupId, SessionId, SummaryWrites, TurnId
 
@@ -35,7 +35,7 @@ def saga_statements(
     group: GroupId, texts: Mapping[SessionId, str]
 ) -> list[tuple[str, dict[str, Any], bool]]:
     """Return the statements that set the summaries of sagas, by session."""
-    rows = to_rows.saga_summary_rows(group, texts)
+    rows = saga_rows.saga_summary_rows(group, texts)
     return [(_SET_SAGA_SUMMARY, row, True) for row in rows]
 
 

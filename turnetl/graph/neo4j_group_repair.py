@@ -8,7 +8,7 @@ from neo4j import AsyncTransaction
 
 from turnetl import ids
 from turnetl.graph import neo4j_cypher as cypher
-from turnetl.graph import to_rows
+from turnetl.graph import saga_rows, to_rows
 from turnetl.graph.group_repair import (
     DoubleMention,
     GroupRepair,
@@ -95,7 +95,7 @@ async def _repair_session(
     links = to_rows.links_from("HAS_EPISODE", session.saga, saga_links)
     rows = [asdict(link) for link in links]
     await transaction.run(_LINK_SAGA, rows=rows, group=group, now=now)
-    chain = [asdict(to_rows.next_link(*pair)) for pair in session.next_links_created]
+    chain = [asdict(saga_rows.next_link(*pair)) for pair in session.next_links_created]
     await transaction.run(cypher.LINK_NEXT, rows=chain, group=group, now=now)
 
 

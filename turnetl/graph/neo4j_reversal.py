@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 from neo4j import AsyncTransaction
 
 from turnetl import ids
-from turnetl.graph import from_rows, neo4j_rows, neo4j_summaries, to_rows
+from turnetl.graph import from_rows, neo4j_rows, neo4j_summaries, saga_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.neo4j_client import write_rows
 from turnetl.graph_model import Receipt, Reversal, Reverted
@@ -83,7 +83,7 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
         (cypher.UPDATE_FACTS, facts),
         (
             neo4j_summaries.SET_SAGA_SUMMARIES,
-            to_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts),
+            saga_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts),
         ),
     )
     for query, rows in restored:
@@ -106,7 +106,7 @@ async def _remove_episodes(
     before, after = neighbours["before"], neighbours["after"]
     await transaction.run(_DELETE_EPISODES, episodes=episodes)
     if before and after:
-        rows = [asdict(to_rows.next_link(before, after))]
+        rows = [asdict(saga_rows.next_link(before, after))]
         await write_rows(transaction, cypher.LINK_NEXT, {**shared, "rows": rows})
     saga = ids.saga_id(receipt.group_id, receipt.session_id)
     await transaction.run(

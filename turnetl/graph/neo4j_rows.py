@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 
 from neo4j.time import DateTime
 
-from turnetl.graph import from_rows, neo4j_summaries, schema_version, to_rows
+from turnetl.graph import from_rows, neo4j_summaries, saga_rows, schema_version, to_rows
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.lease import LeaseState
 from turnetl.graph_model import (
@@ -52,15 +52,15 @@ def statements(
         (neo4j_summaries.SET_SUMMARIES, neo4j_summaries.summary_rows(change.summary_texts)),
         (
             neo4j_summaries.SET_SAGA_SUMMARIES,
-            to_rows.saga_summary_rows(
+            saga_rows.saga_summary_rows(
                 receipt.group_id, change.saga_texts, without=receipt.session_id
             ),
         ),
         (cypher.CREATE_FACTS, [row for is_changed, row in facts if not is_changed]),
         (cypher.UPDATE_FACTS, [row for is_changed, row in facts if is_changed]),
         (cypher.LINK_MENTIONS, [asdict(link) for link in to_rows.mention_links(change)]),
-        (cypher.UNLINK_NEXT, [asdict(link) for link in to_rows.outdated_links(change)]),
-        (cypher.LINK_NEXT, [asdict(link) for link in to_rows.next_links(change)]),
+        (cypher.UNLINK_NEXT, [asdict(link) for link in saga_rows.outdated_links(change)]),
+        (cypher.LINK_NEXT, [asdict(link) for link in saga_rows.next_links(change)]),
     ]
     turn = _turn_parameters(change, receipt, now, sequence)
     return [
@@ -182,9 +182,9 @@ def _turn_parameters(
     change: Change, receipt: Receipt, now: datetime, sequence: int | None
 ) -> dict[str, Any]:
     """Return the parameters of `cypher.CREATE_TURN`."""
-    episodes, links = to_rows.episode_rows(change, now), to_rows.saga_links(change)
+    episodes, links = to_rows.episode_rows(change, now), saga_rows.saga_links(change)
     return {
-        "saga": to_rows.saga_row(change, now),
+        "saga": saga_rows.saga_row(change, now),
         "first": links[0].target if change.previous_turn is None else None,
         "last": links[-1].target if change.next_turn is None else None,
         "commit": to_rows.commit_row(change, receipt, sequence),

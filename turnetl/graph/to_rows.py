@@ -4,10 +4,9 @@ The stores only turn these rows into Cypher. Vectors are lists of float32 values
 timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from turnetl.errors import GraphUnusable
 from turnetl.graph import graphiti_names
 from turnetl.graph_model import Community, Receipt, TurnRun
 from turnetl.llm.float_lists import floats
-from turnetl.model import Attribute, Change, Entity, Fact, GroupId, SessionId, Usage, Vector
+from turnetl.model import Attribute, Change, Entity, Fact, Usage, Vector
 from turnetl.recipe_parts import RecipeParts, recipe_digest
 
 RowDict = dict[str, Any]
@@ -168,59 +167,9 @@ def mention_links(change: Change) -> list[LinkRow]:
     ]
 
 
-def saga_row(change: Change, now: datetime) -> RowDict:
-    """Return the saga of the turn's session, with the properties of a new one.
-
-    An empty summary is not written to one that exists.
-    """
-    turn = change.episode.turn
-    return {
-        "uuid": ids.saga_id(turn.group_id, turn.session_id),
-        "name": turn.session_id,
-        "group_id": turn.group_id,
-        "created_at": now,
-        "summary": change.saga_texts.get(turn.session_id, ""),
-    }
-
-
-def saga_summary_rows(
-    group: GroupId, texts: Mapping[SessionId, str], *, without: SessionId | None = None
-) -> list[RowDict]:
-    """Return uuid and summary of each saga, but for that of one session."""
-    return [
-        {"uuid": ids.saga_id(group, session), "summary": text}
-        for session, text in sorted(texts.items())
-        if session != without
-    ]
-
-
-def saga_links(change: Change) -> list[LinkRow]:
-    """Return the links from the saga to the turn's episodes, in order."""
-    turn = change.episode.turn
-    saga = ids.saga_id(turn.group_id, turn.session_id)
-    return links_from("HAS_EPISODE", saga, episode_ids(change))
-
-
 def links_from(kind: str, source: str, targets: Iterable[str]) -> list[LinkRow]:
     """Return a link of this kind from the source to each target."""
     return [LinkRow(ids.edge_id(kind, source, target), source, target) for target in targets]
-
-
-def next_link(before: str, after: str) -> LinkRow:
-    """Return the link from one episode of a session to the next one."""
-    return LinkRow(ids.edge_id("NEXT_EPISODE", before, after), before, after)
-
-
-def next_links(change: Change) -> list[LinkRow]:
-    """Return the new NEXT_EPISODE links: to the turn, between its chunks, and to the next turn."""
-    chain = [_previous_episode(change), *episode_ids(change), change.next_turn]
-    return [next_link(before, after) for before, after in pairwise(chain) if before and after]
-
-
-def outdated_links(change: Change) -> list[LinkRow]:
-    """Return the link that a late turn replaces: the one between its two neighbours."""
-    before = _previous_episode(change)
-    return [next_link(before, change.next_turn)] if before and change.next_turn else []
 
 
 def receipt_row(receipt: Receipt) -> RowDict:
@@ -288,12 +237,6 @@ def _column_value(column: schema.Column, value: Any) -> Any:
     # A store distinguishes integers from floats.
     is_float = column.dtype == pl.Float64 and value is not None
     return float(value) if is_float else value
-
-
-def _previous_episode(change: Change) -> str | None:
-    """Return the last episode of the turn before."""
-    before = change.previous_turn
-    return ids.chunk_id(before, change.previous_chunks - 1) if before else None
 
 
 def _image(value: Entity | Fact) -> RowDict:
