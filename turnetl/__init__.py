@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from turnetl.api.redo import redo
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
     from turnetl.api.search import search
+    from turnetl.api.summarize import summarize
     from turnetl.api.undo import undo
     from turnetl.api.verify import verify
     from turnetl.backfill_report import BackfillReport
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from turnetl.ingestion.redo_report import RedoReport
     from turnetl.ingestion.report import GroupReport, IngestReport
     from turnetl.ingestion.run_report import RecordedRun, RunsReport
+    from turnetl.ingestion.summarize_report import SummarizeReport
     from turnetl.ingestion.undo_report import UndoReport
     from turnetl.parsing import ParseReport
     from turnetl.pipeline.opened_items import IndexAnswer
@@ -79,6 +81,7 @@ __all__ = [
     "SessionDetails",
     "Settings",
     "Skip",
+    "SummarizeReport",
     "Timeline",
     "TurnDetails",
     "TurnetlError",
@@ -102,6 +105,7 @@ __all__ = [
     "search",
     "show",
     "status",
+    "summarize",
     "timeline",
     "undo",
     "verify",
@@ -115,6 +119,7 @@ _MODULES = {
     "turnetl.api.redo": ("redo",),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
     "turnetl.api.search": ("search",),
+    "turnetl.api.summarize": ("summarize",),
     "turnetl.api.undo": ("undo",),
     "turnetl.api.verify": ("verify",),
     "turnetl.backfill_report": ("BackfillReport",),
@@ -126,6 +131,7 @@ _MODULES = {
     "turnetl.ingestion.redo_report": ("RedoReport",),
     "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
     "turnetl.ingestion.run_report": ("RecordedRun", "RunsReport"),
+    "turnetl.ingestion.summarize_report": ("SummarizeReport",),
     "turnetl.ingestion.undo_report": ("UndoReport",),
     "turnetl.parsing": ("ParseReport",),
     "turnetl.pipeline.opened_items": ("IndexAnswer",),

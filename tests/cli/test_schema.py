@@ -33,6 +33,7 @@ ARGUMENTS = {
     "config show": ("config", "show"),
     "trust": ("trust", "--list"),
     "communities build": ("communities", "build"),
+    "summarize": ("summarize",),
     "schema": ("schema",),
     "schema --command": ("schema", "journal", "stats"),
     "templates list": ("templates", "list"),

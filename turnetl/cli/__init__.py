@@ -27,6 +27,7 @@ from turnetl.cli import (
     search,
     show,
     stages,
+    summarize,
     templates,
     trust,
     undo,
@@ -70,6 +71,7 @@ app.command(
     group=_STAGES,
     help="Ingest, and try the quarantined turns again.",
 )
+app.command(summarize.summarize, group=_STAGES)
 app.command(redo.redo, group=_STAGES)
 app.command(undo.undo, group=_STAGES)
 app.command(forget.forget, group=_STAGES)

@@ -90,6 +90,14 @@ class TurnSummaries:
             self._sagas.add(_saga_turn(change.episode, at), change.facts)
         self._latest = change.episode.turn_id, change.summaries
 
+    async def deferred(self) -> Summarised:
+        """Return the summaries that are still deferred after the last commit. Writes nothing.
+
+        Raises:
+            BadTurn: the summaries cannot be made.
+        """
+        return await self._rules.summariser.summarise(self._group.unwritten())
+
     async def write_deferred(self, store: GraphStore, lease: Lease, run: IngestRun) -> Summarised:
         """Write the summaries that are still deferred after the last commit, if the run flushes.
 
@@ -98,8 +106,7 @@ class TurnSummaries:
             GraphBusy: the graph did not respond to any attempt.
             GraphUnusable: another run took the group over.
         """
-        inputs = self._group.unwritten() if self._rules.flushes else ()
-        written = await self._rules.summariser.summarise(inputs)
+        written = await self.deferred() if self._rules.flushes else Summarised({})
         if self._latest is not None and written.texts:
             turn, record = self._latest
             writes = SummaryWrites(written.texts, {turn: with_flushed(record, written.texts)})

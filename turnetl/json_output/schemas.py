@@ -32,6 +32,7 @@ from turnetl.json_output.show import (
     ShowTurnOutput,
 )
 from turnetl.json_output.status import StatusOutput
+from turnetl.json_output.summarize import SummarizeOutput
 from turnetl.json_output.templates import TemplatesOutput
 from turnetl.json_output.timeline import TimelineOutput
 from turnetl.json_output.trust import TrustOutput
@@ -74,6 +75,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "runs": (RunsOutput,),
     "runs show": (RunOutput,),
     "verify": (VerifyOutput,),
+    "summarize": (SummarizeOutput,),
     "communities build": (CommunitiesOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),

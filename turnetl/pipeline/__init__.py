@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_redo import preview_redo, redo
+    from turnetl.pipeline.run_summarize import summarize
     from turnetl.pipeline.run_undo import preview_undo, undo
     from turnetl.pipeline.run_verify import repair_graph, verify
     from turnetl.pipeline.search import sample_queries, search_turns
@@ -64,6 +65,7 @@ __all__ = [
     "show_archive_lines",
     "show_run",
     "status",
+    "summarize",
     "templates",
     "timeline",
     "undo",
@@ -101,6 +103,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.search": ("sample_queries", "search_turns"),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns", "parse_archives"),
         "turnetl.pipeline.run_redo": ("preview_redo", "redo"),
+        "turnetl.pipeline.run_summarize": ("summarize",),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
         "turnetl.pipeline.run_verify": ("repair_graph", "verify"),
         "turnetl.run_options": ("RunOptions",),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         replace_index,
         search_index,
     )
-    from turnetl.wiring.ingestion import check, ingest_resources
+    from turnetl.wiring.ingestion import check, flush_rules, ingest_resources
     from turnetl.wiring.noise_filters import (
         archive_grouping,
         filters,
@@ -51,6 +51,7 @@ __all__ = [
     "embedder",
     "extractor",
     "filters",
+    "flush_rules",
     "format_named",
     "graph_state",
     "has_index",
@@ -104,7 +105,7 @@ __getattr__ = lazy_exports(
             "replace_index",
             "search_index",
         ),
-        "turnetl.wiring.ingestion": ("check", "ingest_resources"),
+        "turnetl.wiring.ingestion": ("check", "flush_rules", "ingest_resources"),
         "turnetl.wiring.noise_filters": (
             "archive_grouping",
             "filters",

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -42,12 +43,17 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 
 def summary_rules(settings: Settings) -> "SummaryRules | None":
     """Return how a run summarises entities; None for extractors that do it themselves."""
+    if extraction.uses_model(settings):
+        return None
+    return replace(flush_rules(settings), flushes=settings.summaries.flush)
+
+
+def flush_rules(settings: Settings) -> "SummaryRules":
+    """Return how summaries that are deferred are written, whatever extractor is configured."""
     from turnetl.ingestion.turn_summaries import SummaryRules
     from turnetl.summaries.gate import GateLimits
     from turnetl.summaries.rule_summariser import RuleSummariser
 
-    if extraction.uses_model(settings):
-        return None
     given = settings.summaries
     limits = GateLimits(
         min_similarity=given.min_similarity,
@@ -56,7 +62,7 @@ def summary_rules(settings: Settings) -> "SummaryRules | None":
         burst_cap=given.burst_cap,
         max_age=timedelta(days=given.max_age_days),
     )
-    return SummaryRules(RuleSummariser(), limits, flushes=given.flush)
+    return SummaryRules(RuleSummariser(), limits)
 
 
 @asynccontextmanager

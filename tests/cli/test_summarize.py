@@ -1,0 +1,200 @@
+"""`turnetl summarize`: what it writes, what it leaves alone, and that it can be repeated."""
+
+import asyncio
+import shutil
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.provider_setup import model_environment, write_session
+from tests.conftest import GRAPHS
+from tests.graph.statements import run_statement
+from tests.servers.provider import FakeProvider
+from turnetl.graph.open import open_graph
+from turnetl.graph_model import LONGEST_LEASE, GroupContents
+from turnetl.model import GroupId
+from turnetl.summaries.records import EntityRecord, decode
+
+BURSTS = {
+    "TURNETL_SUMMARIES__BURST_TURNS": "2",
+    "TURNETL_SUMMARIES__BURST_MINUTES": "10080",
+    "TURNETL_SUMMARIES__MIN_SIMILARITY": "1",
+}
+"""The second turn about an entity begins a burst: each group has deferred summaries."""
+UNFLUSHED = BURSTS | {"TURNETL_SUMMARIES__FLUSH": "false"}
+FIRST_TURNS = ("--limit", "5")
+"""Per group; each group has more of them."""
+OTHER = "elsewhere:1234:5678abcd"
+
+
+def backfill(folder: Path, *arguments: str, **environment: str) -> None:
+    result = run_in_process("backfill", SAMPLES, *arguments, folder=folder, **environment)
+    assert result.exit_code == 0, result.stderr
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an embedded graph of the samples; it is only copied."""
+    folder = tmp_path_factory.mktemp("samples")
+    backfill(folder, *FIRST_TURNS, **UNFLUSHED)
+    return folder
+
+
+@pytest.fixture(params=GRAPHS)
+def graph(request: pytest.FixtureRequest, samples: Path, tmp_path: Path) -> Iterator[str]:
+    """A graph of either kind with the first turns of the samples, and with deferred summaries."""
+    if request.param == "ladybug":
+        shutil.copytree(samples, tmp_path, dirs_exist_ok=True)
+        yield embedded(tmp_path)
+        return
+    url = str(request.getfixturevalue("neo4j_url"))
+    backfill(tmp_path, "--graph", url, *FIRST_TURNS, **UNFLUSHED)
+    yield url
+
+
+def embedded(folder: Path) -> str:
+    return f"ladybug://{folder / '.turnetl' / 'lake' / 'graph.lbug'}"
+
+
+def summarize(folder: Path, graph: str, *arguments: str) -> CommandResult:
+    # As it is configured for runs: the command writes what they leave.
+    return run_in_process("summarize", "--graph", graph, *arguments, folder=folder, **UNFLUSHED)
+
+
+def contents(graph: str) -> list[GroupContents]:
+    async def read() -> list[GroupContents]:
+        store = await open_graph(graph, user="", password="")
+        found = [await store.load(group) for group in await store.groups()]
+        await store.close()
+        return found
+
+    return asyncio.run(read())
+
+
+def summaries(groups: Sequence[GroupContents]) -> dict[str, str]:
+    return {entity.uuid: entity.summary for group in groups for entity in group.entities}
+
+
+def decisions(groups: Sequence[GroupContents]) -> list[list[EntityRecord]]:
+    """Return what each turn recorded, without what was written to deferred summaries later."""
+    records = [decode(text) for group in groups for text in group.summaries.values()]
+    return [[one for one in of_turn if one.flushed is None] for of_turn in records]
+
+
+def test_it_writes_what_the_end_of_a_run_writes_and_a_second_time_nothing(
+    graph: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    flushed = tmp_path_factory.mktemp("flushed")
+    backfill(flushed, *FIRST_TURNS, **BURSTS)
+    expected, before = summaries(contents(embedded(flushed))), summaries(contents(graph))
+    first = summarize(tmp_path, graph, "--json")
+    assert first.exit_code == 0
+    assert summaries(contents(graph)) == expected
+    differing = sum(before[uuid] != expected[uuid] for uuid in expected)
+    assert sum(group["written"] for group in first.json["groups"]) >= differing > 0
+    assert all(group["written"] == group["to_write"] > 0 for group in first.json["groups"])
+    after = contents(graph)
+    second = summarize(tmp_path, graph, "--json")
+    assert [(group["to_write"], group["recorded"]) for group in second.json["groups"]] == [
+        (0, True),
+        (0, True),
+    ]
+    assert contents(graph) == after
+
+
+def test_later_turns_decide_as_if_nothing_had_been_written(
+    graph: str, samples: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    without = tmp_path_factory.mktemp("without")
+    shutil.copytree(samples, without, dirs_exist_ok=True)
+    backfill(without, **UNFLUSHED)
+    assert summarize(tmp_path, graph).exit_code == 0
+    backfill(tmp_path, "--graph", graph, **UNFLUSHED)
+    expected = decisions(contents(embedded(without)))
+    assert len(expected) > len(decisions(contents(embedded(samples))))
+    assert decisions(contents(graph)) == expected
+
+
+def test_a_dry_run_counts_what_is_written_and_writes_nothing(graph: str, tmp_path: Path) -> None:
+    before = contents(graph)
+    preview = summarize(tmp_path, graph, "--dry-run", "--json")
+    assert preview.exit_code == 0
+    assert contents(graph) == before
+    counted = [group["to_write"] for group in preview.json["groups"]]
+    assert [group["written"] for group in preview.json["groups"]] == [0, 0]
+    done = summarize(tmp_path, graph, "--json")
+    assert [group["written"] for group in done.json["groups"]] == counted
+
+
+def test_only_the_groups_that_are_named_are_written(graph: str, tmp_path: Path) -> None:
+    bookshop, _ = contents(graph)
+    result = summarize(tmp_path, graph, "--group", "shoebox", "--json")
+    assert [group["group"] for group in result.json["groups"]] == ["shoebox"]
+    assert contents(graph)[0] == bookshop
+    rest = summarize(tmp_path, graph, "--dry-run", "--json").json["groups"]
+    assert [group["to_write"] > 0 for group in rest] == [True, False]
+
+
+def test_a_summary_that_somebody_edited_stays(graph: str, tmp_path: Path) -> None:
+    asyncio.run(run_statement(graph, "MATCH (n:Entity) SET n.summary = 'by hand'"))
+    assert "0 deferred summaries written" in summarize(tmp_path, graph).stdout
+    assert set(summaries(contents(graph)).values()) == {"by hand"}
+
+
+async def lease(graph: str, group: GroupId) -> None:
+    """Lease the group to a process on another machine."""
+    store = await open_graph(graph, user="", password="", write=True)
+    profile = await store.profile(group)
+    assert profile is not None
+    await store.acquire(
+        group,
+        profile,
+        owner=OTHER,
+        now=datetime.now(UTC),  # noqa: TID251 - the command compares it with its clock
+        ttl=LONGEST_LEASE,
+        is_dead=lambda _: False,
+    )
+    await store.close()
+
+
+def test_a_group_that_another_process_writes_is_an_error_and_the_others_are_written(
+    graph: str, tmp_path: Path
+) -> None:
+    asyncio.run(lease(graph, GroupId("bookshop")))
+    bookshop, _ = contents(graph)
+    result = summarize(tmp_path, graph, "--json")
+    busy, free = result.json["groups"]
+    assert result.exit_code == 1
+    assert f"`{OTHER}` until" in busy["error"]
+    assert f"`{OTHER}` until" in result.messages[0]
+    assert (busy["written"], free["error"]) == (0, None)
+    assert free["written"] == free["to_write"] > 0
+    assert contents(graph)[0] == bookshop
+
+
+def test_a_group_that_a_model_made_has_none_and_a_message_says_why(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    environment = model_environment(provider)
+    write_session(tmp_path / "a.jsonl", 2)
+    assert run_in_process("backfill", "a.jsonl", folder=tmp_path, **environment).exit_code == 0
+    result = run_in_process("summarize", "--json", folder=tmp_path, **environment)
+    [group] = result.json["groups"]
+    assert (result.exit_code, group["to_write"], group["recorded"]) == (0, 0, False)
+    assert "its turns record no summaries, as a model wrote them" in result.messages[0]
+
+
+def test_an_unknown_group_is_a_sentence(samples: Path, tmp_path: Path) -> None:
+    shutil.copytree(samples, tmp_path, dirs_exist_ok=True)
+    result = run_in_process("summarize", "--group", "nothing", folder=tmp_path)
+    assert result.exit_code == 2
+    assert "there is no group `nothing`" in result.messages[0]
+
+
+def test_without_a_graph_a_message_says_where_it_would_be(tmp_path: Path) -> None:
+    result = run_in_process("summarize", folder=tmp_path)
+    assert result.exit_code == 1
+    assert "there is no graph at" in result.messages[0]

@@ -1,0 +1,36 @@
+"""The public function that writes deferred summaries."""
+
+from collections.abc import Sequence
+
+from turnetl import pipeline
+from turnetl.clock import now
+from turnetl.ingestion.summarize_report import SummarizeReport
+from turnetl.progress import Progress, ignore_progress
+from turnetl.settings import Settings, load_settings
+
+
+async def summarize(
+    settings: Settings | None = None,
+    groups: Sequence[str] = (),
+    *,
+    dry_run: bool = False,
+    progress: Progress = ignore_progress,
+) -> SummarizeReport:
+    """Write the summaries of entities that runs deferred and did not write.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        groups: group ids or project names; all groups if empty.
+        dry_run: write nothing; count what would be written.
+        progress: called after each group.
+
+    Returns:
+        The report, also on groups that could not be written: `error` says why.
+
+    Raises:
+        BadUsage: an unknown group.
+        GraphBusy: the graph did not respond, or another process writes it.
+        GraphUnusable: there is no graph, or it cannot be opened.
+    """
+    loaded = settings or load_settings()
+    return await pipeline.summarize(loaded, now, groups, dry_run=dry_run, progress=progress)

@@ -1,0 +1,47 @@
+"""`turnetl summarize --json`."""
+
+from typing import Annotated
+
+from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
+from turnetl.json_output import fields
+from turnetl.json_output.base import JsonOutput, described
+
+
+class DeferredSummariesOutput(JsonOutput):
+    """The deferred summaries of a group."""
+
+    group: fields.GroupField
+    to_write: Annotated[
+        int, described("Summaries that were deferred, and that no run has written since.")
+    ]
+    written: Annotated[int, described("Of `to_write`, those that are written.")]
+    recorded: Annotated[
+        bool,
+        described(
+            "Whether its turns record summaries; false if a model wrote them with the turns."
+        ),
+    ]
+    error: Annotated[str | None, described("Error that stopped the group, or null.")]
+
+
+class SummarizeOutput(JsonOutput):
+    """The deferred summaries of the graph."""
+
+    groups: Annotated[list[DeferredSummariesOutput], described("The groups, sorted by name.")]
+    dry_run: Annotated[bool, described("Whether nothing was to be written.")]
+
+
+def summarize_output(report: SummarizeReport) -> SummarizeOutput:
+    return SummarizeOutput(
+        groups=[_group(group) for group in report.groups], dry_run=report.is_dry_run
+    )
+
+
+def _group(group: DeferredSummaries) -> DeferredSummariesOutput:
+    return DeferredSummariesOutput(
+        group=group.group,
+        to_write=group.to_write,
+        written=group.written,
+        recorded=group.is_recorded,
+        error=group.error,
+    )

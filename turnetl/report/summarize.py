@@ -1,0 +1,47 @@
+"""Deferred summaries: how many were written, or would be."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.ingestion.summarize_report import SummarizeReport
+from turnetl.report import status
+from turnetl.report.layout import add_group_column, caption, plural
+
+
+def table(report: SummarizeReport) -> RenderableType:
+    """Render a row per group."""
+    if not report.groups:
+        return Group("the graph is empty: run `turnetl backfill`, or check --graph")
+    view = Table()
+    add_group_column(view)
+    for header in ("to write",) if report.is_dry_run else ("written", "missing"):
+        view.add_column(header, justify="right")
+    for group in report.groups:
+        missing = group.to_write - group.written
+        counts = (group.to_write,) if report.is_dry_run else (group.written, missing)
+        view.add_row(Text(group.group), *(f"{count:,}" for count in counts))
+    return Group(view, caption(_summary(report)))
+
+
+def messages(report: SummarizeReport) -> list[str]:
+    """Return why groups have no summaries to write, or were not written."""
+    by_model = [
+        f"group `{group.group}`: its turns record no summaries, as a model wrote them with the "
+        "turns: nothing is deferred"
+        for group in report.groups
+        if not group.is_recorded
+    ]
+    return by_model + status.error_messages(report.groups)
+
+
+def exit_code(report: SummarizeReport) -> int:
+    """Return the code of the first group with an error."""
+    return next((group.exit_code for group in report.groups if group.exit_code), ExitCode.DONE)
+
+
+def _summary(report: SummarizeReport) -> str:
+    if report.is_dry_run:
+        return f"{plural(report.to_write, 'deferred summary', 'deferred summaries')} to write"
+    return f"{plural(report.written, 'deferred summary', 'deferred summaries')} written"
