@@ -30,11 +30,13 @@ from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph_model import GroupContents
 from turnetl.ingestion.resolved_turn import resolve_turn
+from turnetl.ingestion.summarize_report import ALIKE
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import unpack
 from turnetl.model import Change, Episode, GroupId, Vector
 from turnetl.settings import Settings
+from turnetl.summaries.audit import missing_facts
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_summaries import GroupSummaries, outcome
 from turnetl.summaries.reasons import SKIPPED, GateReason
@@ -44,8 +46,6 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTEXT = 3
 MIN_ALIKE, MAX_GATE_MS = 95, 1.0
 """Percent of the kept summaries that are alike, milliseconds."""
-ALIKE = 0.9
-"""Cosine."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ async def measure(settings: Settings, sample: int) -> int:
     for name, count in totals.reasons.most_common():
         print(f"  {count:8} {name}")
     alike = 100 * float(np.mean(_cosines(old, new) >= ALIKE))
-    missing = [_missing_facts(*pair) for pair in zip(totals.kept, totals.fresh, strict=True)]
+    missing = [missing_facts(*pair) for pair in zip(totals.kept, totals.fresh, strict=True)]
     print(f"  {len(missing):8} audited; {np.mean(missing):.2f} facts missing on average")
     gate = 1e3 * totals.gate_seconds / totals.turns
     within = (
@@ -159,10 +159,6 @@ def _audit(
         about = [fact for fact in facts.values() if uuid in (fact.source, fact.target)]
         totals.kept.append(entity.summary)
         totals.fresh.append(rule_summary(entity, about))
-
-
-def _missing_facts(kept: str, fresh: str) -> int:
-    return len(set(fresh.splitlines()[1:]) - set(kept.splitlines()))
 
 
 def _cosines(old: Sequence[Vector], new: Sequence[Vector]) -> "np.ndarray":

@@ -187,6 +187,38 @@ def test_a_group_that_a_model_made_has_none_and_a_message_says_why(
     assert "its turns record no summaries, as a model wrote them" in result.messages[0]
 
 
+def audited(folder: Path, graph: str, limit: int) -> list[dict[str, float]]:
+    """Return the audit of each group; it writes nothing."""
+    before = contents(graph)
+    result = summarize(folder, graph, "--audit", str(limit), "--json")
+    assert (result.exit_code, result.json["dry_run"]) == (0, True)
+    assert contents(graph) == before
+    return [group["audit"] for group in result.json["groups"]]
+
+
+def test_an_audit_shows_what_kept_summaries_miss_and_writes_nothing(
+    graph: str, tmp_path: Path
+) -> None:
+    # A summary was kept only if its facts did not change.
+    strict = audited(tmp_path, graph, 100)
+    assert sum(audit["audited"] for audit in strict) > 0
+    assert all(audit["alike"] == audit["audited"] for audit in strict)
+    assert [audit["missing_facts"] for audit in strict] == [0, 0]
+    loose = {"TURNETL_SUMMARIES__MIN_SIMILARITY": "0", "TURNETL_SUMMARIES__FLUSH": "false"}
+    backfill(tmp_path, "--graph", graph, **loose)
+    kept = audited(tmp_path, graph, 100)
+    assert all(audit["missing_facts"] > 0 for audit in kept)
+    assert all(0 < audit["mean_cosine"] < 1 for audit in kept)
+    assert [audit["audited"] for audit in audited(tmp_path, graph, 2)] == [2, 2]
+    assert "facts missing" in summarize(tmp_path, graph, "--audit", "2").stdout
+
+
+def test_an_audit_of_nothing_is_a_sentence(tmp_path: Path) -> None:
+    result = run_in_process("summarize", "--audit", "0", folder=tmp_path)
+    assert result.exit_code == 2
+    assert "audit" in result.messages[0]
+
+
 def test_an_unknown_group_is_a_sentence(samples: Path, tmp_path: Path) -> None:
     shutil.copytree(samples, tmp_path, dirs_exist_ok=True)
     result = run_in_process("summarize", "--group", "nothing", folder=tmp_path)

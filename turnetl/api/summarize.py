@@ -14,6 +14,7 @@ async def summarize(
     groups: Sequence[str] = (),
     *,
     dry_run: bool = False,
+    audit: int | None = None,
     progress: Progress = ignore_progress,
 ) -> SummarizeReport:
     """Write the summaries of entities that runs deferred and did not write.
@@ -22,15 +23,19 @@ async def summarize(
         settings: everything that is configured; None: as the command line would load it.
         groups: group ids or project names; all groups if empty.
         dry_run: write nothing; count what would be written.
+        audit: also compare at most this many summaries of each group, which turns kept, with new
+            ones; with it nothing is written.
         progress: called after each group.
 
     Returns:
         The report, also on groups that could not be written: `error` says why.
 
     Raises:
-        BadUsage: an unknown group.
+        BadUsage: an unknown group, or `audit` is below 1.
         GraphBusy: the graph did not respond, or another process writes it.
         GraphUnusable: there is no graph, or it cannot be opened.
     """
     loaded = settings or load_settings()
-    return await pipeline.summarize(loaded, now, groups, dry_run=dry_run, progress=progress)
+    return await pipeline.summarize(
+        loaded, now, groups, dry_run=dry_run, audit=audit, progress=progress
+    )

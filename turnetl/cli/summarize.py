@@ -1,5 +1,10 @@
 """`turnetl summarize`: the summaries that are still deferred."""
 
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
 from turnetl import console
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 from turnetl.clock import now
@@ -9,12 +14,14 @@ def summarize(
     *,
     groups: GroupNames = (),
     dry_run: Flag = False,
+    audit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     common: CommonOptions = NO_COMMON,
 ) -> int:
     """Write the summaries of entities that runs deferred and did not write.
 
     Args:
         dry_run: Write nothing; print how many would be written.
+        audit: Write nothing; compare this many kept summaries of each group with new ones.
     """
     from turnetl import pipeline
     from turnetl.json_output.summarize import summarize_output
@@ -23,7 +30,9 @@ def summarize(
     settings = common.settings()
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
-            pipeline.summarize(settings, now, groups, dry_run=dry_run, progress=progress)
+            pipeline.summarize(
+                settings, now, groups, dry_run=dry_run, audit=audit, progress=progress
+            )
         )
     console.print_messages(view.messages(report))
     console.print_result(view.table(report), summarize_output(report), as_json=common.json)

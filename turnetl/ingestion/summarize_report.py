@@ -5,6 +5,23 @@ from dataclasses import dataclass
 from turnetl.exit_code import ExitCode
 from turnetl.model import GroupId
 
+ALIKE = 0.9
+"""Cosine from which on a kept summary and a new one count as alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryAudit:
+    """Summaries that turns kept, compared with what a refresh would write."""
+
+    audited: int = 0
+    """Summaries compared."""
+    alike: int = 0
+    """Of `audited`, those whose cosine with the new one is at least `ALIKE`."""
+    mean_cosine: float | None = None
+    """Between the embeddings of both texts; None if none was compared."""
+    missing_facts: int = 0
+    """Facts that only the new summaries name, over all that were compared."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeferredSummaries:
@@ -17,6 +34,8 @@ class DeferredSummaries:
     """Of `to_write`."""
     is_recorded: bool = True
     """Whether its turns record summaries; False if a model wrote them with the turns."""
+    audit: SummaryAudit | None = None
+    """None if none was asked for."""
     error: str | None = None
     """Error that stopped the group; None if it was completed."""
     exit_code: int = ExitCode.DONE

@@ -2,9 +2,25 @@
 
 from typing import Annotated
 
-from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
+from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport, SummaryAudit
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
+
+
+class SummaryAuditOutput(JsonOutput):
+    """Summaries that turns kept, compared with what a refresh would write."""
+
+    audited: Annotated[int, described("Summaries compared.")]
+    alike: Annotated[
+        int, described("Of `audited`, those whose cosine with the new one is at least 0.9.")
+    ]
+    mean_cosine: Annotated[
+        float | None,
+        described("Mean cosine between both texts; null if none was compared."),
+    ]
+    missing_facts: Annotated[
+        int, described("Facts that only the new summaries name, over all that were compared.")
+    ]
 
 
 class DeferredSummariesOutput(JsonOutput):
@@ -20,6 +36,9 @@ class DeferredSummariesOutput(JsonOutput):
         described(
             "Whether its turns record summaries; false if a model wrote them with the turns."
         ),
+    ]
+    audit: Annotated[
+        SummaryAuditOutput | None, described("The audit of its summaries; null without `--audit`.")
     ]
     error: Annotated[str | None, described("Error that stopped the group, or null.")]
 
@@ -43,5 +62,15 @@ def _group(group: DeferredSummaries) -> DeferredSummariesOutput:
         to_write=group.to_write,
         written=group.written,
         recorded=group.is_recorded,
+        audit=None if group.audit is None else _audit(group.audit),
         error=group.error,
+    )
+
+
+def _audit(audit: SummaryAudit) -> SummaryAuditOutput:
+    return SummaryAuditOutput(
+        audited=audit.audited,
+        alike=audit.alike,
+        mean_cosine=audit.mean_cosine,
+        missing_facts=audit.missing_facts,
     )

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.exit_code import ExitCode
-from turnetl.ingestion.summarize_report import SummarizeReport
+from turnetl.ingestion.summarize_report import ALIKE, DeferredSummaries, SummarizeReport
 from turnetl.report import status
 from turnetl.report.layout import add_group_column, caption, plural
 
@@ -16,12 +16,12 @@ def table(report: SummarizeReport) -> RenderableType:
         return Group("the graph is empty: run `turnetl backfill`, or check --graph")
     view = Table()
     add_group_column(view)
-    for header in ("to write",) if report.is_dry_run else ("written", "missing"):
+    is_audited = any(group.audit for group in report.groups)
+    headers = ("to write",) if report.is_dry_run else ("written", "missing")
+    for header in (*headers, *(_AUDIT if is_audited else ())):
         view.add_column(header, justify="right")
     for group in report.groups:
-        missing = group.to_write - group.written
-        counts = (group.to_write,) if report.is_dry_run else (group.written, missing)
-        view.add_row(Text(group.group), *(f"{count:,}" for count in counts))
+        view.add_row(Text(group.group), *_counts(report, group))
     return Group(view, caption(_summary(report)))
 
 
@@ -39,6 +39,20 @@ def messages(report: SummarizeReport) -> list[str]:
 def exit_code(report: SummarizeReport) -> int:
     """Return the code of the first group with an error."""
     return next((group.exit_code for group in report.groups if group.exit_code), ExitCode.DONE)
+
+
+_AUDIT = ("audited", f"cosine ≥ {ALIKE}", "mean cosine", "facts missing")
+
+
+def _counts(report: SummarizeReport, group: DeferredSummaries) -> list[str]:
+    if not report.is_dry_run:
+        return [f"{group.written:,}", f"{group.to_write - group.written:,}"]
+    counts = [f"{group.to_write:,}"]
+    if group.audit is None:
+        return counts
+    audit = group.audit
+    mean = "" if audit.mean_cosine is None else f"{audit.mean_cosine:.2f}"
+    return [*counts, f"{audit.audited:,}", f"{audit.alike:,}", mean, f"{audit.missing_facts:,}"]
 
 
 def _summary(report: SummarizeReport) -> str:
