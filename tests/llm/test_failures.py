@@ -145,14 +145,16 @@ async def test_a_hanging_provider_ends_in_a_timeout(
     ],
 )
 async def test_an_invalid_proxy_stops_the_run_with_a_sentence(
-    open_with: OpenModel, monkeypatch: pytest.MonkeyPatch, proxy: str
+    monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
-    model = open_with(Timeouts())
+    # A model on another machine: no proxy is used for one on this machine.
+    model = open_model("openai-compatible", model="m", base_url="https://model.example/v1")
     with pytest.raises(
         ModelUnusable, match=r"cannot open a connection: .*[Pp]rox.*HTTPS_PROXY"
     ) as raised:
         await model.complete(REQUEST)
+    await model.close()
     assert "pa55" not in str(raised.value)
 
 
