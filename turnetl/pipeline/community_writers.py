@@ -91,7 +91,7 @@ async def opened_writer(settings: Settings, clock: Clock) -> AsyncIterator[Opene
     Raises:
         BadUsage: the extractor uses a model, and none is configured.
     """
-    if not wiring.uses_model(settings):
+    if not settings.uses_model:
         yield OpenedWriter(RuleCommunityWriter())
         return
     async with requested_model(

@@ -14,7 +14,7 @@ from turnetl.settings.loading import (
     read_settings,
 )
 from turnetl.settings.model import ExtractorName, Settings
-from turnetl.settings.model_intent import model_intent
+from turnetl.settings.model_intent import CONFIGURE_MODEL, model_intent
 from turnetl.settings.secret_files import secret_files
 from turnetl.settings.sections import (
     BudgetSettings,
@@ -27,6 +27,7 @@ from turnetl.settings.trusting import list_trust, revoke_trust, trust_folder
 from turnetl.settings.working_folder import trust_store, trusted_folder
 
 __all__ = [
+    "CONFIGURE_MODEL",
     "ENV_PREFIX",
     "BudgetSettings",
     "EmbedderSettings",

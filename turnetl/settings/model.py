@@ -96,3 +96,8 @@ class Settings(BaseModel):
     @property
     def extractor_name(self) -> ExtractorName:
         return self.extractor or ("structural" if self.llm.provider == "none" else "llm")
+
+    @property
+    def uses_model(self) -> bool:
+        """Whether a run sends requests to a language model."""
+        return self.extractor_name != "structural"

@@ -1,10 +1,15 @@
-"""Whether settings show that a run is meant to use a language model."""
+"""Whether settings show that a run is meant to use a language model, and how to configure one."""
 
 from collections.abc import Iterator
 
 from turnetl.extraction.config import DEFAULT_ONTOLOGY, DEFAULT_TEMPLATE, ExtractionConfig
 from turnetl.settings.model import Settings
 
+CONFIGURE_MODEL = (
+    "set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY, or use "
+    "`--extractor structural`, which needs no model"
+)
+"""What to do if no model is configured."""
 _RECIPE = ("model", "models", "base_url", "api_key", "effort")
 """The settings of `llm` that choose a model. The others set limits, also of models of a search."""
 

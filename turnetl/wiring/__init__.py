@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         model_extractor,
         recipe,
         templates,
-        uses_model,
     )
     from turnetl.wiring.graph import store
     from turnetl.wiring.index import (
@@ -77,7 +76,6 @@ __all__ = [
     "store",
     "templates",
     "user_name",
-    "uses_model",
 ]
 
 __getattr__ = lazy_exports(
@@ -91,7 +89,6 @@ __getattr__ = lazy_exports(
             "model_extractor",
             "recipe",
             "templates",
-            "uses_model",
         ),
         "turnetl.wiring.graph": ("store",),
         "turnetl.wiring.index": (

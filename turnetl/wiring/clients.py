@@ -19,10 +19,9 @@ from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices, load_prices
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.settings import Settings, trusted_folder
+from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_folder
 from turnetl.settings.credentials import check_key_encrypted
 from turnetl.wiring.embedding import is_remote
-from turnetl.wiring.extraction import CONFIGURE_MODEL, uses_model
 
 JOURNAL = "journal.sqlite"
 """File name in the lake."""
@@ -37,7 +36,7 @@ def model_stack(settings: Settings, clock: Clock) -> Iterator[ModelStack]:
     A run without a model opens no file.
     """
     stack = _stack(settings, prices(clock()) if _may_cost(settings) else Prices())
-    if not (settings.journal and uses_model(settings)):
+    if not (settings.journal and settings.uses_model):
         yield stack
         return
     with journal(settings, clock) as opened:
@@ -117,7 +116,7 @@ def _stack(settings: Settings, prices: Prices) -> ModelStack:
 
 def _may_cost(settings: Settings) -> bool:
     """Return whether a run sends requests that may cost money."""
-    return uses_model(settings) or is_remote(settings)
+    return settings.uses_model or is_remote(settings)
 
 
 def _unwrapped(model: ChatModel) -> ChatModel:

@@ -13,7 +13,7 @@ from turnetl.extraction.structural.recipe import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.model import GroupId, Usage
 from turnetl.recipe_parts import RecipeParts
-from turnetl.settings import Settings, model_intent, trusted_folder
+from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_folder
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.port import Extractor
@@ -22,21 +22,10 @@ if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.llm.embedders.port import Embedder
     from turnetl.llm.stack import ModelStack
 
-CONFIGURE_MODEL = (
-    "set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY, or use "
-    "`--extractor structural`, which needs no model"
-)
-"""What to do if no model is configured."""
-
 
 def templates() -> TemplateResolver:
     """Return the resolver of templates: those of the project if it is trusted, the user's, ours."""
     return TemplateResolver(search_folders(trusted_folder(), Path.home()))
-
-
-def uses_model(settings: Settings) -> bool:
-    """Return whether a run sends requests to a language model."""
-    return settings.extractor_name != "structural"
 
 
 def extractor(
@@ -54,7 +43,7 @@ def extractor(
     """
     from turnetl.extraction.structural import StructuralExtractor
 
-    if not uses_model(settings):
+    if not settings.uses_model:
         return StructuralExtractor()
     from turnetl.wiring import clients
 
@@ -75,7 +64,7 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], RecipeParts] | None:
     Raises:
         BadUsage: the ontology is not valid, so stale turns cannot be detected.
     """
-    if not uses_model(settings):
+    if not settings.uses_model:
         return lambda _group, _kind: structural_recipe()
     from turnetl.extraction.hybrid import hybrid_recipe
     from turnetl.extraction.llm.recipe import llm_recipe

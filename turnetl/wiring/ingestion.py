@@ -33,7 +33,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     check_password_encrypted(settings)
     extraction.check(settings, run_preprocessing)
     noise_filters.filters(settings)
-    if extraction.uses_model(settings):
+    if settings.uses_model:
         from turnetl.wiring import clients
 
         clients.check(settings)
@@ -43,7 +43,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 
 def summary_rules(settings: Settings) -> "SummaryRules | None":
     """Return how a run summarises entities; None for extractors that do it themselves."""
-    if extraction.uses_model(settings):
+    if settings.uses_model:
         return None
     return replace(flush_rules(settings), flushes=settings.summaries.flush)
 
