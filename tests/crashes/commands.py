@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from tests.cli.archives import conversation, write_archive
+from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
 from tests.cli.forgetting import holding
-from tests.crashes.trial_context import TrialContext
+from tests.crashes.trial_context import AT_THE_END, DEFERRED, TrialContext
 from turnetl import pipeline
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.exit_code import ExitCode
@@ -16,6 +16,7 @@ from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.run_report import RunState
 from turnetl.ingestion.undo_plan import UndoSelection
+from turnetl.settings.sections import SummarySettings
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 REFUSED = "an impossible turn"
@@ -86,8 +87,10 @@ async def ingest_first(place: TrialContext) -> None:
     await ingest(place, model=False)
 
 
-async def ingest(place: TrialContext, *, model: bool = True) -> None:
-    settings = place.settings(model=model)
+async def ingest(
+    place: TrialContext, *, model: bool = True, summaries: SummarySettings = AT_THE_END
+) -> None:
+    settings = place.settings(model=model, summaries=summaries)
     report = await pipeline.ingest(settings, pipeline.RunOptions(), place.clock)
     codes = {report.exit_code, *(group.exit_code for group in report.groups)}
     if codes - {ExitCode.DONE, ExitCode.FOUND}:
@@ -184,6 +187,42 @@ async def build_communities(place: TrialContext) -> None:
         raise TurnetlError(str(errors))
 
 
+async def deferred_summaries(place: TrialContext) -> None:
+    """Ingest a session whose later turns deferred summaries."""
+    rows = [
+        line
+        for number, name in enumerate(("cart.py", "cart.py orders.py", "orders.py cart.py"))
+        for line in (
+            row("user", "Run the tests again.", f"u{number}", START),
+            tool_call(f"a{number}", "Bash", START, command=f"pytest {name}"),
+            tool_result(f"r{number}", f"a{number}", "1 failed", START),
+        )
+    ]
+    write_archive(place.archives / "one.jsonl", rows)
+    await parse(place)
+    await filter_turns(place)
+    await ingest(place, model=False, summaries=DEFERRED)
+    if not await _deferred(place):
+        raise TurnetlError("no summary is deferred")
+
+
+async def summarize(place: TrialContext) -> None:
+    report = await pipeline.summarize(place.settings(summaries=DEFERRED), place.clock)
+    if errors := [group.error for group in report.groups if group.error]:
+        raise TurnetlError(str(errors))
+
+
+async def check_summaries(place: TrialContext) -> None:
+    if number := await _deferred(place):
+        raise TurnetlError(f"{number} summaries are still deferred")
+
+
+async def _deferred(place: TrialContext) -> int:
+    settings = place.settings(summaries=DEFERRED)
+    report = await pipeline.summarize(settings, place.clock, dry_run=True)
+    return sum(group.to_write for group in report.groups)
+
+
 async def check_secret(place: TrialContext) -> None:
     if found := holding(place.lake, [SECRET]):
         raise TurnetlError(f"the secret is still in {found}")
@@ -226,4 +265,5 @@ COMMANDS: Mapping[str, Command] = {
     "redo": Command(two_runs, redo, excluded="/index", is_renumbering=True),
     "forget": Command(turns_with_a_secret, forget, check=check_secret),
     "communities": Command(outdated_communities, build_communities),
+    "summarize": Command(deferred_summaries, summarize, check=check_summaries),
 }

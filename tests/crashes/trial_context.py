@@ -6,7 +6,12 @@ from pathlib import Path
 
 from turnetl.clock import now
 from turnetl.settings import Settings
-from turnetl.settings.sections import ModelSettings
+from turnetl.settings.sections import ModelSettings, SummarySettings
+
+AT_THE_END = SummarySettings()
+"""A run writes the summaries that it deferred."""
+DEFERRED = SummarySettings(flush=False, min_similarity=1, burst_turns=2)
+"""The second turn about an entity defers its summary, and no run writes it."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +41,18 @@ class TrialContext:
     def clock(self) -> datetime:
         return now() + self.ahead
 
-    def settings(self, *, model: bool = False) -> Settings:
+    def settings(self, *, model: bool = False, summaries: SummarySettings = AT_THE_END) -> Settings:
         llm = ModelSettings()
         if model and self.provider is not None:
             llm = ModelSettings(
                 provider="openai-compatible", base_url=f"{self.provider}/v1", model="canned"
             )
         return Settings(
-            lake=self.lake, graph=self.url, llm=llm, jobs=1, graph_timeout_seconds=5, prefetch=2
+            lake=self.lake,
+            graph=self.url,
+            llm=llm,
+            summaries=summaries,
+            jobs=1,
+            graph_timeout_seconds=5,
+            prefetch=2,
         )
