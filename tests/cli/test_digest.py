@@ -92,6 +92,18 @@ def test_a_failure_without_a_later_success_is_an_open_problem(tmp_path: Path) ->
     assert "open problem: `pytest -q` failed with `KeyError: 'price'`" in text
 
 
+def test_it_writes_nothing_into_a_lake_whose_index_is_current(folder: Path) -> None:
+    digest(folder, *ALL)
+
+    def files() -> dict[Path, tuple[int, bytes]]:
+        found = (path for path in (folder / ".turnetl").rglob("*") if path.is_file())
+        return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in found}
+
+    before = files()
+    digest(folder, *ALL)
+    assert files() == before
+
+
 def test_without_a_time_it_is_about_yesterday_and_today(tmp_path: Path) -> None:
     today = now().replace(hour=0, minute=0, second=0, microsecond=0)
     for session, days in (("s1", 0), ("s2", 1), ("s3", 3)):
