@@ -18,6 +18,7 @@ from turnetl.index import catalog_sql as sql
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.port import Keys
 from turnetl.index.vectors import ValidRows
+from turnetl.sqlite_path import sqlite_path
 
 TOKENS = 1 << 16
 """Tokens are numbers below this."""
@@ -45,7 +46,7 @@ class CatalogState:
     def create(cls, path: Path, embedder: IndexEmbedder) -> None:
         """Create a file without turns. Nobody else has it open."""
         private_files.ensure_file(path)
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(sqlite_path(path), isolation_level=None)) as connection:
             catalog = cls(connection)
             with catalog.transaction():
                 for statement in sql.TABLES.split(";"):

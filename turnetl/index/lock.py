@@ -9,6 +9,7 @@ from pathlib import Path
 from turnetl import private_files
 from turnetl.errors import IndexBusy
 from turnetl.index.files import LOCK, WRITER, is_busy
+from turnetl.sqlite_path import sqlite_path
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def write_lock(folder: Path) -> Iterator[None]:
     # Not opened here: to close it would release the locks of another writer in this process.
     private_files.check_no_link(folder / LOCK)
     private_files.ensure_file(folder / LOCK)
-    connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None)
+    connection = sqlite3.connect(sqlite_path(folder / LOCK), timeout=0, isolation_level=None)
     with closing(connection):
         try:
             connection.execute("BEGIN EXCLUSIVE")

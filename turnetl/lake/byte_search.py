@@ -13,6 +13,7 @@ import polars as pl
 
 from turnetl.lake.checksum import PARQUET_MAGIC
 from turnetl.lake.parquet import READ_ERRORS
+from turnetl.sqlite_path import sqlite_path
 
 _SQLITE = b"SQLite format 3\0"
 _PARQUET_NAME = ".parquet"
@@ -126,7 +127,7 @@ def _as_type(dtype: Any) -> pl.DataType:
 
 
 def _sqlite_places(path: Path, pattern: re.Pattern[bytes]) -> Iterator[str]:
-    with closing(sqlite3.connect(path)) as connection:
+    with closing(sqlite3.connect(sqlite_path(path))) as connection:
         connection.text_factory = bytes
         names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         for (name,) in names.fetchall():

@@ -16,6 +16,7 @@ from typing import Any
 from turnetl import private_files
 from turnetl.llm.journal import errors
 from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, JournalRow
+from turnetl.sqlite_path import sqlite_path
 
 VERSION = 3
 _APPLICATION_ID = 0x7475726E
@@ -138,7 +139,8 @@ def free_bytes(folder: Path) -> float:
 
 
 def _connect(path: Path, wait: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+    name = sqlite_path(path)
+    connection = sqlite3.connect(name, timeout=wait, isolation_level=None, check_same_thread=False)
     connection.text_factory = _text
     return connection
 
