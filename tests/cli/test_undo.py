@@ -80,6 +80,24 @@ def test_a_run_is_undone_and_its_turns_are_pending_again(runs: list[str], tmp_pa
     assert "zebra" in run_in_process("search", "zebra", folder=tmp_path).stdout
 
 
+def test_the_search_index_follows_and_none_is_created(runs: list[str], tmp_path: Path) -> None:
+    assert run_in_process("search", "zebra", folder=tmp_path).exit_code == 0
+    assert undo(tmp_path, runs[2], "--yes").exit_code == 0
+    index = run_in_process("status", "--json", folder=tmp_path).json["index"]
+    assert (index["turns"], index["turns_behind"]) == (2, 0)
+    assert run_in_process("verify", folder=tmp_path).exit_code == 0
+    shutil.rmtree(tmp_path / ".turnetl" / "lake" / "index")
+    assert undo(tmp_path, runs[1], "--yes").exit_code == 0
+    assert not (tmp_path / ".turnetl" / "lake" / "index").exists()
+
+
+def test_an_index_that_cannot_be_updated_fails_no_undo(runs: list[str], tmp_path: Path) -> None:
+    [catalog] = (tmp_path / ".turnetl" / "lake" / "index").glob("*/catalog.sqlite")
+    catalog.write_bytes(b"no database" * 1000)
+    result = undo(tmp_path, runs[2], "--yes")
+    assert (result.exit_code, committed(tmp_path)) == (0, 2)
+
+
 def test_a_dry_run_says_everything_and_writes_nothing(runs: list[str], tmp_path: Path) -> None:
     result = undo(tmp_path, runs[1], "--dry-run")
     assert result.exit_code == 0

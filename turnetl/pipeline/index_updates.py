@@ -1,8 +1,8 @@
-"""Keep the search index up to date while turns are ingested."""
+"""Keep the search index up to date while turns are ingested, and after turns were undone."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from turnetl import wiring
@@ -13,12 +13,27 @@ from turnetl.index.files import DamagedIndex
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.index import OpenIndex, current_index, state_cost
 from turnetl.pipeline.index_repair import open_repaired
+from turnetl.progress import Progress
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
 
 _INTERVAL = 60.0
 """Seconds between two updates while a group is ingested."""
+
+
+async def update_existing_index(settings: Settings, clock: Clock, progress: Progress) -> None:
+    """Bring the index up to date with the graph if there is one; log what it fails of.
+
+    Args:
+        settings: the graph, which is not open, the lake that holds its index, and the embedder.
+        clock: returns the current time.
+        progress: called after each turn.
+    """
+    if wiring.has_index(settings):
+        with _never_failing():
+            async with current_index(settings, clock, progress):
+                pass
 
 
 class IndexUpdates:
@@ -74,7 +89,7 @@ class IndexUpdates:
     async def finish(self) -> None:
         """Record that the index holds everything in the graph, which was just closed."""
         if self._has_commits and self._is_current:
-            with self._never_failing():
+            with _never_failing(self._stop):
                 async with current_index(self._settings, self._clock, meter=self._meter):
                     pass
 
@@ -90,7 +105,7 @@ class IndexUpdates:
         self._is_current = False
         if self._has_failed:
             return
-        with self._never_failing():
+        with _never_failing(self._stop):
             async with wiring.embedder(self._settings, meter=self._meter) as embedder:
                 with await open_repaired(self._settings, embedder, seconds=0) as index:
                     await self._state_cost(OpenIndex(index, embedder))
@@ -103,17 +118,25 @@ class IndexUpdates:
             self._has_stated_cost = True
             await state_cost(opened, self._store, self._settings, self._clock)
 
-    @contextmanager
-    def _never_failing(self) -> Iterator[None]:
-        """Log an exception: the turns are in the graph, whatever happens to the index."""
-        try:
-            yield
-        except Retryable as error:
-            log.info("the search index was not updated", exc_info=error)
-        except Exception as error:
-            self._has_failed = True
-            log.warning("the search index was not updated: %s", _reason(error))
-            log.debug("the search index was not updated", exc_info=error)
+    def _stop(self) -> None:
+        self._has_failed = True
+
+
+@contextmanager
+def _never_failing(on_failure: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Log an exception: the graph is as it should be, whatever happens to the index.
+
+    Args:
+        on_failure: called if a repetition would fail too.
+    """
+    try:
+        yield
+    except Retryable as error:
+        log.info("the search index was not updated", exc_info=error)
+    except Exception as error:
+        on_failure()
+        log.warning("the search index was not updated: %s", _reason(error))
+        log.debug("the search index was not updated", exc_info=error)
 
 
 def _reason(error: Exception) -> str:

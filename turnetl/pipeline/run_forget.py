@@ -33,7 +33,7 @@ from turnetl.pipeline.forget_runs import erase_from_runs
 from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.run_communities import remove_communities
-from turnetl.pipeline.run_undo import preview_group, undo
+from turnetl.pipeline.run_undo import preview_group, undo_in_graph
 from turnetl.pipeline.tables import filter_turns
 from turnetl.progress import Progress, ignore_progress
 from turnetl.settings import Settings
@@ -112,7 +112,7 @@ async def forget(
     report = replace(preview, is_begun=True, quarantined=quarantined)
     if wiring.missing_graph(settings) is None:
         before_step("graph")
-        undone = await undo(settings, preview.undo, clock, progress=progress)
+        undone = await undo_in_graph(settings, preview.undo, clock, progress=progress)
         report = replace(report, undo=undone)
         if report.errors:
             return report

@@ -20,6 +20,7 @@ from turnetl.lake import Lake
 from turnetl.model import GroupId, TurnId, Vector
 from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.index_updates import update_existing_index
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.retrieval.excerpts import prompt_title
 from turnetl.retrieval.turn_summary import one_line
@@ -76,6 +77,19 @@ async def undo(
     clock: Clock,
     *,
     progress: Progress = ignore_progress,
+) -> UndoReport:
+    """Undo the turns of a preview, and bring the search index up to date if there is one.
+
+    Arguments, result and errors as of `undo_in_graph`.
+    """
+    report = await undo_in_graph(settings, preview, clock, progress=progress)
+    if not report.is_refused:
+        await update_existing_index(settings, clock, progress)
+    return report
+
+
+async def undo_in_graph(
+    settings: Settings, preview: UndoReport, clock: Clock, *, progress: Progress
 ) -> UndoReport:
     """Undo the turns of a preview, newest first, one transaction per turn.
 
