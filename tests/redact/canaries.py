@@ -142,7 +142,10 @@ CHOSEN: dict[str, Callable[[], tuple[str, str]]] = {
     "digits in a shell": lambda: _in("export DB_PASSWORD={}", fresh(10, string.digits)),
     "a passphrase": lambda: _in('{"passphrase": "{}"}', words(4)),
     "letters for MySQL": lambda: _in("mysql -u root -p{} shop", fresh(14, string.ascii_lowercase)),
-    "letters in a sentence": lambda: _in("the password is {}.", fresh(14, string.ascii_lowercase)),
+    # Letters that end like a participle (`expired`) are taken for a state of the password.
+    "letters in a sentence": lambda: _in(
+        "the password is {}.", fresh(13, string.ascii_lowercase) + "q"
+    ),
     "a test of a form": lambda: _in("await page.fill('#password', '{}');", words(3)),
     "an escaped name": lambda: _in("DB_PASSWORD\\u003d{}", fresh(14, string.ascii_lowercase)),
     "a seed": lambda: _in('mnemonic = "{}"', words(12)),
