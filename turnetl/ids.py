@@ -16,15 +16,17 @@ _NAMESPACE = UUID("5d0a1c7e-6f0f-5f8e-9c1b-7b1f3a0c2d4e").bytes
 
 def digest(*parts: str | bytes) -> str:
     """Return 32 hex digits of BLAKE2b over the length-prefixed parts."""
-    return hashlib.blake2b(_length_prefixed(*parts), digest_size=16).hexdigest()
+    hasher = hashlib.blake2b(digest_size=16)
+    _update(hasher, *parts)
+    return hasher.hexdigest()
 
 
-def _length_prefixed(*parts: str | bytes) -> bytes:
-    pieces: list[bytes] = []
+def _update(hasher: hashlib.blake2b, *parts: str | bytes) -> None:
+    """Add the length-prefixed parts, without a copy of them: one may be a whole archive."""
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        pieces += (len(data).to_bytes(8, "big"), data)
-    return b"".join(pieces)
+        hasher.update(len(data).to_bytes(8, "big"))
+        hasher.update(data)
 
 
 def _id(kind: str, *parts: str) -> str:
@@ -54,12 +56,13 @@ def chunk_id(turn: TurnId, number: int) -> str:
 
 def turn_ids(group: GroupId, format_name: str, natives: Iterable[str]) -> list[TurnId]:
     """Return `turn_id` of each, in half of the time: an archive may hold thousands of turns."""
-    prefix = hashlib.blake2b(_length_prefixed("turn", group, format_name), digest_size=16)
+    prefix = hashlib.blake2b(digest_size=16)
+    _update(prefix, "turn", group, format_name)
     namespace = hashlib.sha1(_NAMESPACE, usedforsecurity=False)
     turn_ids = []
     for native in natives:
         name, uuid5 = prefix.copy(), namespace.copy()
-        name.update(_length_prefixed(native))
+        _update(name, native)
         uuid5.update(name.hexdigest().encode())
         turn_ids.append(TurnId(_uuid(uuid5.hexdigest())))
     return turn_ids

@@ -23,8 +23,11 @@ from turnetl.redact.text_column import text_column
 SEPARATOR = b"\n\x1e\n"
 """Separates texts that are scanned as one: no secret contains it."""
 _CHUNK_CHARS = 16 << 20
-"""Characters scanned at once, in addition to those of one text."""
+"""Characters scanned at once, unless one text has more."""
 _NO_PATTERNS: Mapping[str, Callable[[bytes], bool]] = MappingProxyType({})
+_PIECE_CHARS = 4 << 20
+"""Characters of a text of which all matches of a pattern are held in memory."""
+_NO_TEXT = pl.Series([None], dtype=pl.String)
 _MATCH_BYTES = 8192
 """Bytes after a position on which a pattern is tried. A longer match makes the text a candidate as
 well; without the limit, a text of one long run would be read to its end from every position."""
@@ -65,14 +68,15 @@ def _candidates_of_chunk(
     patterns: Mapping[str, Callable[[bytes], bool]],
 ) -> dict[str, list[SecretRule]]:
     """Return the candidates among distinct texts, with the rules that match a text or its view."""
-    column = text_column(texts)
+    column = _column(texts)
     without_literals = literal_search(rules).rules_without_literals
     slow_patterns = [rule.pattern for rule in without_literals if rule.may_be_secret is None]
     rare = _matching(texts, column, [*slow_patterns, *patterns, DISGUISED])
     views = normalised_texts(rare)
     new = [*{*views.values()}.difference(texts)]
     if new:
-        texts, column = [*texts, *new], column.append(text_column(new))
+        texts = [*texts, *new]
+        column = _column(texts)
     by_pattern = _by_patterns([*rare, *new], [*slow_patterns, *patterns])
     found = _by_rules(texts, column, by_pattern, rules)
     by_patterns = (
@@ -88,6 +92,11 @@ def _candidates_of_chunk(
             known = found.get(text, [])
             found[text] = [*known, *(rule for rule in found[view] if rule not in known)]
     return {text: found[text] for text in found if text not in new}
+
+
+def _column(texts: list[str]) -> pl.Series:
+    """Return the texts and an empty one: polars copies the value of a column of one row."""
+    return text_column([*texts, ""])
 
 
 def _matching(texts: list[str], column: pl.Series, patterns: Sequence[str]) -> list[str]:
@@ -113,13 +122,13 @@ def texts_with_secrets(texts: Sequence[str], secrets: ExactMatcher) -> list[int]
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:
-    """Yield consecutive texts that are together not much larger than a chunk."""
+    """Yield consecutive texts that are together no larger than a chunk; a larger text is alone."""
     first = size = 0
-    for last, text in enumerate(texts, 1):
+    for index, text in enumerate(texts):
+        if size + len(text) > _CHUNK_CHARS and index > first:
+            yield texts[first:index]
+            first, size = index, 0
         size += len(text)
-        if size > _CHUNK_CHARS:
-            yield texts[first:last]
-            first, size = last, 0
     yield texts[first:]
 
 
@@ -178,13 +187,32 @@ def _by_rules(
 
 def _by_matches(texts: list[str], column: pl.Series, rule: SecretRule) -> list[str]:
     """Return the texts with a match that can be a secret."""
-    if rule.may_be_secret is None:
+    may_be_secret = rule.may_be_secret
+    if may_be_secret is None:
         return []
-    matches = pl.DataFrame({"match": column.str.extract_all(rule.pattern)}).with_row_index()
+    is_short = column.str.len_bytes() <= _PIECE_CHARS
+    indexes = _with_match(column.zip_with(is_short, _NO_TEXT), rule.pattern, may_be_secret)
+    # All matches of a long text take many times its memory.
+    indexes |= {
+        index
+        for index in is_short.not_().arg_true()
+        if any(_with_match(piece, rule.pattern, may_be_secret) for piece in _pieces(texts[index]))
+    }
+    return [texts[index] for index in sorted(indexes)]
+
+
+def _with_match(column: pl.Series, pattern: str, is_wanted: Callable[[str], bool]) -> set[int]:
+    """Return the indexes of the texts with a match that is wanted."""
+    matches = pl.DataFrame({"match": column.str.extract_all(pattern)}).with_row_index()
     each = matches.explode("match")
-    possible = [*filter(rule.may_be_secret, each["match"].unique().drop_nulls().to_list())]
-    indexes = each.filter(pl.col("match").is_in(possible))["index"].unique() if possible else ()
-    return [texts[index] for index in indexes]
+    wanted = [*filter(is_wanted, each["match"].unique().drop_nulls().to_list())]
+    return {*each.filter(pl.col("match").is_in(wanted))["index"]} if wanted else set()
+
+
+def _pieces(text: str) -> Iterator[pl.Series]:
+    """Yield overlapping pieces of a text: each match of up to `_MATCH_BYTES` is whole in one."""
+    for start in range(0, len(text), _PIECE_CHARS):
+        yield text_column([text[start : start + _PIECE_CHARS + _MATCH_BYTES]])
 
 
 def _finds_secret(rule: SecretRule, text: str) -> bool:
