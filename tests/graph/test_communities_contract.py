@@ -121,6 +121,24 @@ async def test_an_undone_entity_takes_its_memberships_along(store: GraphStore) -
     assert set(left.members) == set(others) - set(removed)
 
 
+async def test_a_community_whose_last_member_is_undone_is_removed(store: GraphStore) -> None:
+    lease = await commit_history(store)
+    entities = [entity.uuid for entity in (await store.load(GROUP)).entities]
+    await write(
+        store,
+        lease,
+        *(community(f"of {number}", (uuid,)) for number, uuid in enumerate(entities)),
+        community("of all", tuple(entities)),
+    )
+    for one in reversed(history()):
+        await revert(store, lease, one)
+        left = {entity.uuid for entity in (await store.load(GROUP)).entities}
+        members = [found.members for found in await store.communities(GROUP)]
+        of_one = [(uuid,) for uuid in entities if uuid in left]
+        assert sorted(members) == sorted([*of_one, *([tuple(sorted(left))] if left else [])])
+    assert list(await store.communities(GROUP)) == []
+
+
 async def test_graphiti_reads_communities_and_their_edges(graph_url: str) -> None:
     async with opened(graph_url) as store:
         await write(store, await commit_history(store), community("a"))

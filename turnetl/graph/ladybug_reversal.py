@@ -27,6 +27,13 @@ RETURN other.uuid AS found ORDER BY found LIMIT 1
 _DELETE_EPISODE = "MATCH (e:Episodic {uuid: $uuid}) DETACH DELETE e"
 _DELETE_FACT = "MATCH (e:RelatesToNode_ {uuid: $uuid}) DETACH DELETE e"
 _DELETE_ENTITY = "MATCH (n:Entity {uuid: $uuid}) DETACH DELETE n"
+_COMMUNITIES = """
+MATCH (n:Entity {uuid: $uuid}) WITH n MATCH (c:Community)-[:HAS_MEMBER]->(n) RETURN c.uuid
+"""
+_HAS_MEMBERS = """
+MATCH (c:Community {uuid: $uuid}) WITH c MATCH (c)-[:HAS_MEMBER]->() RETURN 1 LIMIT 1
+"""
+_DELETE_COMMUNITY = "MATCH (c:Community {uuid: $uuid}) DETACH DELETE c"
 _USES = tuple(
     f"MATCH (n:Entity {{uuid: $uuid}}) WITH n MATCH {use} RETURN 1 LIMIT 1"
     for use in (
@@ -81,11 +88,18 @@ def delete_fact(client: LadybugClient, uuid: str) -> None:
 
 
 def delete_unused_entity(client: LadybugClient, uuid: str) -> bool:
-    """Delete an entity, unless something uses it; return whether nothing does."""
+    """Delete an entity, unless something uses it; return whether nothing does.
+
+    Communities of which it was the last member are deleted too.
+    """
     parameters = {"uuid": uuid}
     if any(client.query(query, parameters) for query in _USES):
         return False
+    communities = [{"uuid": community} for (community,) in client.query(_COMMUNITIES, parameters)]
     client.query(_DELETE_ENTITY, parameters)
+    for community in communities:
+        if not client.query(_HAS_MEMBERS, community):
+            client.query(_DELETE_COMMUNITY, community)
     return True
 
 

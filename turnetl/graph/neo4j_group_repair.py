@@ -16,6 +16,7 @@ from turnetl.graph.group_repair import (
     UnattachedFact,
     UnusedEntity,
 )
+from turnetl.graph.neo4j_reversal import delete_unused_entities
 from turnetl.model import GroupId
 
 _KEEP_ONE_MENTION: LiteralString = """
@@ -44,12 +45,6 @@ _DELETE_FACT: LiteralString = """
 MATCH (a)-[e:RELATES_TO {uuid: $uuid}]->(b)
 WHERE NOT a:Entity AND NOT b:Entity
 DELETE e
-"""
-_DELETE_ENTITY: LiteralString = """
-MATCH (n:Entity {uuid: $uuid})
-WHERE NOT EXISTS { (n)-[:RELATES_TO|MENTIONS]-() }
-DETACH DELETE n
-RETURN true AS is_deleted
 """
 _IMAGES: LiteralString = """
 MATCH (c:TurnCommit {turn_id: $turn}) RETURN c.before_images AS images
@@ -100,8 +95,7 @@ async def _repair_session(
 
 
 async def _delete_entity(transaction: AsyncTransaction, unused: UnusedEntity) -> None:
-    deleted = await transaction.run(_DELETE_ENTITY, uuid=unused.uuid)
-    if await deleted.single() is None:
+    if await delete_unused_entities(transaction, (unused.uuid,)):
         return
     found = await (await transaction.run(_IMAGES, turn=unused.turn_id)).single()
     if found is not None:

@@ -48,7 +48,13 @@ RETURN uuid
 _DELETE_ENTITIES: LiteralString = """
 UNWIND $entities AS uuid
 MATCH (n:Entity {uuid: uuid})
-DETACH DELETE n
+OPTIONAL MATCH (c:Community)-[:HAS_MEMBER]->(n)
+WITH collect(DISTINCT n) AS entities, collect(DISTINCT c) AS communities
+FOREACH (n IN entities | DETACH DELETE n)
+WITH communities
+UNWIND communities AS c
+WITH c WHERE NOT EXISTS { (c)-[:HAS_MEMBER]->() }
+DETACH DELETE c
 """
 _DROP_OTHER_LABELS: LiteralString = """
 UNWIND $rows AS row
@@ -74,7 +80,7 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
     shared = {"group": receipt.group_id, "now": now}
     await _remove_episodes(transaction, receipt, shared)
     await transaction.run(_DELETE_FACTS, facts=reversal.facts_removed)
-    kept = await _remove_entities(transaction, reversal.entities_removed)
+    kept = await delete_unused_entities(transaction, reversal.entities_removed)
     entities = [neo4j_rows.entity_properties(entity) for entity in reversal.entities_restored]
     facts = [neo4j_rows.fact_properties(fact) for fact in reversal.facts_restored]
     restored: tuple[tuple[LiteralString, list[dict[str, Any]]], ...] = (
@@ -115,10 +121,13 @@ async def _remove_episodes(
     await transaction.run(_DELETE_EMPTY_SAGA, saga=saga)
 
 
-async def _remove_entities(
+async def delete_unused_entities(
     transaction: AsyncTransaction, uuids: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Delete the entities that nothing uses any more; return the others."""
+    """Delete the entities that nothing uses any more; return the others.
+
+    Communities of which they were the last members are deleted too.
+    """
     result = await transaction.run(_USED_ENTITIES, entities=uuids)
     used = {record["uuid"] async for record in result}
     removed = [uuid for uuid in uuids if uuid not in used]
