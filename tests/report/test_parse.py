@@ -1,4 +1,4 @@
-"""The report of a dry run of `parse`."""
+"""The report of `parse`, and of its dry run."""
 
 from rich.console import Console
 
@@ -32,3 +32,9 @@ def test_a_group_is_printed_with_the_folders_of_its_archives() -> None:
 
 def test_a_folder_name_that_looks_like_markup_is_printed_as_it_is() -> None:
     assert "/home/dev/[bold]shop" in printed(archive("x", "shop", "/home/dev/[bold]shop"))
+
+
+def test_one_line_and_one_turn_are_in_the_singular() -> None:
+    counts = ParseCounts(lines=1, used=1, turns=1)
+    read = ArchiveReport("a", Outcome.NEW, "codex", GroupId("shop"), counts)
+    assert parse.table(ParseReport((read,))).plain.splitlines()[1] == "1 line: 1 used for 1 turn"

@@ -30,7 +30,8 @@ def table(report: ParseReport) -> Text:
     """Render two lines: archives by outcome, and lines by their outcome."""
     text, read = str(_archives(report)), report.read
     if read.lines:
-        text += f"\n{read.lines:,} lines: {read.used:,} used for {read.turns:,} turns"
+        lines, turns = plural(read.lines, "line"), plural(read.turns, "turn")
+        text += f"\n{lines}: {read.used:,} used for {turns}"
     if read.skipped:
         reasons = [f"{count:,} {reason}" for reason, count in read.skipped.most_common()]
         text += f"; {read.skipped.total():,} skipped: {', '.join(reasons)}"
