@@ -163,7 +163,7 @@ async def test_a_commit_that_may_not_fit_is_not_begun_and_closing_leaves_the_log
     await store.commit(lease, first, receipt(first), now=NOW, ttl=TTL)
     free[0] = RESERVE
     size = active_log(path).stat().st_size
-    with pytest.raises(GraphUnusable, match=r"is full: 67 MB are free, and a write needs 6[78] MB"):
+    with pytest.raises(GraphUnusable, match=r"is full: 67 MB are free, and a write needs 6[89] MB"):
         await store.commit(lease, second, receipt(second), now=NOW, ttl=TTL)
     free[0] = 1e6
     await store.close()

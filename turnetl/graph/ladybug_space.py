@@ -42,9 +42,9 @@ class DiskSpace:
         free, required = self._free(), RESERVE + _MERGE_FACTOR * (self._logged() + size)
         if free < required:
             raise GraphUnusable(
-                f"the disk of graph `{self.path}` is full: {_megabytes(free)} MB are free, and a "
-                f"write needs {_megabytes(required)} MB; free some space, then repeat the command: "
-                "committed turns stay, and it continues after them"
+                f"the disk of graph `{self.path}` is full: {math.floor(free / 1e6):,} MB are free, "
+                f"and a write needs {math.ceil(required / 1e6):,} MB; free some space, then repeat "
+                "the command: committed turns stay, and it continues after them"
             )
 
     def can_merge(self) -> bool:
@@ -70,7 +70,3 @@ def change_size(change: Change) -> int:
     vectors += [len(fact.embedding or b"") for fact in facts]
     rows = len(texts) + len(vectors)
     return _ROW * rows + sum(4 * len(text) for text in texts) + 2 * sum(vectors)
-
-
-def _megabytes(size: float) -> str:
-    return f"{math.floor(size / 1e6):,}"
