@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 
 from benchmarks.redaction.canaries import Canary, named_key, of_type, tokens
 from benchmarks.redaction.drawing import draw
-from benchmarks.redaction.held_out import first, second, third
+from benchmarks.redaction.held_out import first, fourth, second, third
 from benchmarks.redaction.syntaxes import QUOTED, SYNTAXES
 from benchmarks.redaction.values import VALUE_TYPES, ValueType
 
 _SYNTAXES_OF_KEYS = ("env", "YAML", "TOML and INI", "JSON")
 _BASE64 = "{base64}"
 """Stands for the value in base64."""
+_BASIC = "{basic}"
+"""Stands for a user and the value in base64."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class HeldOutSet:
     words: Sequence[str]
     bare_syntaxes: Sequence[str]
     quoted_syntaxes: Sequence[str]
+    drawn_syntaxes: Sequence[str]
+    """Syntaxes of tokens, which people do not choose."""
 
 
 HELD_OUT_SETS = tuple(
@@ -34,14 +38,24 @@ HELD_OUT_SETS = tuple(
         module.WORDS.split(),
         module.BARE_SYNTAXES,
         module.QUOTED_SYNTAXES,
+        getattr(module, "DRAWN_SYNTAXES", ()),
     )
-    for name, module in (("first", first), ("second", second), ("third", third))
+    for name, module in (
+        ("first", first),
+        ("second", second),
+        ("third", third),
+        ("fourth", fourth),
+    )
 )
 
 
 def held_out_canaries(held_out: HeldOutSet) -> Iterator[Canary]:
     """Yield the passwords, tokens and keys of one set."""
     yield from _passwords(held_out)
+    for syntax in held_out.drawn_syntaxes:
+        for type_ in VALUE_TYPES:
+            if type_.name.startswith("drawn"):
+                yield _password(f"{held_out.name} set: drawn values", syntax, type_)
     yield from tokens(held_out.tokens, f"{held_out.name} set: tokens")
     family = f"{held_out.name} set: keys with a name"
     for name, pattern in held_out.named.items():
@@ -65,10 +79,11 @@ def _passwords(held_out: HeldOutSet) -> Iterator[Canary]:
 
 def _password(family: str, syntax: str, type_: ValueType) -> Canary:
     canary = of_type(family, "held out", syntax, type_)
-    if _BASE64 not in syntax:
-        return canary
-    encoded = base64.b64encode(canary.secret.encode()).decode()
-    return replace(canary, secret=encoded, text=canary.text.replace(_BASE64, encoded))
+    for mark, user in ((_BASE64, ""), (_BASIC, "kim:")):
+        if mark in syntax:
+            encoded = base64.b64encode(f"{user}{canary.secret}".encode()).decode()
+            return replace(canary, secret=encoded, text=canary.text.replace(mark, encoded))
+    return canary
 
 
 def _other_words(words: Sequence[str]) -> dict[str, Callable[[], str]]:
