@@ -8,6 +8,7 @@ from operator import attrgetter
 from benchmarks.cost import at_most
 from benchmarks.redaction import personal
 from benchmarks.redaction.canaries import Canary, Leak, all_canaries, leaks
+from benchmarks.redaction.held_out.lookalikes import lookalikes as held_out_lookalikes
 from benchmarks.redaction.lookalikes import lookalikes
 from benchmarks.redaction.stored import leaks_in_lake
 from benchmarks.redaction.unseen import HELD_OUT_SETS, held_out_canaries
@@ -45,8 +46,10 @@ def check_personal(show: int) -> Iterator[bool]:
 
 
 def check_lookalikes() -> bool:
-    """Print the lookalikes that are cut; return whether they are few."""
-    return _few_are_cut(lookalikes(), SecretRedactor())
+    """Print the lookalikes that are cut, also of those held out; return whether they are few."""
+    texts = (lookalikes(), held_out_lookalikes())
+    within = [_few_are_cut(of_one_list, SecretRedactor()) for of_one_list in texts]
+    return all(within)
 
 
 def _few_are_cut(texts: Sequence[str], redactor: SecretRedactor) -> bool:

@@ -4,11 +4,13 @@ import pytest
 
 from benchmarks.redaction.canaries import Canary, keys, of_type, payment_numbers
 from benchmarks.redaction.drawing import draw, luhn
-from benchmarks.redaction.held_out import first
+from benchmarks.redaction.held_out import first, fourth
+from benchmarks.redaction.held_out.lookalikes import lookalikes as held_out_lookalikes
 from benchmarks.redaction.lookalikes import lookalikes
 from benchmarks.redaction.places import DISGUISES, PLACES
 from benchmarks.redaction.syntaxes import BARE, QUOTED, SYNTAXES, with_name
 from benchmarks.redaction.tokens import TOKENS
+from benchmarks.redaction.unseen import HELD_OUT_SETS, held_out_canaries
 from benchmarks.redaction.values import VALUE_TYPES
 from turnetl.redact import SecretRedactor
 
@@ -57,6 +59,18 @@ def test_a_chosen_password_in_quotes_is_redacted_in_a_syntax_of_the_first_held_o
     assert left(passwords(syntax, QUOTED)) == []
 
 
+def test_no_chosen_password_token_or_key_of_the_fourth_held_out_set_is_left() -> None:
+    (held_out,) = (held_out for held_out in HELD_OUT_SETS if held_out.name == "fourth")
+    canaries = [
+        canary
+        for canary in held_out_canaries(held_out)
+        if canary.kind in CERTAIN
+        or ("passwords" not in canary.family and "invented" not in canary.kind)
+    ]
+    announced = [canary for canary in canaries if canary.syntax not in fourth.DRAWN_SYNTAXES]
+    assert left(announced) == []
+
+
 @pytest.mark.parametrize("group", DISGUISES)
 def test_a_chosen_password_is_redacted_in_every_disguise(group: str) -> None:
     texts = [with_name(text) for text in ("<ENV>={}", '{"<camel>": "{}"}', '<name> = "{}"')]
@@ -79,7 +93,8 @@ def test_keys_seeds_and_payment_numbers_are_redacted() -> None:
 
 
 def test_lookalikes_stay() -> None:
-    texts = [text for text in lookalikes() if text not in REDACTED_ANYWAY]
+    every = (*lookalikes(), *held_out_lookalikes())
+    texts = [text for text in every if text not in REDACTED_ANYWAY]
     results = REDACTOR.redact_many([[text] for text in texts])
     assert [result.texts[0] for result in results] == texts
 

@@ -98,6 +98,14 @@ def test_as_many_secrets_as_lines_are_redacted_in_all_texts() -> None:
     assert not any(secret in settings + list_ for secret in secrets)
 
 
+@pytest.mark.parametrize("keyword", ["password", "-pwd", "_key", "credentials", "the login is"])
+@pytest.mark.parametrize("run", [" ", "\t", "\\", " \\"])
+def test_a_long_run_after_a_keyword_is_read_a_few_times_only(keyword: str, run: str) -> None:
+    """With a time that grows with the square of the run, this does not end."""
+    text = keyword + run * (200_000 // len(run))
+    assert REDACTOR.redact([text]) == ([text], [0])
+
+
 def test_a_long_text_with_many_placeholders_is_redacted() -> None:
     text = "[REDACTED:password:0123456789abcdef] and\n" * 20_000
     (clean,), (count,) = REDACTOR.redact([f"{text}API_KEY={fresh(32)}"])

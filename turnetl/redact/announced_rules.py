@@ -31,9 +31,9 @@ _IN_TWO_BLOCKS = (
     r"\\*\"([^\"\\\r\n]{0,64}\r?\n\r?\n[^\"\\\r\n]{1,64})\\*\""
     r"|\\*'([^'\\\r\n]{0,64}\r?\n\r?\n[^'\\\r\n]{1,64})\\*'"
 )
-_LINE = r"([^ \t\r\n\"'`\\#|>&*!$%{\[<-][^\r\n\"`\\]{2,127}?)"
-_LINE_END = r"[ \t]*(?:[ \t]#[^\r\n]*)?(?:\\+[nr]|[\r\n]|$)"
-_LINE_START = (
+LINE = r"([^ \t\r\n\"'`\\#|>&*!$%{\[<-][^\r\n\"`\\]{2,127}?)"
+LINE_END = r"[ \t]*(?:[ \t]#[^\r\n]*)?(?:\\+[nr]|[\r\n]|$)"
+LINE_START = (
     r"(?:(?:\A|[\r\n])(?:[0-9 ]{1,8}(?:\t|→))?|\\n|[:\[,][ \t]?\\*\")"
     r"(?:[A-Za-z0-9_./-]{1,80}:(?:[0-9]{1,6}:)?)?"
     r"[ \t+>-]{0,24}\"?"
@@ -61,8 +61,8 @@ _LOOKED_UP = (
 # What separates a name from its value: a diff of words, a block of YAML, two fields, XML.
 _FIELD = (
     r"(?:\\*\"?[:=][ \t]*\\*[\"']?(?:\[-[^\r\n]{0,128}-\])?\{\+([^\r\n]{3,300}?)\+\}"
-    rf"|:[ \t]*[>|][+-]?[ \t]*{LINE_BREAK}{_LINE}{_LINE_END}"
-    rf"|{_PAIR}(?:{IN_QUOTES}|{_LINE}{_LINE_END})"
+    rf"|:[ \t]*[>|][+-]?[ \t]*{LINE_BREAK}{LINE}{LINE_END}"
+    rf"|{_PAIR}(?:{IN_QUOTES}|{LINE}{LINE_END})"
     r"|\\*[\"']?[ \t]*>([^<>\r\n]{3,300})</|</key>[^<>]{0,40}<string>([^<>\r\n]{3,300})</)"
 )
 ANNOUNCED_RULES = (
@@ -110,7 +110,7 @@ ANNOUNCED_RULES = (
     SecretRule(
         "password",
         rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|{_SECRETS})[ \t]{{1,4}}{WORD}"
-        rf"{_LINE_END}",
+        rf"{LINE_END}",
         "A password or a secret in a Dockerfile, in fish, or in cmd.",
         chosen.is_chosen_word,
         before=r"(?:ENV|ARG|setx?(?: [/-][a-zA-Z]{1,3})?)[ \t]{1,4}[A-Z0-9_]{0,40}",
@@ -124,36 +124,36 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAME}[ \t]*=[ \t]*{_LINE}{_LINE_END}",
+        rf"(?i){_NAME}[ \t]*=[ \t]*{LINE}{LINE_END}",
         "A password in the section of an INI file.",
         chosen.is_chosen_line,
         before=(
             rf"(?:\A|[\r\n])(?:[A-Za-z0-9_./-]{{1,80}}:)?[+ -]?\[[A-Za-z0-9_. \"-]{{1,60}}\]"
-            rf"[^\[\]{{}}()]{{0,250}}?{_LINE_START}{_KEY_PREFIX}"
+            rf"[^\[\]{{}}()]{{0,250}}?{LINE_START}{_KEY_PREFIX}"
         ),
         before_bytes=300,
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAME}={_LINE}{_LINE_END}",
+        rf"(?i){_NAME}={LINE}{LINE_END}",
         "A password in a file of properties.",
         chosen.is_chosen_word,
-        before=rf"{_LINE_START}{_KEY_PREFIX}",
+        before=rf"{LINE_START}{_KEY_PREFIX}",
     ),
     SecretRule(
         "password",
-        rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?)={_LINE}(?:\\+n|[\r\n])[+ -]?"
+        rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?)={LINE}(?:\\+n|[\r\n])[+ -]?"
         rf"[A-Z0-9_]{{1,40}}=",
         "A passphrase without quotes in a file of environment variables.",
         chosen.is_chosen_line,
-        before=rf"{_LINE_START}{_KEY_PREFIX}",
+        before=rf"{LINE_START}{_KEY_PREFIX}",
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAME}\\*\"?:[ \t]{{1,16}}{_LINE}{_LINE_END}",
+        rf"(?i){_NAME}\\*\"?:[ \t]{{1,16}}{LINE}{LINE_END}",
         "A password in YAML, or a line of a chat.",
         chosen.is_chosen_line,
-        before=rf"{_LINE_START}(?:[A-Za-z0-9_.-]{{0,40}}|(?:[A-Za-z]{{1,12}} ){{0,3}})",
+        before=rf"{LINE_START}(?:[A-Za-z0-9_.-]{{0,40}}|(?:[A-Za-z]{{1,12}} ){{0,3}})",
     ),
     SecretRule(
         "password",
@@ -227,8 +227,11 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|basic_?auth)"
-        rf"(?:async)?\([ \t]*\\*[\"'][^\"'\\\r\n]{{1,60}}\\*[\"'],[ \t]*{IN_QUOTES}",
+        rf"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|basic_?auth|digest_?auth|PDO"
+        rf"|mysqli(?:_connect)?|getConnection|passwordAuthentication|ldap_bind|plainauth)"
+        r"(?:async|token)?\("
+        r"(?:[^()\"'\r\n]{0,60}(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"'])?,[ \t]*)?"
+        rf"\\*[\"'][^\"'\\\r\n]{{1,60}}\\*[\"'],[ \t]*{IN_QUOTES}",
         "A call with a user and a password.",
         chosen.is_chosen,
     ),

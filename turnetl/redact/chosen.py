@@ -33,7 +33,11 @@ def is_chosen_in_two(value: str) -> bool:
 def is_chosen_word(value: str) -> bool:
     """Return whether a value without quotes can be: code has references in such a place."""
     word = value.rstrip(".,:;)]}!")
-    return is_chosen(word) and not (_is_reference(word) or _CALL.match(value))
+    return (
+        not _is_placeholder(value)
+        and is_chosen(word)
+        and not (_is_reference(word) or _CALL.match(value))
+    )
 
 
 def is_chosen_line(value: str) -> bool:
@@ -59,6 +63,47 @@ def is_said(value: str) -> bool:
     return is_chosen_word(value) and not is_state
 
 
+def is_said_within(value: str) -> bool:
+    """Like `is_said`, before more words: `with password authentication in the next step`."""
+    return is_said(value) and value.lower() not in words.COMPOUNDS
+
+
+def is_secret_word(value: str) -> bool:
+    """Return whether a value without quotes after the name of a key or a token can be one."""
+    return plausible.is_token(value) or _is_drawn_without_digits(value)
+
+
+def is_cookie(value: str) -> bool:
+    """Return whether one of the values in `name=value; name=value` is a token."""
+    parts = value[:_MAX_COOKIE_CHARS].split(";")
+    return any(is_secret_word(part.partition("=")[2].strip()) for part in parts)
+
+
+def _is_drawn_without_digits(value: str) -> bool:
+    """Return whether letters, or letters and signs that names do not have, were drawn.
+
+    Without quotes, references of letters are frequent: fewer letters of one case in a row count.
+    """
+    letters = "".join(filter(str.isalpha, value))
+    if not letters.isascii() or any(map(str.isdigit, value)) or _is_placeholder(value):
+        return False
+    is_alone = letters == value and len(letters) >= _MIN_DRAWN_WORD
+    has_signs = _SIGNS.search(value) is not None and not _CODE.search(value)
+    has_short_pieces = len(letters) < len(_PIECES.findall(letters)) * _MAX_DRAWN_PIECE
+    return (
+        (is_alone or has_signs)
+        and len(letters) >= _MIN_DRAWN_LETTERS
+        and has_short_pieces
+        and not plausible.is_path(value)
+    )
+
+
+_SIGNS = re.compile(r"[!#%^*~+]")
+_MIN_DRAWN_WORD = 14
+_MAX_COOKIE_CHARS = 4096
+_MAX_DRAWN_PIECE = 2.8
+
+
 def is_drawn_cell(value: str) -> bool:
     """Like `is_drawn`, in the cell of a table, where code also has names with a number."""
     letters = "".join(filter(str.isalpha, value))
@@ -69,7 +114,8 @@ def is_drawn(value: str) -> bool:
     """Return whether the value of a key or a token was drawn, if only from letters."""
     if value.isalpha() and value.isascii():
         return _is_drawn_from_letters(value) and not _is_placeholder(value)
-    return plausible.is_token(value) and not plausible.is_attribute(value)
+    is_token = plausible.is_token(value) and not plausible.is_attribute(value)
+    return is_token or _is_drawn_without_digits(value)
 
 
 def _is_drawn_from_letters(value: str) -> bool:

@@ -63,6 +63,12 @@ OPTION_WORDS = _words(
     "switch requires field fields param params are"
 )
 """Words that follow the name of an option in prose."""
+COMPOUNDS = _words(
+    "authentication auth authorization field form reset reset-flow manager hashing hash policy "
+    "protection prompt login access change changes recovery rotation input option validation "
+    "entry logic support"
+)
+"""Words that form a compound with `password`: `with password authentication`."""
 STATE_ENDINGS = ("ed", "ing", "able", "ible", "less", "iert", "tet", "ido", "ida", "ado", "ada")
 """Endings of participles: `the password is expired`."""
 NAMES_OF_PASSWORDS = _words(

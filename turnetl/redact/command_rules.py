@@ -1,6 +1,6 @@
 """Rules for passwords in the options of commands, and in the files that commands read."""
 
-from turnetl.redact import chosen
+from turnetl.redact import chosen, plausible
 from turnetl.redact.announced_rules import IN_QUOTES, PASSWORD
 from turnetl.redact.rule import SecretRule
 
@@ -92,9 +92,39 @@ COMMAND_RULES = (
         rf"(?i)(?:{PASSWORD}|psk)=(?:{_ARGUMENT})",
         "A setting as the argument of an option.",
         chosen.is_chosen_word,
-        before=r"[ \t]--?[a-zA-Z][a-zA-Z-]{0,20}[ =][^ \t\r\n\"'`();]{0,80}",
+        before=(
+            r"[ \t]--?[a-zA-Z][a-zA-Z-]{0,20}[ =](?:\\*[\"'](?:[^ \t\r\n\"'`();]{1,80}[ \t])?)?"
+            r"[^ \t\r\n\"'`();]{0,80}"
+        ),
     ),
-    _rule(rf"net use{_OPTIONS}/user:[^ \t\r\n]{{1,60}}[ \t]+{_ARGUMENT}", "A share of Windows."),
+    _rule(
+        rf"(?:net|NET)[ \t](?:use|USE){_OPTIONS}"
+        rf"(?:/(?:user|USER):[^ \t\r\n]{{1,60}}[ \t]+{_ARGUMENT}"
+        rf"|\\{{2,8}}[^ \t\r\n]{{1,100}}[ \t]+{_ARGUMENT}[ \t]+/(?:user|USER):)",
+        "A share of Windows.",
+    ),
+    SecretRule(
+        "flag",
+        r"()[ \t](?:~\*|\+@all|&\*|allkeys|allcommands)",
+        "A user in the access list of Redis: the rights follow the password.",
+        chosen.is_chosen_argument,
+        reversed_prefix=rb"[^ \t\r\n\"'`\\<>]{3,128}+(?=>[ \t])",
+    ),
+    SecretRule(
+        "flag",
+        r"%s(?:\\+n)?\\*[\"'][ \t]{1,4}\\*[\"']?([^ \t\r\n\"'`\\|$]{4,200})\\*[\"']?[ \t]{0,4}\|"
+        r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:sudo -S|--password-stdin|--with-token)",
+        "A password that is printed into a command.",
+        plausible.is_password,
+        before=r"printf[ \t]{1,4}\\*[\"']",
+    ),
+    _rule(
+        rf"SecureString[^\r\n]{{1,100}}--value[ =]{_ARGUMENT}"
+        r"|aws[ \t]configure[ \t]set[ \t](?:[^ \t\r\n]{1,60}\.)?aws_s[a-z_]{5,20}[ \t]+"
+        rf"{_ARGUMENT}"
+        rf"|gh[ \t]secret[ \t]set[^\r\n]{{1,100}}(?:--body|-b)[ =]{_ARGUMENT}",
+        "Commands that store a secret under any name.",
+    ),
     _rule(rf"snmp[a-z]{{2,10}}{_OPTIONS}-[AX][ \t]+{_ARGUMENT}", "The pass phrases of SNMP."),
     _rule(
         rf"rabbitmqctl{_OPTIONS}(?:add_user|change_password)[ \t]+[^ \t\r\n]{{1,60}}[ \t]+"
@@ -103,7 +133,7 @@ COMMAND_RULES = (
     ),
     _rule(rf"rclone{_OPTIONS}pass[ =]{_ARGUMENT}", "The password of a remote of rclone."),
     _rule(
-        r"<<<[ \t]*\\*[\"']?([^ \t\r\n\"'`\\$(){}]{3,200})",
+        rf"<<<[ \t]*(?:{IN_QUOTES}|([^ \t\r\n\"'`\\$(){{}}]{{3,200}}))",
         "A password on the standard input.",
         before=(
             r"(?:kinit|--password-stdin|--with-token|sudo -S|chpasswd|passwd|read[^\r\n]{0,20}"

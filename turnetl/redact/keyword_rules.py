@@ -1,6 +1,6 @@
 """Keyword rules: secrets after a keyword, in settings, code, commands and sentences."""
 
-from turnetl.redact import plausible
+from turnetl.redact import chosen, plausible
 from turnetl.redact.rule import SecretRule
 
 # Keywords of passwords, which people choose, and of tokens, which machines generate.
@@ -100,7 +100,7 @@ KEYWORD_RULES = (
         rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}"
         rf"(?:{_ASSIGNED}(?:{_QUOTED}|{_UNQUOTED})|[ \t]+is:?[ \t]+{_UNQUOTED})",
         "The value of a token, a secret or a key: code, .env, YAML, a sentence.",
-        plausible.is_token,
+        chosen.is_secret_word,
         skip=rf"{_GENERATED_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_LONG_VALUE}",
     ),
     SecretRule(
@@ -149,7 +149,6 @@ KEYWORD_RULES = (
     SecretRule(
         "flag",
         r"(?:(?:--from-literal[ =]\\*[\"']?|vault kv put [^ \t\r\n]{1,100} )[A-Za-z0-9._-]{1,60}="
-        r"|SecureString[^\r\n]{1,100}--value[ =]|gh secret set [^\r\n]{1,100}(?:--body|-b)[ =]"
         rf"|htpasswd -[a-zA-Z]{{1,4}} [^ ]{{1,100}} [^ ]{{1,60}} )\\*[\"']?{_UNQUOTED}",
         "Commands that store a secret under any name.",
         plausible.is_unquoted_password,

@@ -42,7 +42,14 @@ def is_unquoted_password(value: str) -> bool:
 
 
 def is_token(value: str) -> bool:
-    return not _PLACEHOLDER.search(value) and looks_random(value) and not is_path(value)
+    is_reference = is_path(value) or _NAME_IN_CLUSTER.match(value) is not None
+    return not _PLACEHOLDER.search(value) and looks_random(value) and not is_reference
+
+
+def is_issued(value: str) -> bool:
+    """Like `is_token`, after the prefix of an issuer: a uuid may consist of digits only."""
+    is_uuid = _UUID_AT_END.search(value) is not None and len({*value}) >= _MIN_DISTINCT
+    return is_token(value) or (is_uuid and not is_placeholder(value))
 
 
 def is_generated(value: str) -> bool:
@@ -75,11 +82,6 @@ def is_variable(value: str) -> bool:
 
 def is_attribute(value: str) -> bool:
     return _ATTRIBUTE.match(value) is not None
-
-
-def is_cookie(value: str) -> bool:
-    """Return whether one of the values in `name=value; name=value` is a token."""
-    return any(is_token(part.partition("=")[2].strip()) for part in value[:_MAX_CHARS].split(";"))
 
 
 def is_basic_auth(value: str) -> bool:
@@ -152,8 +154,15 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 """An attribute in code: `user2.password`."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*_(?:PASSWORD|PASS|PWD|PASSPHRASE|SECRET|TOKEN|KEY)\Z")
 """The variable that holds the password: `NEO4J_PASSWORD`."""
+_NAME_IN_CLUSTER = re.compile(
+    r"(?:[a-z0-9]{1,20}-){1,6}(?:token|dockercfg|certs?|tls)-[bcdfghjklmnpqrstvwxz2456789]{5}\Z"
+)
+"""The name of a secret in Kubernetes, which adds five drawn characters: `default-token-x7k2p`."""
 _KEYWORDS = frozenset(
     {"password", "passwd", "passphrase", "secret", "token", "string", "required", "optional"}
     | {"hidden", "text", "true", "false", "none", "null", "undefined", "invalid", "missing"}
 )
+_UUID_AT_END = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_MIN_DISTINCT = 10
+"""Characters that differ in a prefix and a uuid: `00000000-…` is an example."""
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/=]{32}")

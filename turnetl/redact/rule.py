@@ -68,7 +68,7 @@ class SecretRule:
     @cached_property
     def compiled(self) -> re.Pattern[bytes]:
         pattern = f"{self.pattern}|{self.skip}" if self.skip else self.pattern
-        return re.compile(pattern.encode())
+        return re.compile(_with_short_runs(pattern).encode())
 
     def is_preceded(self, data: bytes, start: int) -> bool:
         """Return whether what precedes a match that starts at `start` allows it."""
@@ -80,8 +80,23 @@ class SecretRule:
 
     @cached_property
     def compiled_before(self) -> re.Pattern[bytes]:
-        return re.compile(rf"(?:{self.before})\Z".encode())
+        return re.compile(_with_short_runs(rf"(?:{self.before})\Z").encode())
 
     @cached_property
     def compiled_prefix(self) -> re.Pattern[bytes]:
         return re.compile(self.reversed_prefix)
+
+
+def _with_short_runs(pattern: str) -> str:
+    """Return the pattern with a limit for each run of spaces and of backslashes.
+
+    Several runs of any length in a row can be split in many ways: the time for a long line of them
+    after a keyword would grow with the square of its length.
+    """
+    return _RUN.sub(lambda run: f"{run[1]}{{{int(run[2] == '+')},{_MAX_RUN}}}", pattern)
+
+
+_RUN = re.compile(r"(\[ \\t\]|\\\\)([*+])(?![*+?])")
+_MAX_RUN = 40
+"""Spaces between two words, as in the columns of a table; JSON in JSON five times has 31
+backslashes before a quote."""

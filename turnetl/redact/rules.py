@@ -4,6 +4,7 @@ from turnetl.redact import chosen, plausible, token_prefixes
 from turnetl.redact.announced_rules import ANNOUNCED_RULES
 from turnetl.redact.command_rules import COMMAND_RULES
 from turnetl.redact.drawn_tokens import TOKEN_RULES
+from turnetl.redact.field_rules import FIELD_RULES
 from turnetl.redact.key_rules import KEY_RULES
 from turnetl.redact.keyword_rules import KEYWORD_RULES, LINE_BREAK
 from turnetl.redact.payment import PAYMENT_RULES
@@ -87,7 +88,7 @@ RULES = (
             "vendor-token",
             pattern,
             f"Tokens with a vendor prefix: {purpose}.",
-            plausible.is_token,
+            plausible.is_issued,
             starts_word=True,
         )
         for purpose, pattern in token_prefixes.PATTERNS.items()
@@ -163,16 +164,16 @@ RULES = (
     SecretRule(
         "authorization",
         r"(?i)(?:bearer|basic|authorization\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?(?:[a-z]+[ \t])?)"
-        r"[ \t]*([A-Za-z0-9._~+/=:-]{12,})",
+        r"[ \t]*([A-Za-z0-9._~+/=:-]{8,})",
         "The header of an HTTP request, in curl commands and logs.",
-        plausible.is_token,
+        chosen.is_secret_word,
     ),
     SecretRule(
         "cookie",
         r"(?i)(?:cookie\\*[\"'`]?[ \t]*[:=]|--cookie|[ \t]-b)[ \t]*\\*[\"'`]?"
         r"([A-Za-z0-9_.%-]{1,60}=[^\"'`\\\r\n]{8,})",
         "The cookie of an open session: it authenticates as its user.",
-        plausible.is_cookie,
+        chosen.is_cookie,
     ),
     SecretRule(
         "cookie",
@@ -228,11 +229,11 @@ RULES = (
     ),
     SecretRule(
         "url-parameter",
-        r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_token|sig|signature|secret"
+        r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_(?:token|key)|sig|signature|secret"
         r"|password|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
         r"(?:=|%3d)([^& \t\r\n\"'`<>#\\%]{8,})",
         "A secret in a URL, as in logs.",
-        plausible.is_token,
+        chosen.is_secret_word,
     ),
     SecretRule(
         "flag",
@@ -276,6 +277,7 @@ RULES = (
     ),
     *KEYWORD_RULES,
     *ANNOUNCED_RULES,
+    *FIELD_RULES,
     *COMMAND_RULES,
     *KEY_RULES,
     *PAYMENT_RULES,

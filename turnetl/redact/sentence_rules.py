@@ -6,13 +6,14 @@ from turnetl.redact.rule import SecretRule
 
 _WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]$«“「][^ \t\r\n\"'`\\;<>|]{2,127}?)"
 _END = (
-    r"[.,!?)]{0,2}(?:[ \t]*(?:\\+n|[\r\n]|$)|[ \t]+(?:by the way|please|and|but|for|I|on|at)\b"
+    r"[.,!?)]{0,2}(?:[ \t]*(?:\\+n|[\r\n]|$)|[ \t]+(?:by the way|please|and|but|for|I|on|at|today"
+    r"|yesterday|now|again|until|because|since|temporarily)\b"
     r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
 )
 _VALUE = rf"(?:{IN_QUOTES}|{IN_BACKTICKS}|{_WORD}{_END})"
 _ADVERB = r"(?:now|still|set[ \t]to|jetzt|nun|maintenant|ahora|agora|adesso|nu|teraz)"
 _PURPOSE = (
-    r"(?:[ \t]+(?:of|for|to|du|de|del|des|für|von|vom|zum|zur|da|do|di|van|voor|dla|til)"
+    r"(?:[ \t]+(?:of|for|to|du|de|del|des|für|von|vom|zum|zur|da|do|di|van|voor|dla|til|от|для)"
     r"(?:[ \t]+[^ \t\r\n:=]{1,30}){1,3}?)"
 )
 """What a password is for: `for the staging server`."""
@@ -85,7 +86,7 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|(?:pw|pass|clave|mdp)[:=]|{_FOREIGN})[:=]?[ \t]+{_VALUE}",
+        rf"(?i)(?:{PASSWORD}|pwd?|(?:pass|clave|mdp)[:=]|{_FOREIGN})[:=]?[ \t]+{_VALUE}",
         "A password after the name of its user.",
         chosen.is_said,
         before=(
@@ -119,6 +120,36 @@ SENTENCE_RULES = (
         "password",
         rf"(?i){_FOREIGN}{_FOREIGN_SAID}{_VALUE}",
         "A password in other languages.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:passwort|kennwort)[ \t]+(?:auf|in)[ \t]+{_WORD}[ \t]+(?:um|zurück)?"
+        r"(?:gesetzt|geändert|gestellt|setzen|ändern)",
+        "A German sentence, which ends with its verb.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}[ \t]+{_WORD}[ \t]+(?:to|in|when|via|from)\b",
+        "A password after an account, within a sentence.",
+        chosen.is_said_within,
+        before=(
+            r"(?i:(?:[^\s@]{1,40}@[^\s@]{3,60}|(?:user(?:name)?|account|as)[ \t]+[^\s,;]{1,40})"
+            r"[, \t]{1,3}(?:with|and|using)[ \t]+(?:the[ \t]+)?)"
+        ),
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}(?::\*{{1,2}}|\*{{1,2}}:|:_|_:)[ \t]+{_VALUE}",
+        "A password after its name in bold or italics.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}[ \t]for[ \t](?:key[ \t])?\\*['\"][^'\"\\\r\n]{{1,120}}\\*['\"]:[ \t]*"
+        rf"{_WORD}[ \t]*(?:\\+[nr]|[\r\n]|$)",
+        "The answer to the prompt of a program.",
         chosen.is_said,
     ),
     SecretRule(
@@ -216,8 +247,9 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}[\"'`\])\\]{{0,6}},[ \t]*\\*\"(?:text|value|content)\\*\"[ \t]*:[ \t]"
-        rf"*{IN_QUOTES}",
+        rf"(?i){PASSWORD}(?:[ _-]?(?:field|input|(?:text)?box|entry))?[\"'`\])\\]{{0,6}}"
+        rf"(?:,[ \t]*\\*\"[a-z_]{{1,20}}\\*\"[ \t]*:[ \t]*\\*\"[^\"\\\r\n]{{0,60}}\\*\"){{0,3}}"
+        rf",[ \t]*\\*\"(?:text|value|content)\\*\"[ \t]*:[ \t]*{IN_QUOTES}",
         "An agent fills a field of a password.",
         chosen.is_chosen,
     ),

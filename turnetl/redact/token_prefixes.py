@@ -54,6 +54,7 @@ PATTERNS = {
         r"((?:dckr_[op]at_|dapi|ops_eyJ|dp\.[a-z]{2}\.|HRKU-|CCIPAT_|bkua_|ATBB|ATATT|pul-|pn[bu]_)"
         rf"{_REST})"
     ),
+    "databases": r"(AstraCS:[A-Za-z0-9]{20,}:[0-9a-f]{64})",
     "planning and design": (
         rf"((?:lin_api_|lin_oauth_|ntn_|figd_|CFPAT-|tfp_|PMAK-|xkeysib-|AGE-SECRET-KEY-1){_REST}"
         r"|secret_[A-Za-z0-9]{43})"
@@ -91,7 +92,7 @@ WORDS_BEFORE_IDS = _words(
     "gen conv audio img session agent task trace span dpl artifact rec order tx log event job "
     "derived sha sha1 sha256 sha384 sha512 md5 blake2b blake3 commit digest hash rev tree etag "
     "checksum build id ids image layer chunk cache index part page node cursor version snapshot "
-    "fixture fuse test tests case pub public publishable anon"
+    "fixture fuse nonce test tests case pub public publishable anon"
 )
 """First or last words of a prefix before an id, a digest, or a value that is published."""
 WORDS_BEFORE_HEX = _words("live sk secret token key sign signkey auth private pat priv")

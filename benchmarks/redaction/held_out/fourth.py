@@ -136,7 +136,7 @@ BARE_SYNTAXES = (
     "A senha do banco é {}",
     "La password del database è {}",
     "パスワードは {} です",
-    "数据库密码：{}",
+    "数据库密码：{}",  # noqa: RUF001  wide
     "пароль от базы: {}",
     "Hasło do bazy to {}",
     "비밀번호는 {} 입니다",
@@ -183,7 +183,7 @@ QUOTED_SYNTAXES = (
     '[database]\nuser = "app"\npassword = "{}"',
     'variable "db_password" {\n  type    = string\n  default = "{}"\n}',
     '"attributes": {\n  "username": "app",\n  "password": "{}"\n}',
-    'provisioner "remote-exec" {\n  connection {\n    user     = "kim"\n    password = "{}"\n  }\n}',
+    'provisioner "file" {\n  connection {\n    user     = "kim"\n    password = "{}"\n  }\n}',
     '<add key="DbPassword" value="{}" />',
     '<property name="password" value="{}"/>',
     "<key>password</key>\n<string>{}</string>",
