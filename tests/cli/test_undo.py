@@ -1,6 +1,7 @@
 """`turnetl undo`: what it shows, when it writes, and what it refuses."""
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from datetime import timedelta
@@ -155,7 +156,7 @@ def test_turns_are_selected_by_session_turn_and_time_of_commit(
     ("arguments", "message"),
     [
         ((), "say what to undo"),
-        (("nothing",), "the graph holds no run `nothing`"),
+        (("nothing",), "there is no run `nothing`; `turnetl runs` lists the runs"),
         (("--group", "unknown"), "there is no group `unknown`"),
         (("--session", ""), "begins the ids of 3 sessions"),
         (("--session", "one", "--dry-run", "--yes"), "nothing to confirm"),
@@ -170,11 +171,18 @@ def test_a_selection_that_is_not_valid_is_a_usage_error(
     assert message in result.stderr
 
 
-def test_a_run_that_is_undone_already_is_unknown(runs: list[str], tmp_path: Path) -> None:
+def test_a_run_that_is_undone_already_is_a_usage_error_that_says_when(
+    runs: list[str], tmp_path: Path
+) -> None:
     assert undo(tmp_path, runs[2], "--yes").exit_code == 0
-    again = undo(tmp_path, runs[2], "--yes")
+    again = undo(tmp_path, runs[2][:8], "--yes")
     assert again.exit_code == 2
-    assert "what was undone already is not in the graph" in again.stderr
+    [message] = again.messages
+    assert re.fullmatch(
+        f"turnetl: run `{runs[2]}` was undone at [-0-9]+ [0-9]+:[0-9]+ UTC: "
+        "nothing of it is left to undo",
+        message,
+    )
 
 
 def test_the_quarantine_entries_of_a_run_go_with_it(runs: list[str], tmp_path: Path) -> None:

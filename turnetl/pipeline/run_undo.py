@@ -56,7 +56,9 @@ async def preview_undo(
         records = {group: await store.commit_records(group) for group in groups}
         entries = _quarantined(settings, groups, selection)
         receipts = [record.receipt for of_group in records.values() for record in of_group]
-        _check_ids(receipts, entries, selection)
+        await _check_run(store, receipts, entries, selection.run)
+        check_prefix("session", selection.session, {one.session_id for one in receipts})
+        check_prefix("turn", selection.turn, {one.turn_id for one in receipts})
         plans = [
             plan_undo(group, of_group, select_turns(of_group, selection), cascade=cascade)
             for group, of_group in records.items()
@@ -190,16 +192,25 @@ def _quarantined(
     }
 
 
-def _check_ids(
+async def _check_run(
+    store: GraphStore,
     receipts: Sequence[Receipt],
     entries: Mapping[GroupId, Sequence[QuarantineEntry]],
-    selection: UndoSelection,
+    given: str | None,
 ) -> None:
-    """Raise BadUsage if the beginning of an id begins none, or several."""
-    runs = {entry.run_id for of_group in entries.values() for entry in of_group}
-    check_prefix("run", selection.run, {*runs, *(receipt.run_id for receipt in receipts)})
-    check_prefix("session", selection.session, {receipt.session_id for receipt in receipts})
-    check_prefix("turn", selection.turn, {receipt.turn_id for receipt in receipts})
+    """Raise BadUsage if the beginning of an id of runs begins none with turns, or several."""
+    quarantined = {entry.run_id for of_group in entries.values() for entry in of_group}
+    committed = {receipt.run_id for receipt in receipts}
+    if given is None or id_with_prefix("run", given, quarantined | committed) is not None:
+        return
+    recorded = [run for run in await store.runs() if run.run_id.startswith(given)]
+    if len(recorded) != 1:
+        raise BadUsage(f"there is no run `{given}`; `turnetl runs` lists the runs")
+    [run] = recorded
+    undone = (
+        f"was undone at {run.undone_at:%Y-%m-%d %H:%M} UTC" if run.undone_at else "has no turns"
+    )
+    raise BadUsage(f"run `{run.run_id}` {undone}: nothing of it is left to undo")
 
 
 def check_prefix(noun: str, given: str | None, ids: Iterable[str]) -> None:
