@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from turnetl.api.communities import build_communities
     from turnetl.api.forget import forget
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
+    from turnetl.api.plan import plan
     from turnetl.api.redo import redo
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
     from turnetl.api.search import search
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         Skip,
         TurnetlError,
     )
+    from turnetl.estimation.report import PlanReport
     from turnetl.ingestion.assumed_time import AssumedTime
     from turnetl.ingestion.community_report import CommunityReport
     from turnetl.ingestion.forget_report import ForgetReport
@@ -70,6 +72,7 @@ __all__ = [
     "IndexAnswer",
     "IngestReport",
     "ParseReport",
+    "PlanReport",
     "Progress",
     "ProgressUpdate",
     "RecordedRun",
@@ -99,6 +102,7 @@ __all__ = [
     "ingest",
     "load_settings",
     "parse",
+    "plan",
     "redo",
     "run",
     "runs",
@@ -116,6 +120,7 @@ _MODULES = {
     "turnetl.api.communities": ("build_communities",),
     "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("digest", "entity", "file", "fix", "show", "timeline", "why"),
+    "turnetl.api.plan": ("plan",),
     "turnetl.api.redo": ("redo",),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
     "turnetl.api.search": ("search",),
@@ -125,6 +130,7 @@ _MODULES = {
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
+    "turnetl.estimation.report": ("PlanReport",),
     "turnetl.ingestion.assumed_time": ("AssumedTime",),
     "turnetl.ingestion.community_report": ("CommunityReport",),
     "turnetl.ingestion.forget_report": ("ForgetReport",),

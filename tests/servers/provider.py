@@ -31,6 +31,7 @@ __all__ = [
     "serving",
 ]
 
+_CHARACTERS_PER_TOKEN = 4
 KEY = "key-for-the-test-server"
 
 
@@ -64,6 +65,8 @@ class FakeProvider:
         """Compute all other responses; see also `order_sensitive_responses`."""
         self.prompt_tokens = 100
         """In the usage of each computed response."""
+        self.counts_text = False
+        """Whether the usage of computed responses is that of their text and of their prompt."""
         self.cap: RequestCap | None = None
         self.date: str | None = None
         """The server's `Date` header; None for the current time."""
@@ -166,11 +169,18 @@ class _Handler(BaseHTTPRequestHandler):
             return Fault(200, json.dumps(_embeddings(body["input"])))
         if response is None:
             text = wire_formats.canned_text(body, self._provider.responders)
-            response = CannedResponse(text, prompt_tokens=self._provider.prompt_tokens)
+            response = self._counted(body, text)
         sent = wire_formats.response_body(self.path, response)
         if sent is None:
             return Fault(404, '{"error": {"message": "no such path"}}')
         return Fault(200, json.dumps(sent))
+
+    def _counted(self, body: Json, text: str) -> CannedResponse:
+        if not self._provider.counts_text:
+            return CannedResponse(text, prompt_tokens=self._provider.prompt_tokens)
+        prompt = sum(len(message) for _, message in wire_formats.messages(body))
+        tokens = (max(length // _CHARACTERS_PER_TOKEN, 1) for length in (prompt, len(text)))
+        return CannedResponse(text, "complete", *tokens)
 
     def _send(self, response: Fault) -> None:
         data = response.body.encode()

@@ -1,7 +1,7 @@
 """Arguments that several public functions take."""
 
-from collections.abc import Sequence
-from os import PathLike
+from collections.abc import Iterable, Sequence
+from os import PathLike, fspath
 
 from turnetl.errors import BadUsage
 from turnetl.model import GroupId
@@ -22,3 +22,8 @@ def check_limit(limit: int) -> None:
     """
     if limit < 1:
         raise BadUsage(f"`limit` must be at least 1, not {limit}")
+
+
+def archive_paths(archives: Path | Iterable[Path]) -> list[str]:
+    several = [archives] if isinstance(archives, str | PathLike) else archives
+    return [fspath(path) for path in several]

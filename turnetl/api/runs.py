@@ -1,10 +1,9 @@
 """The public functions that run the stages, report what they did, and list the runs."""
 
 from collections.abc import Iterable, Sequence
-from os import PathLike, fspath
 
 from turnetl import pipeline
-from turnetl.api.arguments import Path, check_limit
+from turnetl.api.arguments import Path, archive_paths, check_limit
 from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
 from turnetl.episodes import FilterReport
@@ -38,7 +37,7 @@ def parse(
         Fatal: the lake cannot be written.
     """
     return pipeline.parse_archives(
-        _paths(archives),
+        archive_paths(archives),
         settings or load_settings(),
         format_name=format_name,
         dry_run=dry_run,
@@ -113,7 +112,7 @@ async def backfill(
         Fatal: the lake cannot be written.
     """
     return await pipeline.backfill(
-        _paths(archives),
+        archive_paths(archives),
         settings or load_settings(),
         options or RunOptions(),
         now,
@@ -171,8 +170,3 @@ async def run(run_id: str, settings: Settings | None = None) -> RecordedRun:
         GraphBusy, GraphUnusable: as `runs`.
     """
     return await pipeline.show_run(settings or load_settings(), run_id)
-
-
-def _paths(archives: Path | Iterable[Path]) -> list[str]:
-    several = [archives] if isinstance(archives, str | PathLike) else archives
-    return [fspath(path) for path in several]

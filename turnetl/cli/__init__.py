@@ -21,6 +21,7 @@ from turnetl.cli import (
     inspect,
     journal,
     model,
+    plan,
     redo,
     runs,
     schema,
@@ -57,6 +58,7 @@ app = App(
     help_format="plaintext",  # markdown costs a tenth of a second
 )
 app.command(stages.backfill, group=_MAIN)
+app.command(plan.plan, group=_MAIN)
 app.command(stages.parse, group=_STAGES)
 app.command(stages.filter_, name="filter", group=_STAGES)
 app.command(

@@ -28,6 +28,17 @@ _PLACEHOLDERS: Mapping[str, Any] = {
 }
 
 
+_EMPTY: Mapping[str, Any] = {
+    "array": [],
+    "boolean": False,
+    "integer": 0,
+    "number": 0,
+    "object": {},
+    "string": "",
+}
+"""By type of JSON Schema."""
+
+
 @runtime_checkable
 class _HasBody(Protocol):
     def request_body(self, request: ChatRequest) -> Mapping[str, Any]: ...
@@ -62,11 +73,30 @@ async def preview_requests(
     previews = []
     for request, is_cached in recording.requests:
         text = "\n".join(message.text for message in request.messages)
-        request_model = _model_for(model, request)
+        request_model = model_for(model, request.prompt_name)
         previews.append(
             _preview(episode.turn_id, request, request_model, is_cached, estimate(text))
         )
     return tuple(previews)
+
+
+def model_for(model: ChatModel, prompt_name: str) -> ChatModel:
+    """Return the model that receives the requests of a prompt."""
+    return model.model_for(prompt_name) if isinstance(model, PromptRouter) else model
+
+
+def placeholder_response(request: ChatRequest) -> str:
+    """Return a response without content, from which further requests follow."""
+    fields = request.schema.json.get("properties", {}) if request.schema else {}
+    return json.dumps(
+        {name: _PLACEHOLDERS.get(name, _empty(field)) for name, field in fields.items()}
+    )
+
+
+def _empty(field: Mapping[str, Any]) -> Any:
+    """Return the empty value of a field of a schema."""
+    types = [field.get("type"), *(one.get("type") for one in field.get("anyOf", ()))]
+    return None if "null" in types else _EMPTY.get(field.get("type", "array"))
 
 
 def _preview(
@@ -110,7 +140,7 @@ class _RecordingModel:
         self.requests[index] = (request, cached is not None)
         if cached is not None and cached.truncated:
             raise TooLong(f"the response to `{request.prompt_name}` was truncated")
-        return cached or ChatResponse(_placeholder_response(request), 0, 0, truncated=False)
+        return cached or ChatResponse(placeholder_response(request), 0, 0, truncated=False)
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""
@@ -118,7 +148,7 @@ class _RecordingModel:
     async def _cached(self, request: ChatRequest) -> ChatResponse | None:
         if self._journal is None:
             return None
-        name = _model_for(self._model, request).name
+        name = model_for(self._model, request.prompt_name).name
         return await self._journal.get_async(request_key(name, request, self._parameters))
 
 
@@ -139,14 +169,5 @@ class _FixedEmbedder:
         """Do nothing: there are no connections."""
 
 
-def _model_for(model: ChatModel, request: ChatRequest) -> ChatModel:
-    return model.model_for(request.prompt_name) if isinstance(model, PromptRouter) else model
-
-
 def _body(model: ChatModel, request: ChatRequest) -> Mapping[str, Any] | None:
     return model.request_body(request) if isinstance(model, _HasBody) else None
-
-
-def _placeholder_response(request: ChatRequest) -> str:
-    fields = request.schema.json.get("properties", {}) if request.schema else {}
-    return json.dumps({name: _PLACEHOLDERS.get(name, []) for name in fields})

@@ -12,6 +12,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,8 +56,23 @@ async def prefetch_extractions(
             are very long.
         admission: starts the turns. The receiver finishes each turn that it was yielded.
     """
-    window: deque[PrefetchedTurn] = deque()
     turns = with_context(episodes, context)
+    async with aclosing(
+        prefetch_turns(turns, extract, limit=limit, admission=admission)
+    ) as prefetched:
+        async for turn in prefetched:
+            yield turn
+
+
+async def prefetch_turns(
+    turns: Iterator[tuple[Episode, Sequence[Episode]]],
+    extract: Extract,
+    *,
+    limit: int,
+    admission: TurnAdmission,
+) -> AsyncGenerator[PrefetchedTurn]:
+    """Do as `prefetch_extractions` with turns that have their context already."""
+    window: deque[PrefetchedTurn] = deque()
     following = next(turns, None)
     try:
         while window or following is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.reasons import StaleReason
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.report import GroupReport
@@ -98,6 +99,8 @@ class RedoReport:
     journal_hits: int = 0
     """Responses that the journal already held."""
     cost: RunCost | None = None
+    estimate: RecordedEstimate | None = None
+    """What `turnetl plan --redo` predicted of exactly these turns; None if it did not."""
 
     @property
     def turns(self) -> int:

@@ -85,7 +85,7 @@ class Rehearsal:
         self._admission.costs.learn_earlier(
             receipt.usage for receipt in contents.receipts if receipt.recipe == recipe
         )
-        group = MirrorGroup(await self._undone(contents, undo))
+        group = MirrorGroup(await undone_contents(contents, undo, self._embedder))
         turns = prefetch_extractions(
             episodes,
             plan.context,
@@ -127,21 +127,30 @@ class Rehearsal:
         with as_bad_turn(episode):
             return await self._extractor.extract(episode, context)
 
-    async def _undone(self, contents: GroupContents, undo: UndoPlan) -> GroupContents:
-        """Return the group as the undo leaves it."""
-        summaries = RecordedSummaries(contents.summaries)
-        state = UndoState(contents.entities, contents.facts, summaries)
-        for turn in undo.turns:
-            state.undo(turn)
-        entities, facts = await with_embeddings(
-            tuple(state.entities.values()), tuple(state.facts.values()), self._embedder.embed
-        )
-        undone = {turn.record.receipt.turn_id for turn in undo.turns}
-        receipts = (one for one in contents.receipts if one.turn_id not in undone)
-        return replace(
-            contents,
-            entities=entities,
-            facts=facts,
-            receipts=tuple(receipts),
-            summaries=summaries.records,
-        )
+
+async def undone_contents(
+    contents: GroupContents, undo: UndoPlan, embedder: Embedder
+) -> GroupContents:
+    """Return a group as an undo would leave it. Writes nothing.
+
+    Args:
+        contents: the group as it is.
+        undo: the turns that are undone.
+        embedder: embeds what is restored.
+    """
+    summaries = RecordedSummaries(contents.summaries)
+    state = UndoState(contents.entities, contents.facts, summaries)
+    for turn in undo.turns:
+        state.undo(turn)
+    entities, facts = await with_embeddings(
+        tuple(state.entities.values()), tuple(state.facts.values()), embedder.embed
+    )
+    undone = {turn.record.receipt.turn_id for turn in undo.turns}
+    receipts = (one for one in contents.receipts if one.turn_id not in undone)
+    return replace(
+        contents,
+        entities=entities,
+        facts=facts,
+        receipts=tuple(receipts),
+        summaries=summaries.records,
+    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.index.report import IndexStatus
+from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.extractor_change import ExtractorUse
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
@@ -128,6 +129,8 @@ class IngestReport:
     """Responses that the journal already held; they cost nothing in this run."""
     cost: RunCost | None = None
     """The cost of this run, and the expected one of its plan; None if nothing was ingested."""
+    estimate: RecordedEstimate | None = None
+    """What `turnetl plan` predicted of exactly these turns; None if it did not."""
     requests: tuple[RequestPreview, ...] | None = None
     """The requests that would extract the next turns; None if this was no dry run."""
     index: IndexStatus | None = None

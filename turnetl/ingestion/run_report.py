@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from turnetl.graph_model import TurnRun
+from turnetl.ingestion.estimate_record import RecordedEstimate
 
 
 class RunState(StrEnum):
@@ -27,6 +28,8 @@ class RecordedRun:
     """A run without an end is `interrupted` if its process is known to have ended."""
     in_graph: int
     """Turns that it committed and that are in the graph now."""
+    estimate: RecordedEstimate | None = None
+    """What `turnetl plan` predicted of its turns; None if it did not, or in another lake."""
 
 
 @dataclass(frozen=True, slots=True)

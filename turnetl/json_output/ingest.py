@@ -10,6 +10,7 @@ from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.estimates import RunEstimateOutput, run_estimate_output
 from turnetl.json_output.status import GroupOutput, group_values
 from turnetl.json_output.usage import (
     UsageOutput,
@@ -130,6 +131,10 @@ class IngestOutput(JsonOutput):
         int, described("Turns whose time was given with --assume-time.")
     ]
     usage: Annotated[RunUsageOutput, described("Usage of this run.")]
+    estimate: Annotated[
+        RunEstimateOutput | None,
+        described("What `turnetl plan` predicted of these turns; null if it did not."),
+    ]
     groups: Annotated[list[IngestGroupOutput], described("The groups, sorted by name.")]
     error: Annotated[
         str | None, described("Error before any group was ingested; null if there was none.")
@@ -159,6 +164,7 @@ def ingest_values(report: IngestReport) -> dict[str, Any]:
         "pending": report.pending,
         "turns_with_assumed_time": sum(group.turns_with_assumed_time for group in report.groups),
         "usage": run_usage_output(report.usage_by_prompt, report.journal_hits, report.cost),
+        "estimate": run_estimate_output(report.estimate),
         "groups": [_ingest_group(group) for group in report.groups],
         "error": report.error,
         "requests": None if requests is None else [_request(preview) for preview in requests],

@@ -6,6 +6,7 @@ from turnetl.ingestion.reasons import StaleReason
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.estimates import RunEstimateOutput, run_estimate_output
 from turnetl.json_output.ingest import RunUsageOutput, run_usage_output
 from turnetl.json_output.status import (
     QuarantinedTurnOutput,
@@ -77,6 +78,10 @@ class RedoOutput(JsonOutput):
         int, described("Turns that were not in the graph before, and that an ingest would commit.")
     ]
     usage: Annotated[RunUsageOutput, described("Usage of this run.")]
+    estimate: Annotated[
+        RunEstimateOutput | None,
+        described("What `turnetl plan --redo` predicted of these turns; null if it did not."),
+    ]
 
 
 def redo_output(report: RedoReport) -> RedoOutput:
@@ -90,6 +95,7 @@ def redo_output(report: RedoReport) -> RedoOutput:
         committed=report.committed,
         ready=report.ready,
         usage=run_usage_output(report.usage_by_prompt, report.journal_hits, report.cost),
+        estimate=run_estimate_output(report.estimate),
     )
 
 

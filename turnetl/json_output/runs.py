@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.estimates import RunEstimateOutput, run_estimate_output
 from turnetl.json_output.usage import UsageOutput, usage_output
 
 
@@ -49,6 +50,10 @@ class RunOutput(JsonOutput):
     usage: Annotated[
         UsageOutput, described("All its requests, also those behind no committed turn.")
     ]
+    estimate: Annotated[
+        RunEstimateOutput | None,
+        described("What `turnetl plan` predicted of these turns; null if it did not."),
+    ]
 
 
 class RunsOutput(JsonOutput):
@@ -80,4 +85,5 @@ def run_output(recorded: RecordedRun) -> RunOutput:
         undone_at=timestamp(run.undone_at),
         in_graph=recorded.in_graph,
         usage=usage_output(run.usage),
+        estimate=run_estimate_output(recorded.estimate),
     )

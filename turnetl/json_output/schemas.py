@@ -19,6 +19,7 @@ from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
 from turnetl.json_output.model_check import ModelCheckOutput
 from turnetl.json_output.parse import ParseFilesOutput
+from turnetl.json_output.plan import PlanOutput
 from turnetl.json_output.recipes import RecipeSearchOutput
 from turnetl.json_output.redo import RedoOutput
 from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
@@ -64,6 +65,7 @@ class JsonSchemaOutput(JsonOutput):
 
 OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "backfill": (BackfillOutput,),
+    "plan": (PlanOutput,),
     "parse": (ParseFilesOutput,),
     "filter": (FilterOutput, RuleExplanationOutput),
     "ingest": (IngestOutput,),

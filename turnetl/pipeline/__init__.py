@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_communities import CommunityOptions, build_communities
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
+    from turnetl.pipeline.run_plan import plan
     from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_summarize import summarize
     from turnetl.pipeline.run_undo import preview_undo, undo
@@ -52,6 +53,7 @@ __all__ = [
     "journal_prune",
     "journal_stats",
     "parse_archives",
+    "plan",
     "preview_forget",
     "preview_redo",
     "preview_undo",
@@ -102,6 +104,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),
         "turnetl.pipeline.search": ("sample_queries", "search_turns"),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns", "parse_archives"),
+        "turnetl.pipeline.run_plan": ("plan",),
         "turnetl.pipeline.run_redo": ("preview_redo", "redo"),
         "turnetl.pipeline.run_summarize": ("summarize",),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),

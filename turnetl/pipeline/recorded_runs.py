@@ -1,12 +1,13 @@
 """The runs that wrote to a graph, and how each one ended."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from turnetl import wiring
 from turnetl.errors import BadUsage
 from turnetl.graph_model import RunTotals, TurnRun
 from turnetl.group_names import select_groups
-from turnetl.ingestion import lease_owner
+from turnetl.ingestion import estimate_record, lease_owner
 from turnetl.ingestion.run_recorder import with_totals
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.pipeline.index import check_graph
@@ -56,14 +57,16 @@ async def _recorded(settings: Settings) -> list[RecordedRun]:
     check_graph(settings)
     async with wiring.store(settings, write=False) as store:
         totals = await store.run_totals()
-        return [_recorded_run(run, totals) for run in await store.runs()]
+        return [_recorded_run(run, totals, settings.lake) for run in await store.runs()]
 
 
-def _recorded_run(run: TurnRun, totals: Mapping[str, RunTotals]) -> RecordedRun:
+def _recorded_run(run: TurnRun, totals: Mapping[str, RunTotals], lake: Path) -> RecordedRun:
     """Return the run with its state; if it has no end, with the counts of its receipts."""
     of_run = totals.get(run.run_id)
     counted = run if run.ended_at else with_totals(run, of_run)
-    return RecordedRun(counted, _state(run), of_run.committed if of_run else 0)
+    in_graph = of_run.committed if of_run else 0
+    estimate = estimate_record.of_run(lake, run.run_id)
+    return RecordedRun(counted, _state(run), in_graph, estimate)
 
 
 def _state(run: TurnRun) -> RunState:

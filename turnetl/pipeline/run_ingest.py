@@ -1,19 +1,21 @@
 """Episode tables to the graph, groups in parallel."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage, GraphBusy, TurnetlError
+from turnetl.ingestion import estimate_record
 from turnetl.ingestion import group as ingesting
+from turnetl.ingestion.estimate_record import RecordedEstimate, workload_id
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake
-from turnetl.model import Usage
+from turnetl.model import GroupId, Usage
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.group_plans import (
     PlannedGroups,
@@ -130,6 +132,7 @@ async def _ingest(
             async with wiring.ingest_resources(run_settings, stack) as resources:
                 index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
                 run = new_ingest_run(run_settings, clock)
+                estimate = _estimate(planned, groups, resources, run)
                 recorder = run_recorder(
                     run, groups, resources, settings=run_settings, options=options, stack=stack
                 )
@@ -145,6 +148,7 @@ async def _ingest(
                         on_commits=index.committed,
                         used=stack.used,
                     )
+                    report = replace(report, estimate=estimate)
                     keep(_with_model_usage(report, stack))
                     await recorder.ended(report)
             await index.finish()
@@ -205,6 +209,17 @@ async def _all(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
         if isinstance(result, BaseException):
             raise result
     return [result for result in results if not isinstance(result, BaseException)]
+
+
+def _estimate(
+    planned: PlannedGroups, groups: Sequence[GroupId], resources: IngestResources, run: IngestRun
+) -> RecordedEstimate | None:
+    """Return the estimate of exactly the turns that the run starts with, if there is one."""
+    plans = [planned.plans[group].turns for group in groups if group in planned.plans]
+    turns = [turn for plan in plans for turn in plan.to_commit]
+    extractor = resources.extractor
+    workload = workload_id(turns, extractor.name, extractor.model)
+    return estimate_record.assign(resources.lake.root, workload, run.run_id)
 
 
 def _with_model_usage(report: IngestReport, stack: "ModelStack") -> IngestReport:

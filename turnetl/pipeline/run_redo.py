@@ -1,15 +1,18 @@
 """Redo committed turns: plan it and say what it takes and why, then carry it out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage, GraphUnusable, TurnetlError
+from turnetl.ingestion import estimate_record
 from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.estimate_record import RecordedEstimate, workload_id
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.group_redo import GroupRedoPlan
 from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.redo import redo_group
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport
@@ -142,6 +145,7 @@ class _Redoing:
         for plan in plans.values():
             for admission in (self._admission, self._resources.admission):
                 admission.costs.plan(len(plan.ingest.turns.to_commit), plan.ingest.chars)
+        estimate = self._estimate([plan.ingest.turns for plan in plans.values()])
         groups = [await self._group(group, plans.get(group.group)) for group in preview.groups]
         meter, journal = self._stack.meter, self._stack.journal
         return replace(
@@ -151,7 +155,15 @@ class _Redoing:
             usage_by_prompt=meter.by_prompt() if meter is not None else {},
             journal_hits=journal.hits if journal is not None else 0,
             cost=self._admission.run_cost(self._stack.used()),
+            estimate=estimate,
         )
+
+    def _estimate(self, plans: Sequence[TurnPlan]) -> RecordedEstimate | None:
+        """Return the estimate of exactly these turns, if there is one."""
+        extractor = self._resources.extractor
+        turns = [turn for plan in plans for turn in plan.to_commit]
+        workload = workload_id(turns, extractor.name, extractor.model)
+        return estimate_record.assign(self._resources.lake.root, workload, self._run.run_id)
 
     async def _group(self, shown: GroupRedo, plan: GroupRedoPlan | None) -> GroupRedo:
         if shown.error is not None:

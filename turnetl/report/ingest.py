@@ -7,7 +7,7 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.report import costs, request_previews, status
+from turnetl.report import costs, estimates, request_previews, status
 from turnetl.report.layout import add_group_column, caption
 
 _LISTED = 3
@@ -35,6 +35,8 @@ def table(report: IngestReport) -> RenderableType:
     parts: list[RenderableType] = [view, caption(_summary(report))]
     if report.usage_by_prompt:
         parts.append(costs.table(report.usage_by_prompt))
+    if report.estimate is not None:
+        parts += estimates.compared(report.estimate, report.usage_by_prompt)
     if report.requests is not None:
         parts.append(request_previews.text(report.requests))
     return Group(*parts)

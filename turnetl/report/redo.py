@@ -9,7 +9,7 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.ingestion.undo_report import UndoneTurn
-from turnetl.report import costs, status
+from turnetl.report import costs, estimates, status
 from turnetl.report.layout import add_group_column, caption, limited, plural
 from turnetl.report.turns import section, turn_line
 
@@ -31,6 +31,8 @@ def result(report: RedoReport) -> RenderableType:
     parts: list[RenderableType] = [_table(report), caption(_outcome(report))]
     if report.usage_by_prompt:
         parts.append(costs.table(report.usage_by_prompt))
+    if report.estimate is not None:
+        parts += estimates.compared(report.estimate, report.usage_by_prompt)
     return Group(*parts)
 
 

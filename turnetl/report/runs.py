@@ -9,7 +9,7 @@ from rich.text import Text
 
 from turnetl.graph_model import TurnRun
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
-from turnetl.report import costs
+from turnetl.report import costs, estimates
 from turnetl.report.layout import caption, format_minute, plural
 
 _SHORT_ID = 8
@@ -53,7 +53,18 @@ def details(recorded: RecordedRun) -> RenderableType:
     view.add_column(overflow="fold")
     for name, value in _properties(recorded):
         view.add_row(name, value if isinstance(value, Text) else Text(value))
-    return Group(Text(f"run {run.run_id}"), view)
+    return Group(Text(f"run {run.run_id}"), view, *_comparison(recorded))
+
+
+def _comparison(recorded: RecordedRun) -> list[RenderableType]:
+    """Return what was estimated of the run beside what it used, if it was."""
+    run, estimate = recorded.run, recorded.estimate
+    if estimate is None:
+        return []
+    end = run.ended_at
+    seconds = None if end is None else (end - run.started_at).total_seconds()
+    view = estimates.comparison(estimate, run.usage, seconds)
+    return [] if view is None else [Text(), view]
 
 
 def _properties(recorded: RecordedRun) -> list[tuple[str, str | Text]]:

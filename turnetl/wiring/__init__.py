@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnetl.wiring.extraction import (
         check_model,
         extractor,
+        extractor_over,
         model_extractor,
         recipe,
         templates,
@@ -49,6 +50,7 @@ __all__ = [
     "check_model",
     "embedder",
     "extractor",
+    "extractor_over",
     "filters",
     "flush_rules",
     "format_named",
@@ -86,6 +88,7 @@ __getattr__ = lazy_exports(
         "turnetl.wiring.extraction": (
             "check_model",
             "extractor",
+            "extractor_over",
             "model_extractor",
             "recipe",
             "templates",

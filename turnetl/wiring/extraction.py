@@ -41,18 +41,13 @@ def extractor(
     Raises:
         BadUsage: the model is not fully configured, or a template is not valid.
     """
-    from turnetl.extraction.structural import StructuralExtractor
-
     if not settings.uses_model:
+        from turnetl.extraction.structural import StructuralExtractor
+
         return StructuralExtractor()
     from turnetl.wiring import clients
 
-    llm = _llm(settings, embedder, clients.model(settings, stack))
-    if settings.extractor_name == "llm":
-        return llm
-    from turnetl.extraction.hybrid import HybridExtractor
-
-    return HybridExtractor(StructuralExtractor(), llm)
+    return extractor_over(settings)(clients.model(settings, stack), embedder)
 
 
 def recipe(settings: Settings) -> Callable[[GroupId, str], RecipeParts] | None:
@@ -83,6 +78,27 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], RecipeParts] | None:
     if settings.extractor_name == "llm":
         return of_model
     return lambda group, kind: hybrid_recipe(structural_recipe(), of_model(group, kind))
+
+
+def extractor_over(settings: Settings) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
+    """Return the constructor of the configured extractor, for a given model and embedder.
+
+    Args:
+        settings: of a run that uses a model.
+
+    Raises:
+        BadUsage: a template is not valid; raised by the constructor.
+    """
+    from turnetl.extraction.hybrid import HybridExtractor
+    from turnetl.extraction.structural import StructuralExtractor
+
+    def construct(model: "ChatModel", embedder: "Embedder") -> "Extractor[Any]":
+        llm = _llm(settings, embedder, model)
+        if settings.extractor_name == "llm":
+            return llm
+        return HybridExtractor(StructuralExtractor(), llm)
+
+    return construct
 
 
 def model_extractor(settings: Settings) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":

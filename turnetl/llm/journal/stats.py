@@ -65,6 +65,7 @@ class JournalStats:
     """Sorted by name."""
     by_model: Mapping[str, JournalTotals] = field(default_factory=dict)
     """Sorted by name."""
+    by_model_and_prompt: Mapping[tuple[str, str], JournalTotals] = field(default_factory=dict)
 
     @property
     def total(self) -> JournalTotals:
@@ -107,6 +108,7 @@ def stats(connection: sqlite3.Connection, path: Path) -> JournalStats:
         newest=parse_time(times[1]),
         by_prompt=_by_name((row[0], _totals(*row[2:])) for row in rows),
         by_model=_by_name((row[1], _totals(*row[2:])) for row in rows),
+        by_model_and_prompt={(row[1], row[0]): _totals(*row[2:]) for row in rows},
     )
 
 

@@ -1,0 +1,353 @@
+"""`turnetl plan`: what it predicts, what it pays, and what it says of a run afterwards."""
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import CommandResult, run_in_process
+from tests.cli.provider_setup import model_environment
+from tests.estimation.varied_turns import write_turns
+from tests.servers.faults import Fault
+from tests.servers.provider import FakeProvider
+from turnetl.graph.open import open_graph
+from turnetl.model import GroupId
+
+TURNS, PILOT = 30, 12
+PRICED = '"openai-compatible/canned" = { input = 0.40, output = 1.60 }\n'
+
+
+@pytest.fixture
+def shop(tmp_path: Path, provider: FakeProvider) -> Path:
+    """A folder with an archive of two projects, and a model whose usage is that of the text."""
+    provider.counts_text = True
+    write_turns(tmp_path / "a" / "shop.jsonl", TURNS)
+    write_turns(tmp_path / "a" / "barn.jsonl", 4, "barn")
+    (tmp_path / ".graphiti").mkdir()
+    (tmp_path / ".graphiti" / "prices.toml").write_text(PRICED)
+    return tmp_path
+
+
+class ShopFolder:
+    """Runs commands with the model in the folder of a test."""
+
+    def __init__(self, folder: Path, provider: FakeProvider, graph: str | None = None) -> None:
+        self.folder = folder
+        self.provider = provider
+        self.environment = model_environment(provider)
+        if graph is not None:
+            self.environment["TURNETL_GRAPH"] = graph
+
+    def run(self, *arguments: str, **more: str) -> CommandResult:
+        environment = {**self.environment, **more}
+        return run_in_process(*arguments, folder=self.folder, **environment)
+
+    def json(self, *arguments: str, **more: str) -> dict[str, Any]:
+        result = self.run(*arguments, "--json", **more)
+        assert result.exit_code == 0, result.stderr
+        return result.json
+
+    def sent(self) -> int:
+        """Return the number of requests since the last call."""
+        count = len(self.provider.requests)
+        self.provider.requests.clear()
+        return count
+
+
+@pytest.fixture
+def here(shop: Path, provider: FakeProvider) -> ShopFolder:
+    return ShopFolder(shop, provider)
+
+
+@pytest.fixture
+def on_each(shop: Path, provider: FakeProvider, graph_url: str) -> ShopFolder:
+    """The same with a graph of either kind."""
+    return ShopFolder(shop, provider, graph_url)
+
+
+def test_a_pilot_writes_nothing_to_the_graph_and_is_not_paid_twice(
+    on_each: ShopFolder, tmp_path: Path
+) -> None:
+    alone = ShopFolder(tmp_path / "alone", on_each.provider)
+    shutil.copytree(tmp_path / "a", alone.folder / "a")
+    assert alone.run("backfill", "a").exit_code == 0
+    requests = alone.sent()
+    planned = on_each.json("plan", "a", "--pilot", str(PILOT))
+    in_pilot = on_each.sent()
+    assert groups_of(on_each.environment["TURNETL_GRAPH"]) == []
+    assert 0 < planned["pilot"]["usage"]["calls"] == in_pilot < requests
+    assert planned["pilot"]["turns"] == PILOT
+    ingested = on_each.json("backfill", "a")
+    assert in_pilot + on_each.sent() == requests
+    assert ingested["usage"]["journal_hits"] >= in_pilot
+    assert status(on_each) == status(alone)
+
+
+def groups_of(graph: str) -> list[GroupId]:
+    async def read() -> list[GroupId]:
+        store = await open_graph(graph, user="", password="", write=False)
+        found = list(await store.groups())
+        await store.close()
+        return found
+
+    return asyncio.run(read())
+
+
+def status(shop: ShopFolder) -> list[tuple[Any, ...]]:
+    groups = shop.json("status")["groups"]
+    return [(one["group"], one["turns"], one["entities"], one["facts"]) for one in groups]
+
+
+def test_estimate_and_actual_are_shown_side_by_side_after_the_run(on_each: ShopFolder) -> None:
+    planned = on_each.json("plan", "a", "--pilot", str(PILOT))
+    result = on_each.run("backfill", "a")
+    assert "estimate and actual" in result.stdout
+    run = on_each.json("runs")["runs"][0]
+    shown = on_each.json("runs", "show", run["run_id"])
+    estimate, usage = shown["estimate"], shown["usage"]
+    assert (estimate["method"], estimate["turns"]) == ("pilot", planned["turns"])
+    assert estimate["requests"] == planned["total"]["requests"]
+    assert estimate["cost"] == planned["total"]["cost"]
+    assert is_within(estimate["requests"], usage["calls"])
+    assert is_within(estimate["tokens"], usage["prompt_tokens"] + usage["completion_tokens"])
+    assert is_within(estimate["cost"], usage["cost"])
+    text = on_each.run("runs", "show", run["run_id"]).stdout
+    assert "estimate and actual" in text
+    assert f"{usage['calls']:,}" in text.rpartition("estimate and actual")[2]
+
+
+def is_within(amount: dict[str, float], actual: float) -> bool:
+    return amount["low"] <= actual <= amount["high"]
+
+
+def test_a_run_of_other_turns_has_no_estimate(here: ShopFolder) -> None:
+    here.json("plan", "a")
+    assert here.json("backfill", "a", "--limit", "3")["estimate"] is None
+
+
+def test_without_pilot_and_history_the_amounts_are_lower_bounds_and_no_request_is_sent(
+    here: ShopFolder,
+) -> None:
+    result = here.run("plan", "a")
+    assert (result.exit_code, here.sent()) == (0, 0)
+    assert "at least 68" in result.stdout
+    assert "add --pilot 20 for an estimate" in result.stderr
+    planned = here.json("plan", "a")
+    assert planned["method"] == "bounds"
+    assert planned["total"]["requests"] == {"low": 68, "expected": 68, "high": None}
+    assert here.json("backfill", "a")["usage"]["calls"] > 68
+
+
+def test_a_plan_of_archives_leaves_no_table_behind(here: ShopFolder) -> None:
+    here.json("plan", "a", "--pilot", str(PILOT))
+    lake = here.folder / ".turnetl" / "lake"
+    assert sorted(path.name for path in lake.iterdir() if "journal" not in path.name) == [
+        "estimates",
+        "redaction.key",
+    ]
+
+
+def test_turns_that_the_lake_has_already_are_part_of_a_plan_of_archives(here: ShopFolder) -> None:
+    here.run("parse", "a/barn.jsonl")
+    here.run("filter")
+    assert here.json("plan")["turns"] == 4
+    assert here.json("plan", "a/shop.jsonl")["turns"] == TURNS
+    assert here.json("plan", "a")["turns"] == TURNS + 4
+    assert here.json("status")["pending"] == 4
+
+
+def test_earlier_turns_of_the_model_are_the_estimate_without_a_pilot(on_each: ShopFolder) -> None:
+    on_each.json("backfill", "a", "--limit", "15")
+    on_each.sent()
+    planned = on_each.json("plan")
+    assert (planned["method"], planned["basis"], on_each.sent()) == ("history", 19, 0)
+    assert planned["total"]["requests"]["high"] is not None
+    shares = [one["tokens"]["expected"] for one in planned["by_prompt"].values()]
+    assert sum(shares) == pytest.approx(planned["total"]["tokens"]["expected"], rel=0.01)
+    assert planned["seconds"] is not None
+    usage = on_each.json("ingest")["usage"]
+    assert is_within(planned["total"]["requests"], usage["calls"])
+
+
+def test_another_model_has_no_history(here: ShopFolder) -> None:
+    here.json("backfill", "a", "--limit", "15")
+    assert here.json("plan", TURNETL_LLM__MODEL="other")["method"] == "bounds"
+
+
+def test_a_journal_that_answers_everything_leaves_nothing_to_pay(here: ShopFolder) -> None:
+    paid = here.json("backfill", "a")["usage"]
+    here.sent()
+    (here.folder / ".turnetl" / "lake" / "graph.lbug").unlink()
+    planned = here.json("plan")
+    assert planned["method"] == "journal"
+    assert planned["answered_turns"] == planned["turns"] == TURNS + 4
+    assert planned["total"]["cost"] == {"low": 0.0, "expected": 0.0, "high": 0.0}
+    assert planned["answered"]["cost"] == pytest.approx(paid["cost"], rel=0.05)
+    assert planned["answered_requests"] >= paid["calls"]
+    assert here.json("ingest")["usage"]["calls"] == here.sent() == 0
+
+
+def test_responses_that_a_stopped_run_has_prepared_are_not_part_of_the_estimate(
+    here: ShopFolder,
+) -> None:
+    whole = here.json("plan", "a")["total"]["requests"]["low"]
+    here.run("backfill", "a", "--budget", "60000 tokens")
+    prepared = here.json("plan")
+    left = prepared["turns"] * 2 - prepared["answered_requests"]
+    assert prepared["answered_requests"] > 0
+    assert left < whole
+
+
+def test_without_a_model_nothing_is_sent_and_the_time_is_that_of_the_machine(
+    on_each: ShopFolder,
+) -> None:
+    planned = on_each.json("plan", "a", "--extractor", "structural")
+    assert (planned["method"], planned["model"], on_each.sent()) == ("no_model", None, 0)
+    assert planned["total"]["requests"] == {"low": 0, "expected": 0, "high": 0}
+    assert 0 < planned["seconds"]["low"] < planned["seconds"]["high"]
+    assert [one["group"] for one in planned["groups"]] == ["barn", "shop"]
+    on_each.json("backfill", "a", "--extractor", "structural")
+    assert "nothing to ingest" in on_each.run("plan", "--extractor", "structural").stdout
+
+
+def test_a_hybrid_extractor_is_estimated_with_its_model(here: ShopFolder) -> None:
+    planned = here.json("plan", "a", "--extractor", "hybrid", "--pilot", str(PILOT))
+    in_pilot = here.sent()
+    usage = here.json("backfill", "a", "--extractor", "hybrid")["usage"]
+    assert usage["calls"] == here.sent()
+    assert in_pilot == planned["pilot"]["usage"]["calls"]
+    assert is_within(planned["total"]["requests"], usage["calls"])
+
+
+def test_a_pilot_that_is_larger_than_what_is_pending_leaves_nothing_to_pay(
+    here: ShopFolder,
+) -> None:
+    result = here.run("plan", "a", "--pilot", "99", "--json")
+    assert "the pilot has all 34 pending turns" in result.stderr
+    assert result.json["total"]["requests"]["high"] == 0
+    here.sent()
+    assert here.json("backfill", "a")["usage"]["calls"] == here.sent() == 0
+
+
+def test_a_budget_that_is_too_small_for_the_pilot_ends_it_and_the_rest_is_estimated(
+    here: ShopFolder,
+) -> None:
+    result = here.run("plan", "a", "--pilot", "30", "--budget", "100k tokens", "--json")
+    assert result.exit_code == 4
+    assert "the pilot ended early: the budget is too small for another" in result.stderr
+    planned = result.json
+    assert (planned["method"], planned["basis"]) == ("pilot", planned["pilot"]["turns"])
+    assert 0 < planned["pilot"]["turns"] < 30
+    usage = planned["pilot"]["usage"]
+    assert usage["prompt_tokens"] + usage["completion_tokens"] <= 100_000
+    in_pilot = here.sent()
+    assert in_pilot == usage["calls"]
+    tiny = here.run("plan", "a", "--pilot", "30", "--budget", "1k tokens", "--json")
+    assert (tiny.exit_code, here.sent()) == (4, 0)
+
+
+def test_a_model_that_refuses_all_requests_is_an_error_of_the_plan(here: ShopFolder) -> None:
+    here.provider.faults = [Fault(401, '{"error": {"message": "no"}}')] * 200
+    result = here.run("plan", "a", "--pilot", str(PILOT))
+    assert result.exit_code == 1
+    assert "TURNETL_LLM__API_KEY" in result.stderr or "key" in result.stderr
+    here.provider.faults = []
+    assert here.run("plan", "a", "--pilot", str(PILOT)).exit_code == 0
+
+
+def test_turns_for_which_the_model_gives_no_valid_response_are_counted(here: ShopFolder) -> None:
+    whole = here.provider.responders
+    extract = whole["extracted_entities"]
+    here.provider.responders = {
+        **whole,
+        "extracted_entities": lambda prompt: {} if "barn3_" in prompt else extract(prompt),
+    }
+    planned = here.json("plan", "a", "--pilot", "34")
+    assert (planned["pilot"]["turns"], planned["pilot"]["failed"]) == (TURNS + 4, 1)
+    assert here.json("plan", "a", "--pilot", "34")["pilot"]["usage"]["calls"] > 0
+    result = here.run("backfill", "a", "--json")
+    assert (result.exit_code, result.json["quarantined"]) == (3, 1)
+
+
+def test_without_a_price_tokens_are_estimated_and_a_sentence_says_where_it_belongs(
+    here: ShopFolder,
+) -> None:
+    prices = here.folder / ".graphiti" / "prices.toml"
+    prices.unlink()
+    result = here.run("plan", "a", "--pilot", str(PILOT), "--json")
+    assert result.json["total"]["cost"] is None
+    assert result.json["total"]["tokens"]["expected"] > 0
+    assert f"to `{prices}`" in result.stderr
+    assert "the price of model `openai-compatible/canned` is unknown" in result.stderr
+
+
+def test_a_lake_without_turns_has_nothing_to_plan(here: ShopFolder) -> None:
+    result = here.run("plan")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "nothing to ingest: `turnetl ingest` would send no request\n",
+    )
+    assert here.run("plan", "missing").exit_code == 0
+
+
+def test_a_redo_is_estimated_with_the_turns_that_it_repeats(on_each: ShopFolder) -> None:
+    changed = {"TURNETL_EXTRACTION__PREPROCESSING_PROMPT": "Look at the colours only."}
+    on_each.json("backfill", "a")
+    on_each.sent()
+    planned = on_each.json("plan", "--redo", "--stale", "--pilot", str(PILOT), **changed)
+    in_pilot = on_each.sent()
+    assert (planned["work"], planned["turns"]) == ("redo", TURNS + 4)
+    assert planned["pilot"]["usage"]["calls"] == in_pilot > 0
+    done = on_each.json("redo", "--stale", "--yes", **changed)
+    assert on_each.sent() == done["usage"]["calls"]
+    assert done["estimate"]["requests"] == planned["total"]["requests"]
+    assert is_within(planned["total"]["requests"], done["usage"]["calls"])
+    nothing = on_each.run("plan", "--redo", "--stale", **changed)
+    assert nothing.stdout == "no turn is selected: there is nothing to redo\n"
+
+
+def test_turns_are_selected_as_for_an_ingest(here: ShopFolder) -> None:
+    assert here.json("plan", "a", "--limit", "3")["turns"] == 6
+    assert here.json("plan", "a", "--since", "2026-03-04")["turns"] == 6
+    here.run("parse", "a")
+    here.run("filter")
+    assert here.json("plan", "--group", "barn")["turns"] == 4
+    assert here.json("plan", "--until", "2026-03-03", "--group", "shop")["turns"] == 24
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--stale",), "--stale, --session, --kind and --exact need --redo"),
+        (("a", "--redo", "--stale"), "leave out the archives, or --redo"),
+        (("--redo",), "say what to redo"),
+        (("--redo", "--stale", "--limit", "3"), "a redo has no --limit"),
+        (("--format", "claude"), "need the archives of a backfill"),
+        (("a", "--pilot", "3"), "a pilot has at least 8 turns, not 3"),
+        (("a", "--group", "x", "--group", "y"), "a backfill has one --group"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_rejected(
+    here: ShopFolder, arguments: tuple[str, ...], expected: str
+) -> None:
+    result = here.run("plan", *arguments)
+    assert (result.exit_code, here.sent()) == (2, 0)
+    assert expected in " ".join(result.stderr.split())
+
+
+def test_a_pilot_without_a_journal_is_rejected(here: ShopFolder) -> None:
+    result = here.run("plan", "a", "--pilot", str(PILOT), TURNETL_JOURNAL="false")
+    assert (result.exit_code, here.sent()) == (2, 0)
+    assert "a pilot needs the journal" in result.stderr
+
+
+def test_the_tables_fit_into_eighty_columns(here: ShopFolder) -> None:
+    shown = [
+        here.run("plan", "a", COLUMNS="80").stdout,
+        here.run("plan", "a", "--pilot", str(PILOT), COLUMNS="80").stdout,
+        here.run("backfill", "a", COLUMNS="80").stdout.partition("estimate and actual")[2],
+    ]
+    assert all(shown)
+    assert max(len(line) for text in shown for line in text.splitlines()) <= 80

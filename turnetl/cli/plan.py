@@ -1,0 +1,182 @@
+"""The command that estimates a run before anything is spent."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import (
+    NO_COMMON,
+    NO_EXTRACTION,
+    NO_NOISE,
+    CloseAfterMinutes,
+    CommonOptions,
+    ExtractionOptions,
+    ExtractorOption,
+    Flag,
+    GroupNames,
+    NoiseOptions,
+)
+from turnetl.cli.times import Since, Until
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+
+if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
+    from turnetl.ingestion.redo_plan import RedoSelection
+    from turnetl.run_options import RunOptions
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class PlannedArchiveOptions:
+    """How archives are parsed for the estimate of a backfill."""
+
+    group_map: Path | None = None
+    "TOML file with exceptions from --group, with archives."
+    format: str | None = None
+    "Parse all archives as this format; `turnetl formats` lists them."
+    redact_pii: Annotated[
+        bool | None, Parameter(help="Also redact personal data, as the backfill would.")
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class PlannedTurnOptions:
+    """The turns of the estimate."""
+
+    extractor: ExtractorOption = None
+    since: Since = None
+    until: Until = None
+    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
+    "At most this many turns of each group."
+    close_after: CloseAfterMinutes = None
+    assume_time: str | None = None
+    "Time of turns without one: an ISO time (UTC without a zone), or `mtime` for that of the file."
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class PlannedRedoOptions:
+    """The committed turns of the estimate of a redo."""
+
+    redo: Flag = False
+    "Estimate a redo of committed turns."
+    stale: Flag = False
+    "Only turns that an ingest would commit differently today, with --redo."
+    session: str | None = None
+    "Only turns of the session whose id begins so, with --redo."
+    kind: str | None = None
+    "Only turns of this kind, such as code_heavy, with --redo."
+    exact: Flag = False
+    "Repeat all turns from the first one that was committed out of order, too, with --redo."
+
+
+NO_ARCHIVES = PlannedArchiveOptions()
+NO_TURNS = PlannedTurnOptions()
+NO_REDO = PlannedRedoOptions()
+
+
+def plan(
+    *archives: Annotated[str, Parameter(help="Files, folders or globs that a backfill reads.")],
+    pilot: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    groups: GroupNames = (),
+    archive: PlannedArchiveOptions = NO_ARCHIVES,
+    turns: PlannedTurnOptions = NO_TURNS,
+    redone: PlannedRedoOptions = NO_REDO,
+    extraction: ExtractionOptions = NO_EXTRACTION,
+    noise: NoiseOptions = NO_NOISE,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Estimate the requests, cost, time and disk of a run. Writes nothing to the graph.
+
+    Without archives it is the next ingest, with archives a backfill of them, with --redo a redo.
+
+    Args:
+        pilot: Extract so many turns now, for an estimate with a range; 20 are usual. It is paid
+            for, up to --budget, and the run does not pay for the same responses again.
+        groups: Only this group; repeatable. With archives: the group of all their turns.
+    """
+    from turnetl import pipeline
+    from turnetl.estimation.estimator import PilotOptions
+    from turnetl.json_output.plan import plan_output
+    from turnetl.report import plan as view
+
+    settings = common.settings(
+        extractor=turns.extractor,
+        close_after_minutes=turns.close_after,
+        **_archive_settings(archives, groups, archive),
+        **extraction.settings,
+    )
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(
+            pipeline.plan(
+                noise.applied_to(settings),
+                _run_options(() if archives else groups, turns, extraction),
+                now,
+                archives=archives,
+                format_name=archive.format,
+                one_off=noise.one_off,
+                redo=_selection(redone, groups, turns),
+                exact=redone.exact,
+                pilot=None if pilot is None else PilotOptions(pilot),
+                progress=progress,
+            )
+        )
+    console.print_messages(view.messages(report))
+    console.print_result(view.table(report), plan_output(report), as_json=common.json)
+    return report.exit_code
+
+
+def _archive_settings(
+    archives: tuple[str, ...], groups: tuple[str, ...], archive: PlannedArchiveOptions
+) -> dict[str, Any]:
+    if not archives:
+        if archive != NO_ARCHIVES:
+            raise BadUsage("--group-map, --format and --redact-pii need the archives of a backfill")
+        return {}
+    if len(groups) > 1:
+        raise BadUsage("a backfill has one --group, which is that of all its turns")
+    return {
+        "group": groups[0] if groups else None,
+        "group_map": archive.group_map,
+        "redact_pii": archive.redact_pii,
+    }
+
+
+def _run_options(
+    groups: tuple[str, ...], turns: PlannedTurnOptions, extraction: ExtractionOptions
+) -> "RunOptions":
+    from turnetl.ingestion import assumed_time
+    from turnetl.run_options import RunOptions
+
+    assumed = turns.assume_time
+    return RunOptions(
+        groups=groups,
+        since=turns.since,
+        until=turns.until,
+        limit=turns.limit,
+        assumed_time=assumed_time.read(assumed, now()) if assumed is not None else None,
+        dry_run=True,
+        preprocessing=extraction.preprocessing,
+        reflexion=extraction.reflexion,
+    )
+
+
+def _selection(
+    redone: PlannedRedoOptions, groups: tuple[str, ...], turns: PlannedTurnOptions
+) -> "RedoSelection | None":
+    if not redone.redo:
+        if redone != NO_REDO:
+            raise BadUsage("--stale, --session, --kind and --exact need --redo")
+        return None
+    if turns.limit is not None:
+        raise BadUsage("a redo has no --limit: name its turns with --since, --until or --session")
+    from turnetl.ingestion.redo_plan import RedoSelection
+
+    return RedoSelection(
+        redone.stale, groups, redone.session, None, redone.kind, turns.since, turns.until
+    )

@@ -1,0 +1,300 @@
+"""The usage of turns predicted from a pilot, from history, or from their prompts alone."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from turnetl.estimation.calibration import Calibration, PromptMeans
+from turnetl.estimation.interval import MIN_SAMPLE
+from turnetl.estimation.observed_requests import ObservedRequest
+from turnetl.estimation.pilot import TurnRequests
+from turnetl.estimation.sample import PendingTurn, Stratum, merged, stratify
+from turnetl.estimation.usage_range import (
+    StratumUsage,
+    UsageByPrompt,
+    UsageRange,
+    minimum_usage,
+    negative,
+    predict_usage,
+    prompts_of,
+)
+from turnetl.llm.prices import Price
+from turnetl.model import TurnId, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierTurn:
+    """A turn that was ingested before."""
+
+    chars: int
+    """Of its episode, as the lake has it."""
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedUsage:
+    """What turns will use from now on."""
+
+    total: UsageRange
+    by_prompt: Mapping[str, UsageRange]
+    by_turn: Mapping[TurnId, Usage]
+    """Expected."""
+    resolution_prompts: frozenset[str] = frozenset()
+    """Prompts that a group sends one turn after the other."""
+    seconds_by_prompt: Mapping[str, float] = field(default_factory=dict)
+    """Mean latency of a request."""
+
+
+def from_pilot(
+    pending: Sequence[PendingTurn],
+    piloted: Sequence[TurnRequests],
+    surveyed: Sequence[TurnRequests],
+    *,
+    price: Callable[[str], Price | None],
+    earlier: Mapping[str, PromptMeans],
+) -> PredictedUsage | None:
+    """Predict from the turns of a pilot; None if it saw too few.
+
+    Args:
+        pending: all turns, also those of the pilot.
+        piloted: the turns of the pilot.
+        surveyed: what the journal answers of the other turns.
+        price: returns the price of the model of a prompt.
+        earlier: means of prompts of earlier runs.
+    """
+    everything = [one for turn in piloted for one in (*turn.extraction, *turn.resolution)]
+    calibration = Calibration(everything, price, earlier)
+    resolved = [turn for turn in piloted if turn.is_resolved]
+    drawn = {turn.turn_id: turn for turn in piloted if not turn.is_resolved}
+    rest = [turn for turn in pending if turn.turn_id not in {one.turn_id for one in resolved}]
+    unseen = _unseen(resolved, drawn.values(), calibration)
+    full = {
+        turn: _sum(calibration.usage((*one.extraction, *one.resolution)), unseen)
+        for turn, one in drawn.items()
+    }
+    # The journal has what extracted them.
+    known: dict[TurnId, UsageByPrompt] = {
+        turn: _sum(calibration.usage(one.resolution), unseen) for turn, one in drawn.items()
+    }
+    strata = merged(stratify(rest, len(drawn)), drawn.keys()) if rest else ()
+    if any(not _is_sampled(stratum, drawn.keys()) for stratum in strata):
+        return None
+    known |= _subtracted(surveyed)
+    predicted = _predict(strata, full, known)
+    names = {one.prompt for turn in piloted for one in turn.resolution} | set(unseen)
+    predicted = _with_response_errors(predicted, names, calibration, price)
+    latencies = {prompt: calibration.seconds(prompt) for prompt in predicted.by_prompt}
+    return replace(predicted, resolution_prompts=frozenset(names), seconds_by_prompt=latencies)
+
+
+def from_history(
+    pending: Sequence[PendingTurn],
+    history: Sequence[EarlierTurn],
+    surveyed: Sequence[TurnRequests],
+    shares: Mapping[str, float],
+) -> PredictedUsage | None:
+    """Predict from turns that were ingested before; None if there are too few.
+
+    Args:
+        pending: all turns.
+        history: turns that the model has extracted.
+        surveyed: what the journal answers of the pending turns.
+        shares: of each prompt in the usage of the model; their sum is 1, or there are none.
+    """
+    if len(history) < MIN_SAMPLE:
+        return None
+    samples = _assigned(stratify(pending, len(history)), history)
+    parts = [(stratum.turns, [{"": usage} for usage in drawn]) for stratum, drawn in samples]
+    predicted = _predict_parts(parts, _subtracted(surveyed))
+    by_prompt = {prompt: predicted.total.scaled(share) for prompt, share in shares.items()}
+    return replace(predicted, by_prompt=by_prompt)
+
+
+def from_prompts(
+    pending: Sequence[PendingTurn],
+    surveyed: Sequence[TurnRequests],
+    *,
+    price: Callable[[str], Price | None],
+) -> PredictedUsage:
+    """Return lower bounds: the prompts that extract the turns, without any response.
+
+    Args:
+        pending: all turns.
+        surveyed: the requests that extract them, or some of them.
+        price: returns the price of the model of a prompt.
+    """
+    scale = max(len(pending) / len(surveyed), 1.0) if surveyed else 0.0
+    sent = [_prompt_usage(turn.extraction, price) for turn in surveyed]
+    known = [{prompt: _scaled(used, scale) for prompt, used in usage.items()} for usage in sent]
+    by_turn = {
+        turn.turn_id: sum(usage.values(), Usage())
+        for turn, usage in zip(surveyed, sent, strict=True)
+    }
+    by_prompt = {prompt: minimum_usage(known, prompt) for prompt in prompts_of(known)}
+    return PredictedUsage(minimum_usage(known), by_prompt, by_turn)
+
+
+def with_lower_ends(usage: PredictedUsage, least: PredictedUsage) -> PredictedUsage:
+    """Return the usage with ranges that begin at what is sent in any case.
+
+    For turns that were resolved before: if their extraction gives what it gave then, the journal
+    answers the requests that resolve them.
+
+    Args:
+        usage: as predicted.
+        least: the requests that extract the turns.
+    """
+    nothing = minimum_usage(())
+    by_prompt = {
+        prompt: one.down_to(least.by_prompt.get(prompt, nothing))
+        for prompt, one in usage.by_prompt.items()
+    }
+    return replace(usage, total=usage.total.down_to(least.total), by_prompt=by_prompt)
+
+
+def answered_usage(turns: Iterable[TurnRequests]) -> tuple[int, Usage]:
+    """Return the requests of these turns that the journal answers, and what they cost."""
+    usages = [
+        request.usage
+        for turn in turns
+        for request in (*turn.extraction, *turn.resolution)
+        if request.usage is not None
+    ]
+    return len(usages), sum(usages, Usage())
+
+
+def _with_response_errors(
+    predicted: PredictedUsage,
+    prompts: Iterable[str],
+    calibration: Calibration,
+    price: Callable[[str], Price | None],
+) -> PredictedUsage:
+    """Add the error of the lengths of those responses that the pilot did not request."""
+    by_prompt, total = dict(predicted.by_prompt), predicted.total
+    for prompt in sorted(set(prompts) & by_prompt.keys()):
+        usage, priced = by_prompt[prompt], price(prompt)
+        tokens = usage.requests.expected * calibration.completion_margin(prompt)
+        cost = priced.cost(Usage(1, 0, round(tokens))) if priced else 0.0
+        by_prompt[prompt], total = usage.widened(tokens, cost), total.widened(tokens, cost)
+    return replace(predicted, total=total, by_prompt=by_prompt)
+
+
+def _predict(
+    strata: Sequence[Stratum],
+    full: Mapping[TurnId, UsageByPrompt],
+    known: Mapping[TurnId, UsageByPrompt],
+) -> PredictedUsage:
+    parts = [
+        (
+            tuple(turn for turn in stratum.turns if turn.turn_id not in full),
+            tuple(full[turn.turn_id] for turn in stratum.turns if turn.turn_id in full),
+        )
+        for stratum in strata
+    ]
+    return _predict_parts(parts, known)
+
+
+def _predict_parts(
+    parts: Sequence[tuple[Sequence[PendingTurn], Sequence[UsageByPrompt]]],
+    known: Mapping[TurnId, UsageByPrompt],
+) -> PredictedUsage:
+    """Predict the turns of each part from the usages beside them; add what is known."""
+    strata = [StratumUsage(tuple(drawn), len(others)) for others, drawn in parts]
+    added = list(known.values())
+    names = prompts_of([*added, *(usage for one in strata for usage in one.drawn)])
+    by_turn = {turn: sum(usage.values(), Usage()) for turn, usage in known.items()}
+    for others, drawn in parts:
+        mean = _mean(drawn)
+        for turn in others:
+            by_turn[turn.turn_id] = by_turn.get(turn.turn_id, Usage()) + mean
+    return PredictedUsage(
+        predict_usage(strata, added),
+        {prompt: predict_usage(strata, added, prompt) for prompt in names},
+        by_turn,
+    )
+
+
+def _assigned(
+    strata: Sequence[Stratum], history: Sequence[EarlierTurn]
+) -> list[tuple[Stratum, list[Usage]]]:
+    """Return each stratum with the earlier turns of its length; strata with too few are joined."""
+    found: list[tuple[Stratum, list[Usage]]] = []
+    shortest = -1
+    for number, stratum in enumerate(strata, start=1):
+        is_last = number == len(strata)
+        drawn = [
+            turn.usage
+            for turn in history
+            if turn.chars > shortest and (is_last or stratum.holds(turn.chars))
+        ]
+        shortest = stratum.turns[-1].chars
+        if found and min(len(found[-1][1]), len(drawn)) < MIN_SAMPLE:
+            before, earlier = found.pop()
+            found.append((Stratum((*before.turns, *stratum.turns)), [*earlier, *drawn]))
+        else:
+            found.append((stratum, drawn))
+    return found
+
+
+def _unseen(
+    resolved: Sequence[TurnRequests], drawn: Iterable[TurnRequests], calibration: Calibration
+) -> UsageByPrompt:
+    """Return the mean usage of prompts that only turns show which the model resolved."""
+    simulated = {one.prompt for turn in drawn for one in (*turn.extraction, *turn.resolution)}
+    usages = [calibration.usage((*turn.extraction, *turn.resolution)) for turn in resolved]
+    only = [prompt for prompt in prompts_of(usages) if prompt not in simulated]
+    return {
+        prompt: _mean([{prompt: one.get(prompt, Usage())} for one in usages]) for prompt in only
+    }
+
+
+def _subtracted(surveyed: Iterable[TurnRequests]) -> dict[TurnId, UsageByPrompt]:
+    """Return what the journal answers of each turn, as negative usage by prompt."""
+    found: dict[TurnId, UsageByPrompt] = {}
+    for turn in surveyed:
+        usages: dict[str, Usage] = {}
+        for request in turn.extraction:
+            if request.usage is not None:
+                less = negative(request.usage)
+                usages[request.prompt] = usages.get(request.prompt, Usage()) + less
+        if usages:
+            found[turn.turn_id] = usages
+    return found
+
+
+def _is_sampled(stratum: Stratum, drawn: Collection[TurnId]) -> bool:
+    count = sum(turn.turn_id in drawn for turn in stratum.turns)
+    return count >= min(MIN_SAMPLE, len(stratum.turns))
+
+
+def _prompt_usage(
+    requests: Iterable[ObservedRequest], price: Callable[[str], Price | None]
+) -> UsageByPrompt:
+    found: dict[str, Usage] = {}
+    for request in requests:
+        if request.usage is None:
+            usage, priced = Usage(1, request.tokens, 0, None), price(request.prompt)
+            cost = None if priced is None else priced.cost(usage)
+            usage = Usage(1, request.tokens, 0, cost)
+            found[request.prompt] = found.get(request.prompt, Usage()) + usage
+    return found
+
+
+def _sum(one: UsageByPrompt, other: UsageByPrompt) -> UsageByPrompt:
+    names = prompts_of((one, other))
+    return {name: one.get(name, Usage()) + other.get(name, Usage()) for name in names}
+
+
+def _mean(usages: Sequence[UsageByPrompt]) -> Usage:
+    totals = [sum(usage.values(), Usage()) for usage in usages]
+    return _scaled(sum(totals, Usage()), 1 / len(totals)) if totals else Usage()
+
+
+def _scaled(usage: Usage, factor: float) -> Usage:
+    return Usage(
+        round(usage.calls * factor),
+        round(usage.prompt_tokens * factor),
+        round(usage.completion_tokens * factor),
+        None if usage.cost is None else usage.cost * factor,
+        round(usage.cached_tokens * factor),
+        usage.seconds * factor,
+    )

@@ -1,0 +1,97 @@
+"""What a model has used before: from the receipts in the graph, and from the journal."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+
+import polars as pl
+
+from turnetl.estimation.calibration import PromptMeans
+from turnetl.estimation.estimate import EarlierTurn
+from turnetl.graph.port import ReceiptStore
+from turnetl.graph_model import TurnRun
+from turnetl.lake import Lake
+from turnetl.llm.journal.stats import JournalStats, JournalTotals
+
+_OTHER_WORK = ("communities.", "index.", "search.")
+"""Beginnings of prompts that no ingest sends."""
+_MIN_TURNS = 5
+"""Turns of a run from which its speed says something."""
+
+
+async def earlier_turns(
+    lake: Lake, store: ReceiptStore, *, extractor: str, model: str
+) -> list[EarlierTurn]:
+    """Return the turns of all groups that this extractor and this model made, with their usage.
+
+    Turns that the lake no longer holds have no known length and are left out.
+    """
+    found: list[EarlierTurn] = []
+    for group in await store.groups():
+        receipts = [
+            receipt
+            for receipt in await store.receipts(group)
+            if (receipt.extractor, receipt.model) == (extractor, model) and receipt.usage.calls
+        ]
+        if receipts:
+            with lake.reading_episodes(group):
+                rows = lake.scan_episodes(group).select("turn_id", "chars_after").collect()
+            chars = dict(
+                rows.filter(pl.col("turn_id").is_in([one.turn_id for one in receipts])).iter_rows()
+            )
+            found += (
+                EarlierTurn(chars[receipt.turn_id], receipt.usage)
+                for receipt in receipts
+                if receipt.turn_id in chars
+            )
+    return found
+
+
+def prompt_means(stats: JournalStats, model_of: Callable[[str], str]) -> Mapping[str, PromptMeans]:
+    """Return the means of the responses in a journal, by prompt.
+
+    Args:
+        stats: of the journal.
+        model_of: returns the name of the model of a prompt.
+    """
+    return {
+        prompt: PromptMeans(
+            requests=totals.entries,
+            ratio=1.0,
+            calls=totals.usage.calls / totals.entries,
+            completion_tokens=totals.usage.completion_tokens / totals.entries,
+            seconds=totals.usage.seconds / totals.entries,
+        )
+        for prompt, totals in _of_model(stats, model_of).items()
+    }
+
+
+def prompt_shares(stats: JournalStats, model_of: Callable[[str], str]) -> Mapping[str, float]:
+    """Return the share of each prompt in the tokens of a model; sorted by name.
+
+    Args:
+        stats: of the journal.
+        model_of: returns the name of the model of a prompt.
+    """
+    usages = {prompt: totals.usage for prompt, totals in _of_model(stats, model_of).items()}
+    tokens = {name: one.prompt_tokens + one.completion_tokens for name, one in usages.items()}
+    total = sum(tokens.values())
+    return {name: count / total for name, count in sorted(tokens.items())} if total else {}
+
+
+def speeds(runs: Iterable[TurnRun], extractor: str, model: str | None) -> list[float]:
+    """Return turns per second of the complete runs of an extractor and a model."""
+    found = []
+    for run in runs:
+        is_alike = (run.extractor, run.model) == (extractor, model)
+        if is_alike and run.ended_at is not None and run.committed >= _MIN_TURNS:
+            seconds = (run.ended_at - run.started_at) / timedelta(seconds=1)
+            found.append(run.committed / max(seconds, 0.001))
+    return found
+
+
+def _of_model(stats: JournalStats, model_of: Callable[[str], str]) -> dict[str, JournalTotals]:
+    return {
+        prompt: totals
+        for (model, prompt), totals in stats.by_model_and_prompt.items()
+        if totals.entries and model == model_of(prompt) and not prompt.startswith(_OTHER_WORK)
+    }

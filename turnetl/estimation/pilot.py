@@ -1,0 +1,255 @@
+"""A pilot: some turns extracted and resolved in memory, and the requests that each of them takes.
+
+The requests that are sent are those of the run itself, so that the journal answers them then. These
+are all requests that extract a turn, as they depend on its session alone; and, for the first turns
+of a group, those that resolve it. For any other turn the requests that resolve it are made and not
+sent: the run makes them against a group that nobody knows yet.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from turnetl.errors import BadTurn, RunStopped
+from turnetl.estimation.observed_requests import ObservedRequest, Record, recording_to
+from turnetl.estimation.sample import PendingTurn
+from turnetl.estimation.workload import Workload
+from turnetl.extraction.port import Extractor
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.port import GraphStore
+from turnetl.graph_model import Receipt
+from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.bad_turns import as_bad_turn
+from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
+from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
+from turnetl.llm.accounts import charged_to
+from turnetl.llm.embedders.port import Embedder
+from turnetl.model import Change, Episode, GroupId, TurnId
+
+_RUN_ID = "pilot"
+"""Of receipts that are never written."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequests:
+    """The requests of one turn."""
+
+    turn_id: TurnId
+    extraction: tuple[ObservedRequest, ...]
+    resolution: tuple[ObservedRequest, ...]
+    is_resolved: bool
+    """Whether the requests that resolve it were sent, too, so that the run sends none."""
+
+
+@dataclass
+class PilotResult:
+    """What a pilot has seen."""
+
+    turns: list[TurnRequests] = field(default_factory=list)
+    failed: int = 0
+    """Turns that cannot be ingested; the run would quarantine them."""
+    stopped: RunStopped | None = None
+    """Why the pilot ended early."""
+
+
+@dataclass(frozen=True, slots=True)
+class PilotResources:
+    """What a pilot uses; opened and closed by the caller."""
+
+    store: GraphStore
+    """Only read."""
+    embedder: Embedder
+    sending: Extractor[Any]
+    """Over an `ObservedModel`."""
+    simulating: Extractor[Any]
+    """Over a `SilentModel`."""
+    admission: TurnAdmission
+    """With the budget of the pilot."""
+    clock: Callable[[], datetime]
+    prefetch: int
+    """Turns that may be extracted at the same time."""
+
+
+class Pilot:
+    """Extracts and resolves turns of several groups. Writes nothing to the graph."""
+
+    def __init__(self, resources: PilotResources, workloads: Sequence[Workload]) -> None:
+        self._resources = resources
+        self._workloads = {workload.group: workload for workload in workloads}
+        self._mirrors: dict[GroupId, MirrorGroup] = {}
+        self.result = PilotResult()
+
+    async def answered(self, workload: Workload) -> list[TurnRequests]:
+        """Return the first turns of a group whose requests the journal answers, in order."""
+        found: list[TurnRequests] = []
+        for episode, context in workload.episodes(workload.plan.turns.to_commit):
+            extraction, resolution = Record(), Record()
+            try:
+                with recording_to(extraction), as_bad_turn(episode):
+                    extracted = await self._resources.simulating.extract(episode, context)
+                    with recording_to(resolution):
+                        resolved = await self._resolve(
+                            self._resources.simulating, episode, extracted
+                        )
+            except BadTurn:
+                break
+            if any(request.usage is None for request in (*extraction, *resolution)):
+                break
+            self._apply(resolved.change, resolved.receipt)
+            found.append(_turn_requests(episode, extraction, resolution, is_resolved=True))
+        return found
+
+    async def run(
+        self,
+        leading: Sequence[PendingTurn],
+        drawn: Sequence[PendingTurn],
+        progress: Callable[[int], None],
+    ) -> PilotResult:
+        """Send the requests of the turns, up to the budget.
+
+        Args:
+            leading: turns with which their groups begin, in the order of the run: these are
+                resolved by the model.
+            drawn: turns from anywhere.
+            progress: called with the number of turns so far.
+
+        Raises:
+            ModelUnusable: the user must act first.
+            ModelBusy: no response after all retries.
+        """
+        turns = [*leading, *drawn]
+        resolved_by_model = {turn.turn_id for turn in leading}
+        episodes = self._episodes(turns)
+        records: dict[TurnId, Record] = {turn.turn_id: Record() for turn in turns}
+
+        async def extract(episode: Episode, context: Sequence[Episode]) -> Any:
+            with recording_to(records[episode.turn_id]), as_bad_turn(episode):
+                return await self._resources.sending.extract(episode, context)
+
+        prefetched = prefetch_turns(
+            iter([episodes[turn.turn_id] for turn in turns]),
+            extract,
+            limit=self._resources.prefetch,
+            admission=self._resources.admission,
+        )
+        try:
+            async with aclosing(prefetched):
+                async for turn in prefetched:
+                    turn_id = turn.episode.turn_id
+                    is_sent = turn_id in resolved_by_model
+                    await self._take(turn, records[turn_id], is_sent=is_sent)
+                    progress(len(self.result.turns))
+        except RunStopped as error:
+            self.result.stopped = error
+        return self.result
+
+    async def _take(self, turn: PrefetchedTurn, record: Record, *, is_sent: bool) -> None:
+        """Resolve an extracted turn and apply it to its group in memory."""
+        resources, resolution, episode = self._resources, Record(), turn.episode
+        extractor = resources.sending if is_sent else resources.simulating
+        with turn.admitted, charged_to(turn.admitted.account):
+            try:
+                extracted = await turn.extraction
+                with recording_to(resolution):
+                    resolved = await self._resolve(extractor, episode, extracted)
+            except BadTurn:
+                self.result.failed += 1
+            else:
+                change = resolved.change if is_sent else _with_summaries(resolved.change)
+                self._apply(change, resolved.receipt)
+                turn.admitted.commit(resolved.change.usage)
+        self.result.turns.append(_turn_requests(episode, record, resolution, is_resolved=is_sent))
+
+    async def _resolve(
+        self, extractor: Extractor[Any], episode: Episode, extracted: Any
+    ) -> ResolvedTurn:
+        return await resolve_turn(
+            extractor,
+            self._resources.embedder,
+            episode,
+            extracted,
+            await self._mirror(episode.turn.group_id),
+            run_id=_RUN_ID,
+            now=self._resources.clock(),
+        )
+
+    async def _mirror(self, group: GroupId) -> MirrorGroup:
+        if group not in self._mirrors:
+            self._mirrors[group] = await self._workloads[group].mirror(
+                self._resources.store, self._resources.embedder
+            )
+        return self._mirrors[group]
+
+    def _apply(self, change: Change, receipt: Receipt) -> None:
+        self._mirrors[receipt.group_id].apply(change, receipt)
+
+    def _episodes(
+        self, turns: Iterable[PendingTurn]
+    ) -> Mapping[TurnId, tuple[Episode, list[Episode]]]:
+        wanted: dict[GroupId, set[TurnId]] = {}
+        for turn in turns:
+            wanted.setdefault(turn.group_id, set()).add(turn.turn_id)
+        return {
+            episode.turn_id: (episode, context)
+            for group, of_group in wanted.items()
+            for episode, context in self._workloads[group].episodes(of_group)
+        }
+
+
+async def survey(
+    workload: Workload,
+    turns: Collection[TurnId],
+    simulating: Extractor[Any],
+    progress: Callable[[int], None],
+) -> list[TurnRequests]:
+    """Return the requests that extract turns, as far as they are known without sending any.
+
+    A request that follows from a response is known only if the journal has that response.
+
+    Args:
+        workload: the group.
+        turns: of it.
+        simulating: over a `SilentModel`.
+        progress: called with the number of turns so far.
+    """
+    found: list[TurnRequests] = []
+    for episode, context in workload.episodes(turns):
+        record = Record()
+        try:
+            with recording_to(record), as_bad_turn(episode):
+                await settle(await simulating.extract(episode, context))
+        except BadTurn:
+            pass  # its requests are recorded, and the run quarantines it
+        found.append(_turn_requests(episode, record, (), is_resolved=False))
+        progress(len(found))
+    return found
+
+
+async def settle(extracted: Any) -> None:
+    """Wait for the facts of an extracted turn, whose requests may still be under way."""
+    for chunk in getattr(extracted, "chunks", ()):
+        await chunk.facts
+
+
+def _turn_requests(
+    episode: Episode,
+    extraction: Iterable[ObservedRequest],
+    resolution: Iterable[ObservedRequest],
+    *,
+    is_resolved: bool,
+) -> TurnRequests:
+    return TurnRequests(episode.turn_id, tuple(extraction), tuple(resolution), is_resolved)
+
+
+def _with_summaries(change: Change) -> Change:
+    """Return the change with a summary for each entity: a simulated model writes none.
+
+    Otherwise the next turn that mentions an entity would request its summary again.
+    """
+    entities = tuple(
+        entity if entity.summary else replace(entity, summary=entity.name)
+        for entity in change.entities
+    )
+    return replace(change, entities=entities)

@@ -1,0 +1,108 @@
+"""A sample of the pending turns, stratified by their length.
+
+The strata have about the same amount of text, so that long turns, which decide the cost, are drawn
+more often than short ones.
+"""
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from turnetl.estimation.interval import MIN_SAMPLE
+from turnetl.model import GroupId, TurnId
+
+_FIXED_CHARS = 10_000
+"""Characters that cost as much as the instructions of the prompts of a turn, as in `TurnCosts`."""
+_MAX_STRATA = 5
+_PER_STRATUM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PendingTurn:
+    """A turn that would be ingested."""
+
+    turn_id: TurnId
+    group_id: GroupId
+    chars: int
+    """Of its episode."""
+    tokens: int
+    """Estimated, of its episode."""
+    chunks: int
+    """Episodes as which it is ingested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Turns of similar length."""
+
+    turns: tuple[PendingTurn, ...]
+    """Shortest first."""
+
+    def holds(self, chars: int) -> bool:
+        """Return whether a turn of this length belongs here rather than to a longer stratum."""
+        return chars <= self.turns[-1].chars
+
+
+def stratify(turns: Sequence[PendingTurn], sample_size: int) -> tuple[Stratum, ...]:
+    """Divide turns by length, shortest first, so that each part can be sampled.
+
+    Args:
+        turns: in any order.
+        sample_size: of the whole sample; decides the number of strata.
+    """
+    ordered = sorted(turns, key=lambda turn: (turn.chars, turn.turn_id))
+    count = max(1, min(_MAX_STRATA, sample_size // _PER_STRATUM))
+    total = sum(turn.chars + _FIXED_CHARS for turn in ordered)
+    strata: list[list[PendingTurn]] = [[]]
+    passed = 0.0
+    for number, turn in enumerate(ordered):
+        is_full = len(strata[-1]) >= MIN_SAMPLE and len(ordered) - number >= MIN_SAMPLE
+        if is_full and passed >= total * len(strata) / count and len(strata) < count:
+            strata.append([])
+        strata[-1].append(turn)
+        passed += turn.chars + _FIXED_CHARS
+    return tuple(Stratum(tuple(stratum)) for stratum in strata if stratum)
+
+
+def draw(strata: Sequence[Stratum], sample_size: int, *, seed: int) -> list[PendingTurn]:
+    """Draw turns at random, as many of each stratum as possible.
+
+    The order is that in which a pilot takes them: one of each stratum in turn, so that a pilot that
+    ends early has seen short and long turns.
+
+    Args:
+        strata: of the turns.
+        sample_size: at most the number of turns.
+        seed: equal seeds draw equal turns.
+    """
+    # Not for secrets: the same plan draws the same turns.
+    generator = random.Random(seed)  # noqa: S311
+    shuffled = [generator.sample(stratum.turns, len(stratum.turns)) for stratum in strata]
+    longest = max(map(len, shuffled), default=0)
+    # The longest turns first: if the rounds do not come out even, they get the last draws.
+    drawn = [
+        of_stratum[number]
+        for number in range(longest)
+        for of_stratum in reversed(shuffled)
+        if number < len(of_stratum)
+    ]
+    return drawn[:sample_size]
+
+
+def merged(strata: Sequence[Stratum], drawn: Collection[TurnId]) -> tuple[Stratum, ...]:
+    """Return the strata, those with too few drawn turns joined with their neighbour."""
+    joined: list[Stratum] = []
+    for stratum in strata:
+        if joined and not _is_covered(joined[-1], drawn):
+            joined[-1] = Stratum((*joined[-1].turns, *stratum.turns))
+        else:
+            joined.append(stratum)
+    if len(joined) > 1 and not _is_covered(joined[-1], drawn):
+        last = joined.pop()
+        joined[-1] = Stratum((*joined[-1].turns, *last.turns))
+    return tuple(joined)
+
+
+def _is_covered(stratum: Stratum, drawn: Collection[TurnId]) -> bool:
+    count = sum(turn.turn_id in drawn for turn in stratum.turns)
+    return count >= min(MIN_SAMPLE, len(stratum.turns))

@@ -1,0 +1,157 @@
+"""The usage of many turns as ranges, predicted from the usage of some of them."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+from turnetl.estimation.interval import StratumValues, at_least, exactly, predict
+from turnetl.ingestion.estimate_record import Range
+from turnetl.llm.cost_bounds import total_tokens
+from turnetl.model import Usage
+
+UsageByPrompt = Mapping[str, Usage]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRange:
+    """Requests, tokens and cost."""
+
+    requests: Range
+    """Attempts, including failed ones."""
+    prompt_tokens: Range
+    completion_tokens: Range
+    tokens: Range
+    """Of prompts and responses."""
+    seconds: Range
+    """Spent waiting for responses, summed over all requests."""
+    cost: Range | None
+    """US dollars; None if a price is unknown."""
+
+    def scaled(self, factor: float) -> "UsageRange":
+        """Return a share of it."""
+        return UsageRange(
+            requests=self.requests * factor,
+            prompt_tokens=self.prompt_tokens * factor,
+            completion_tokens=self.completion_tokens * factor,
+            tokens=self.tokens * factor,
+            seconds=self.seconds * factor,
+            cost=None if self.cost is None else self.cost * factor,
+        )
+
+    def widened(self, completion_tokens: float, cost: float) -> "UsageRange":
+        """Return it with wider ends: the error of the length of responses comes on top.
+
+        Args:
+            completion_tokens: half the interval of that error.
+            cost: the same in US dollars.
+        """
+        return replace(
+            self,
+            completion_tokens=_widened(self.completion_tokens, completion_tokens),
+            tokens=_widened(self.tokens, completion_tokens),
+            cost=None if self.cost is None else _widened(self.cost, cost),
+        )
+
+    def down_to(self, least: "UsageRange") -> "UsageRange":
+        """Return it with lower ends that are not above those of another one."""
+        cost = self.cost
+        if cost is not None and least.cost is not None:
+            cost = _down_to(cost, least.cost)
+        return UsageRange(
+            requests=_down_to(self.requests, least.requests),
+            prompt_tokens=_down_to(self.prompt_tokens, least.prompt_tokens),
+            completion_tokens=_down_to(self.completion_tokens, least.completion_tokens),
+            tokens=_down_to(self.tokens, least.tokens),
+            seconds=_down_to(self.seconds, least.seconds),
+            cost=cost,
+        )
+
+
+NO_USAGE = UsageRange(*(exactly(0.0) for _ in range(6)))
+
+_METRICS: Mapping[str, Callable[[Usage], float]] = {
+    "requests": attrgetter("calls"),
+    "prompt_tokens": attrgetter("prompt_tokens"),
+    "completion_tokens": attrgetter("completion_tokens"),
+    "tokens": total_tokens,
+    "seconds": attrgetter("seconds"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StratumUsage:
+    """What the drawn turns of a stratum use, and how many turns they stand for."""
+
+    drawn: tuple[UsageByPrompt, ...]
+    others: int
+
+
+def predict_usage(
+    strata: Sequence[StratumUsage], known: Iterable[UsageByPrompt], prompt: str | None = None
+) -> UsageRange:
+    """Return the usage of the turns that were not drawn, plus what is known.
+
+    Args:
+        strata: the sample.
+        known: parts of the total that need no prediction; see `negative`.
+        prompt: only its requests; None: all requests.
+    """
+    drawn = [([_select(one, prompt) for one in part.drawn], part.others) for part in strata]
+    added = sum((_select(one, prompt) for one in known), Usage())
+
+    def total(metric: Callable[[Usage], float]) -> Range:
+        values = (StratumValues(tuple(map(metric, usages)), others) for usages, others in drawn)
+        return predict(list(values), known=metric(added))
+
+    ranges = {name: total(metric) for name, metric in _METRICS.items()}
+    usages = [added, *(usage for of_stratum, _ in drawn for usage in of_stratum)]
+    is_priced = all(usage.cost is not None for usage in usages)
+    return UsageRange(**ranges, cost=total(_cost) if is_priced else None)
+
+
+def minimum_usage(known: Iterable[UsageByPrompt], prompt: str | None = None) -> UsageRange:
+    """Return the usage of which only a part is known, as lower bounds."""
+    added = sum((_select(one, prompt) for one in known), Usage())
+    ranges = {name: at_least(metric(added)) for name, metric in _METRICS.items()}
+    return UsageRange(**ranges, cost=None if added.cost is None else at_least(added.cost))
+
+
+def negative(usage: Usage) -> Usage:
+    """Return the usage to subtract: of requests that are not sent again."""
+    return Usage(
+        calls=-usage.calls,
+        prompt_tokens=-usage.prompt_tokens,
+        completion_tokens=-usage.completion_tokens,
+        cost=None if usage.cost is None else -usage.cost,
+        cached_tokens=-usage.cached_tokens,
+        seconds=-usage.seconds,
+    )
+
+
+def prompts_of(usages: Iterable[UsageByPrompt]) -> list[str]:
+    """Return the names of all prompts, sorted."""
+    return sorted({prompt for usage in usages for prompt in usage})
+
+
+def _widened(amount: Range, margin: float) -> Range:
+    """Return the amount with an independent error added to its own."""
+    if amount.high is None:
+        return amount
+    low = amount.expected - math.hypot(amount.expected - amount.low, margin)
+    high = amount.expected + math.hypot(amount.high - amount.expected, margin)
+    return Range(max(low, 0.0), amount.expected, high)
+
+
+def _down_to(amount: Range, least: Range) -> Range:
+    return Range(min(amount.low, least.low), amount.expected, amount.high)
+
+
+def _select(usage: UsageByPrompt, prompt: str | None) -> Usage:
+    if prompt is not None:
+        return usage.get(prompt, Usage())
+    return sum(usage.values(), Usage())
+
+
+def _cost(usage: Usage) -> float:
+    return usage.cost or 0.0

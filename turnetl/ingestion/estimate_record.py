@@ -1,0 +1,131 @@
+"""Estimates kept in the lake, so that a run can be compared with the estimate of its turns.
+
+An estimate is found by its turns: the run of exactly the same turns with the same extractor and
+model belongs to it, however it was started. The files hold amounts, no text and no names.
+"""
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from turnetl import ids
+from turnetl.model import TurnId
+from turnetl.private_files import create_folder, write_whole
+
+log = logging.getLogger(__name__)
+
+FOLDER = "estimates"
+"""Name of the folder in the lake."""
+
+
+class EstimateMethod(StrEnum):
+    """What an estimate is made from."""
+
+    PILOT = "pilot"
+    """Turns that were extracted for the estimate."""
+    HISTORY = "history"
+    """Turns that the same model has extracted for this graph."""
+    BOUNDS = "bounds"
+    """The prompts that extract the turns, and nothing else: lower bounds."""
+    JOURNAL = "journal"
+    """The journal answers every request."""
+    NO_MODEL = "no_model"
+    """No request is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """An expected amount with the ends of its interval."""
+
+    low: float
+    expected: float
+    high: float | None
+    """None: no upper end is known."""
+
+    def __mul__(self, factor: float) -> "Range":
+        high = None if self.high is None else self.high * factor
+        return Range(self.low * factor, self.expected * factor, high)
+
+    def __add__(self, other: "Range") -> "Range":
+        """Return the sum of two amounts whose errors go the same way: the ends are added."""
+        high = None if self.high is None or other.high is None else self.high + other.high
+        return Range(self.low + other.low, self.expected + other.expected, high)
+
+    def holds(self, actual: float) -> bool:
+        """Return whether the actual amount lies within the ends."""
+        return self.low <= actual and (self.high is None or actual <= self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEstimate:
+    """The part of an estimate that is kept, to be compared with the run."""
+
+    workload: str
+    """Digest of its turns, extractor and model."""
+    made_at: datetime
+    method: EstimateMethod
+    turns: int
+    requests: Range
+    """Attempts, including failed ones."""
+    tokens: Range
+    """Of prompts and responses."""
+    cost: Range | None
+    """US dollars; None if a price is unknown."""
+    seconds: Range | None
+    """Wall time; None if nothing is known of the latency."""
+
+
+def workload_id(turns: Collection[TurnId], extractor: str, model: str | None) -> str:
+    """Return the digest that an estimate and the run of exactly these turns have in common."""
+    return ids.digest("workload/1", extractor, model or "", *sorted(turns))
+
+
+def save(lake: Path, estimate: RecordedEstimate) -> None:
+    """Keep an estimate; it replaces that of the same turns."""
+    _write(_of_workload(lake, estimate.workload), estimate)
+
+
+def assign(lake: Path, workload: str, run_id: str) -> RecordedEstimate | None:
+    """Return the estimate of the turns that a run starts with, and keep it for that run."""
+    estimate = _read(_of_workload(lake, workload))
+    if estimate is not None:
+        _write(_of_run(lake, run_id), estimate)
+    return estimate
+
+
+def of_run(lake: Path, run_id: str) -> RecordedEstimate | None:
+    """Return the estimate of a run; None if there is none."""
+    return _read(_of_run(lake, run_id))
+
+
+def _of_workload(lake: Path, workload: str) -> Path:
+    return lake / FOLDER / f"{workload}.json"
+
+
+def _of_run(lake: Path, run_id: str) -> Path:
+    return lake / FOLDER / f"run-{run_id}.json"
+
+
+def _write(path: Path, estimate: RecordedEstimate) -> None:
+    """Write the file; a failure is logged, because nothing but the comparison depends on it."""
+    try:
+        create_folder(path.parent, path.parent.parent)
+        write_whole(path, msgspec.json.encode(estimate))
+    except OSError as error:
+        log.warning("the estimate is not kept: cannot write `%s`: %s", path, error.strerror)
+
+
+def _read(path: Path) -> RecordedEstimate | None:
+    """Return the estimate in a file; None if there is none, or another version wrote it."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RecordedEstimate)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        log.info("the estimate `%s` cannot be read", path, exc_info=error)
+        return None

@@ -1,0 +1,218 @@
+"""Plan a run: which turns it would ingest, and what that takes. Nothing is ingested."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import BadUsage
+from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.report import Estimate, PlanReport, Work
+from turnetl.estimation.workload import Workload
+from turnetl.exit_code import ExitCode
+from turnetl.graph.port import GraphStore
+from turnetl.ingestion import estimate_record
+from turnetl.ingestion.estimate_record import RecordedEstimate, workload_id
+from turnetl.ingestion.reasons import PendingReason
+from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.report import GroupReport
+from turnetl.lake import Lake
+from turnetl.pipeline.estimate_workloads import estimate_workloads
+from turnetl.pipeline.group_plans import plan_groups_in, turn_files
+from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.redo_planning import RedoPlanning
+from turnetl.pipeline.tables import filter_turns, parse_archives
+from turnetl.private_files import create_folder
+from turnetl.progress import Progress, ignore_progress
+from turnetl.run_options import RunOptions, has_work, settings_for_run
+from turnetl.settings import Settings
+
+_NOT_COPIED = (
+    "graph.lbug*",
+    "index",
+    "journal.sqlite*",
+    estimate_record.FOLDER,
+    "*.tmp",
+    ".plan-*",
+)
+"""What the tables of a plan do without."""
+
+
+async def plan(
+    settings: Settings,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    archives: Sequence[str] = (),
+    format_name: str | None = None,
+    one_off: bool = False,
+    redo: RedoSelection | None = None,
+    exact: bool = False,
+    pilot: PilotOptions | None = None,
+    progress: Progress = ignore_progress,
+) -> PlanReport:
+    """Estimate what an ingest, a backfill or a redo takes. Writes nothing to the graph.
+
+    Args:
+        settings: everything that is configured.
+        options: which turns are ingested, and how.
+        clock: returns the current time.
+        archives: files, folders or globs that a backfill would read first; they are parsed into a
+            copy of the tables, which is deleted. Empty: the turns that the lake has.
+        format_name: the format of all archives; None: each is detected by its content.
+        one_off: the noise rules apply to this run only.
+        redo: the committed turns that a redo would repeat; None: no redo.
+        exact: of a redo.
+        pilot: pay for some turns, to know more; None: send no request.
+        progress: called after each archive, group and turn.
+
+    Raises:
+        BadUsage: settings or options that are not valid.
+        ModelUnusable, ModelBusy: the model did not respond to the pilot.
+        GraphBusy, GraphUnusable: the graph cannot be read.
+    """
+    if redo is not None and archives:
+        raise BadUsage("a redo repeats turns of the lake: leave out the archives, or --redo")
+    run_settings = settings_for_run(settings, options)
+    wiring.check(run_settings, options.preprocessing)
+    planning = _Planning(settings, options, clock, pilot, progress)
+    if redo is not None:
+        return await planning.redo(redo, exact=exact)
+    if not archives:
+        return await planning.ingest(settings, options, "ingest")
+    with _copied_tables(settings) as tables:
+        parsed = parse_archives(archives, tables, format_name=format_name, progress=progress)
+        if parsed.groups:
+            filter_turns(tables, parsed.groups, one_off=one_off, progress=progress)
+        of_archives = replace(options, groups=parsed.groups)
+        report = await planning.ingest(tables, of_archives, "backfill")
+        return replace(report, parsed=parsed)
+
+
+class _Planning:
+    """The plan of one run."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        options: RunOptions,
+        clock: Clock,
+        pilot: PilotOptions | None,
+        progress: Progress,
+    ) -> None:
+        self._settings = settings
+        self._options = replace(options, dry_run=True)
+        self._clock = clock
+        self._pilot = pilot
+        self._progress = progress
+
+    async def ingest(self, tables: Settings, options: RunOptions, work: Work) -> PlanReport:
+        """Plan an ingest of the tables of a lake."""
+        options = replace(options, dry_run=True)
+        async with wiring.store(self._settings, write=False) as store:
+            if work == "backfill" and not options.groups:
+                return await self._report(store, (), (), work)
+            planned = await plan_groups_in(
+                store,
+                turn_files(Lake(tables.lake)),
+                tables,
+                options,
+                self._clock,
+                verify=True,
+            )
+            groups = planned.report.groups
+            workloads = [
+                Workload(planned.plans[group.group])
+                for group in groups
+                if group.group in planned.plans and has_work(group, options)
+            ]
+            return await self._report(store, workloads, groups, work)
+
+    async def redo(self, selection: RedoSelection, *, exact: bool) -> PlanReport:
+        """Plan a redo."""
+        planning = RedoPlanning(self._settings, selection, self._options, self._clock, exact)
+        planning.check()
+        check_graph(self._settings)
+        async with wiring.store(self._settings, write=False) as store:
+            planned, plans = await planning.plan(store)
+            workloads = [Workload(one.ingest, one.redo.undo) for one in plans.values()]
+            return await self._report(store, workloads, planned.report.groups, "redo")
+
+    async def _report(
+        self,
+        store: GraphStore,
+        workloads: Sequence[Workload],
+        groups: Sequence[GroupReport],
+        work: Work,
+    ) -> PlanReport:
+        settings = settings_for_run(self._settings, self._options)
+        estimate = await estimate_workloads(
+            workloads,
+            store,
+            settings,
+            self._clock,
+            pilot=self._pilot,
+            progress=self._progress,
+        )
+        estimate_record.save(settings.lake, self._recorded(workloads, estimate))
+        errors = [group for group in groups if group.error is not None]
+        is_stopped = estimate.pilot is not None and estimate.pilot.stopped is not None
+        code = min((group.exit_code for group in errors), default=ExitCode.DONE)
+        return PlanReport(
+            work=work,
+            estimate=estimate,
+            errors=tuple(f"group `{one.group}`: {one.error}" for one in errors),
+            pending={} if work == "redo" else _left_out(groups),
+            exit_code=ExitCode.STOPPED if is_stopped and not errors else code,
+        )
+
+    def _recorded(self, workloads: Sequence[Workload], estimate: Estimate) -> RecordedEstimate:
+        turns = [turn for workload in workloads for turn in workload.plan.turns.to_commit]
+        return RecordedEstimate(
+            workload=workload_id(turns, estimate.extractor, estimate.model),
+            made_at=self._clock(),
+            method=estimate.method,
+            turns=len(turns),
+            requests=estimate.total.requests,
+            tokens=estimate.total.tokens,
+            cost=estimate.total.cost,
+            seconds=estimate.seconds,
+        )
+
+
+def _left_out(groups: Sequence[GroupReport]) -> dict[PendingReason, int]:
+    """Count the turns that the run would leave out, by reason."""
+    counts: dict[PendingReason, int] = {}
+    for group in groups:
+        for reason, count in group.uncommitted_reasons.items():
+            if reason is not PendingReason.READY:
+                counts[reason] = counts.get(reason, 0) + count
+    return dict(sorted(counts.items()))
+
+
+@contextmanager
+def _copied_tables(settings: Settings) -> Iterator[Settings]:
+    """Yield settings with a copy of the lake's tables, which is deleted afterwards.
+
+    The files are linked where that is possible: no table is changed in its place.
+    """
+    # The key of the lake decides the placeholders of secrets, and with them the prompts.
+    wiring.redactor(settings, stores=True)
+    create_folder(settings.lake)
+    with tempfile.TemporaryDirectory(prefix=".plan-", dir=settings.lake) as folder:
+        copy = Path(folder) / "lake"
+        ignore = shutil.ignore_patterns(*_NOT_COPIED)
+        shutil.copytree(settings.lake, copy, ignore=ignore, copy_function=_link_or_copy)
+        yield settings.model_copy(update={"lake": copy, "graph": settings.graph_url})
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
