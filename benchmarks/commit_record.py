@@ -1,6 +1,6 @@
 """Share of fence, commit record and before-images in what a commit takes: at most 10 %.
 
-    python -m benchmarks.commit_record [ladybug] [neo4j] [--turns 400]
+    python -m benchmarks.commit_record [ladybug] [neo4j] [--turns 1000]
 
 The turns of `benchmarks.commit` are written twice, in turn: into one group by the store, and into
 another by the same statements in a transaction of their own, without those that lock and check the
@@ -178,6 +178,6 @@ async def main(names: Sequence[str], turns: int) -> int:
 if __name__ == "__main__":
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("graphs", nargs="*", default=list(WRITERS))
-    parser.add_argument("--turns", type=int, default=400)
+    parser.add_argument("--turns", type=int, default=1_000)
     arguments = parser.parse_args()
     sys.exit(asyncio.run(main(arguments.graphs, arguments.turns)))
