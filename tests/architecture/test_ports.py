@@ -27,6 +27,7 @@ WITHOUT_CONTRACT = {
     "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
     "ReceiptStore": "a part of GraphStore, whose contract suite has its methods",
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
+    "UnrecordedReader": "a part of GraphStore, whose contract suite has its methods",
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
     "_Group": "attributes that the reports on a group have in common",

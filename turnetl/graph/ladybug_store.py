@@ -23,6 +23,7 @@ from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection, Reopen
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug_space import DiskSpace, change_size
+from turnetl.graph.ladybug_unrecorded import LadybugUnrecordedReader
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -43,7 +44,7 @@ from turnetl.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.recipe_parts import RecipeParts
 
 
-class LadybugStore:
+class LadybugStore(LadybugUnrecordedReader):
     """`GraphStore` over a Ladybug file."""
 
     def __init__(

@@ -110,7 +110,7 @@ def lease_state(row: Mapping[str, Any]) -> LeaseState:
 
 def receipt(row: Mapping[str, Any]) -> Receipt:
     """Return the receipt in a row of `cypher.RECEIPTS` or in a commit of `COMMITS_AFTER`."""
-    return from_rows.receipt_from_row(_from_microseconds(row, cypher.RECEIPT_TIMES))
+    return from_rows.receipt_from_row(from_microseconds(row, cypher.RECEIPT_TIMES))
 
 
 def run(row: Mapping[str, Any]) -> TurnRun:
@@ -134,7 +134,7 @@ def commit_record(
 
 def entity(row: Mapping[str, Any]) -> Entity:
     """Return the entity in a row of `cypher.ENTITIES` or `cypher.SOME_ENTITIES`."""
-    properties = _from_microseconds(row["properties"], _ENTITY_TIMES)
+    properties = from_microseconds(row["properties"], _ENTITY_TIMES)
     properties["labels"] = row["labels"]
     vector = _vector(properties.get("name_embedding"))
     return from_rows.entity_from_row(properties, properties, vector)
@@ -142,7 +142,7 @@ def entity(row: Mapping[str, Any]) -> Entity:
 
 def fact(row: Mapping[str, Any]) -> Fact:
     """Return the fact in a row of `cypher.FACTS` or `cypher.SOME_FACTS`."""
-    properties = _from_microseconds(row["properties"], _FACT_TIMES)
+    properties = from_microseconds(row["properties"], _FACT_TIMES)
     properties["source_node_uuid"] = row["source"]
     properties["target_node_uuid"] = row["target"]
     vector = _vector(properties.get("fact_embedding"))
@@ -156,7 +156,7 @@ def subgraphs(
 ) -> Subgraphs:
     """Return what rows of `cypher.EPISODES` and `cypher.MENTIONS` hold, with communities."""
     return from_rows.subgraphs_from_rows(
-        (_from_microseconds(row, _EPISODE_TIMES) for row in episodes),
+        (from_microseconds(row, _EPISODE_TIMES) for row in episodes),
         (Mention(episode, entity) for episode, entity in mentions),
         communities,
     )
@@ -166,7 +166,7 @@ def communities(
     rows: Iterable[Mapping[str, Any]], members: Mapping[str, Sequence[str]]
 ) -> tuple[Community, ...]:
     """Return the communities in rows of `cypher.COMMUNITIES`; as `communities_from_rows`."""
-    properties = (_from_microseconds(row["properties"], _ENTITY_TIMES) for row in rows)
+    properties = (from_microseconds(row["properties"], _ENTITY_TIMES) for row in rows)
     return from_rows.communities_from_rows(properties, members)
 
 
@@ -214,7 +214,7 @@ def _vector(numbers: list[float] | None) -> Vector | None:
     return None if numbers is None else pack(numbers)
 
 
-def _from_microseconds(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def from_microseconds(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Return the row with its times, given in microseconds since 1970, as Python's, in UTC."""
     given = ((name, row.get(name)) for name in names)
     times = {name: _EPOCH + timedelta(microseconds=at) for name, at in given if at is not None}

@@ -29,6 +29,7 @@ from turnetl.graph.neo4j_client import Neo4jClient, write_all
 from turnetl.graph.neo4j_errors import LIMIT, AlreadyExists, TransactionTimedOut, translate_errors
 from turnetl.graph.neo4j_lease import lock_group
 from turnetl.graph.neo4j_rows import statements
+from turnetl.graph.neo4j_unrecorded import Neo4jUnrecordedReader
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -54,7 +55,7 @@ _INDEX_SECONDS = 300
 """For which a run waits until the indexes of a graph that existed before are complete."""
 
 
-class Neo4jStore:
+class Neo4jStore(Neo4jUnrecordedReader):
     """`GraphStore` over a Neo4j server, 5.26 or later."""
 
     def __init__(

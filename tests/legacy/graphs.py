@@ -1,0 +1,229 @@
+"""Session-level graphs: with Graphiti's row shapes in either store, or by its `add_episode`."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from graphiti_core import Graphiti
+from graphiti_core.edges import CommunityEdge, EntityEdge, EpisodicEdge, HasEpisodeEdge
+from graphiti_core.nodes import CommunityNode, EntityNode, EpisodeType, EpisodicNode, SagaNode
+from graphiti_core.utils.bulk_utils import add_nodes_and_edges_bulk_tx
+
+from tests.builders import START
+from tests.graph.committing import opened
+from tests.graph.test_graphiti_reads import LadybugDriver, graphiti
+from tests.legacy.styles import LegacyEpisode
+from turnetl.llm.embedders import WordLlamaEmbedder
+
+DIMENSIONS = WordLlamaEmbedder().dimensions
+
+
+async def write_legacy_graph(
+    url: str,
+    episodes: Iterable[LegacyEpisode],
+    group: str,
+    *,
+    written_at: datetime | None = None,
+    dimensions: int = DIMENSIONS,
+) -> None:
+    """Write episodes with their files as entities and a fact between each two of them.
+
+    Args:
+        url: of a graph of either kind.
+        episodes: to write.
+        group: Graphiti's group_id.
+        written_at: when; None: at the reference time of each.
+        dimensions: of the embeddings.
+    """
+    rows = _Rows(group, dimensions)
+    for episode in episodes:
+        rows.add(episode, written_at or episode.reference_time)
+    await _write(url, rows)
+
+
+async def write_foreign_data(url: str, group: str, *, dimensions: int = DIMENSIONS) -> None:
+    """Write what people and other programs put into a graph.
+
+    Two episodes by hand, about an entity with a custom label, a community, and a saga.
+    """
+    rows = _Rows(group, dimensions)
+    notes = (
+        LegacyEpisode(
+            _uuid(group, "note"),
+            "Team lunch",
+            "Grace said that the release party is on Friday at the harbour.",
+            "text",
+            "a note",
+            START,
+        ),
+        LegacyEpisode(
+            _uuid(group, "mail"),
+            "Mail from Ada",
+            "Ada will be on holiday in August, and Alan takes over the invoices.",
+            "message",
+            "mail import",
+            START,
+        ),
+    )
+    for note in notes:
+        rows.add(note, START)
+    person = rows.entity("Ada", ["Person"], START)
+    rows.mention(notes[1].uuid, person, START)
+    await _write(url, rows)
+    await _write_saga_and_community(url, group, notes[0].uuid, person, dimensions)
+
+
+async def add_sessions(graph: Graphiti, episodes: Sequence[LegacyEpisode], group: str) -> None:
+    """Write the episodes by `add_episode`, one request after the other, as the programs do."""
+    for episode in episodes:
+        await graph.add_episode(
+            name=episode.name,
+            episode_body=episode.body,
+            source_description=episode.source_description,
+            reference_time=episode.reference_time,
+            source=EpisodeType[episode.source],
+            group_id=group,
+        )
+
+
+class _Rows:
+    """Nodes and edges of Graphiti's, each once."""
+
+    def __init__(self, group: str, dimensions: int) -> None:
+        self.group = group
+        self.dimensions = dimensions
+        self.episodes: list[EpisodicNode] = []
+        self.entities: dict[str, EntityNode] = {}
+        self.facts: dict[str, EntityEdge] = {}
+        self.mentions: list[EpisodicEdge] = []
+
+    def add(self, episode: LegacyEpisode, at: datetime) -> None:
+        entities = [self.entity(file, ["File"], at) for file in episode.files]
+        facts = [self._fact(one, other, episode, at) for one, other in pairwise(entities)]
+        self.episodes.append(
+            EpisodicNode(
+                uuid=episode.uuid,
+                name=episode.name,
+                group_id=self.group,
+                created_at=at,
+                source=EpisodeType[episode.source],
+                source_description=episode.source_description,
+                content=episode.body,
+                valid_at=episode.reference_time,
+                entity_edges=[fact.uuid for fact in facts],
+            )
+        )
+        for entity in entities:
+            self.mention(episode.uuid, entity, at)
+
+    def entity(self, name: str, labels: list[str], at: datetime) -> EntityNode:
+        uuid = _uuid(self.group, "entity", name)
+        node = EntityNode(
+            uuid=uuid,
+            name=name,
+            group_id=self.group,
+            labels=["Entity", *labels],
+            created_at=at,
+            name_embedding=vector(name, self.dimensions),
+            summary=f"{name} was changed",
+        )
+        return self.entities.setdefault(uuid, node)
+
+    def mention(self, episode: str, entity: EntityNode, at: datetime) -> None:
+        self.mentions.append(
+            EpisodicEdge(
+                uuid=_uuid(episode, entity.uuid),
+                source_node_uuid=episode,
+                target_node_uuid=entity.uuid,
+                group_id=self.group,
+                created_at=at,
+            )
+        )
+
+    def _fact(
+        self, one: EntityNode, other: EntityNode, episode: LegacyEpisode, at: datetime
+    ) -> EntityEdge:
+        text = f"{one.name} was changed with {other.name}"
+        uuid = _uuid(self.group, "fact", text)
+        edge = EntityEdge(
+            uuid=uuid,
+            source_node_uuid=one.uuid,
+            target_node_uuid=other.uuid,
+            group_id=self.group,
+            created_at=at,
+            name="CHANGED_WITH",
+            fact=text,
+            fact_embedding=vector(text, self.dimensions),
+            episodes=[],
+            valid_at=episode.reference_time,
+            reference_time=episode.reference_time,
+        )
+        self.facts.setdefault(uuid, edge).episodes.append(episode.uuid)
+        return edge
+
+
+def vector(text: str, dimensions: int) -> list[float]:
+    """Return a direction that depends on the text only."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return [(digest[place % 32] - 127.5) / 128 for place in range(dimensions)]
+
+
+async def _write(url: str, rows: _Rows) -> None:
+    async with opened(url):
+        pass  # creates tables and indexes
+    driver = await graphiti(url)
+    parts: tuple[Any, ...] = (
+        rows.episodes,
+        rows.mentions,
+        list(rows.entities.values()),
+        list(rows.facts.values()),
+        None,
+        driver,
+    )
+    if isinstance(driver, LadybugDriver):
+        await add_nodes_and_edges_bulk_tx(driver, *parts)  # type: ignore[arg-type]
+    else:
+        async with driver.session() as session:
+            await session.execute_write(add_nodes_and_edges_bulk_tx, *parts)
+    await driver.close()
+
+
+async def _write_saga_and_community(
+    url: str, group: str, episode: str, entity: EntityNode, dimensions: int
+) -> None:
+    driver = await graphiti(url)
+    saga = SagaNode(uuid=_uuid(group, "saga"), name="the release", group_id=group, created_at=START)
+    community = CommunityNode(
+        uuid=_uuid(group, "community"),
+        name="people",
+        group_id=group,
+        created_at=START,
+        summary="Who works here.",
+        name_embedding=vector("people", dimensions),
+    )
+    links = (
+        HasEpisodeEdge(
+            uuid=_uuid(group, "has_episode"),
+            source_node_uuid=saga.uuid,
+            target_node_uuid=episode,
+            group_id=group,
+            created_at=START,
+        ),
+        CommunityEdge(
+            uuid=_uuid(group, "has_member"),
+            source_node_uuid=community.uuid,
+            target_node_uuid=entity.uuid,
+            group_id=group,
+            created_at=START,
+        ),
+    )
+    for item in (saga, community, *links):
+        await item.save(driver)
+    await driver.close()
+
+
+def _uuid(*parts: str) -> str:
+    return str(uuid5(NAMESPACE_URL, "/".join(parts)))
