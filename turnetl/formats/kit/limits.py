@@ -47,8 +47,10 @@ def has_too_many_values(line: bytes) -> bool:
 
     Separators in strings do not count.
     """
+    if len(line) < _MIN_BYTES:
+        return False
     limit = max(_MIN_VALUES, len(line) // _BYTES_PER_VALUE)
-    if len(line) < _MIN_BYTES or _separators(line, 0, len(line)) <= limit:
+    if _separators(line, 0, len(line)) <= limit:
         return False
     values = end = 0
     for string in _STRING.finditer(line):
