@@ -1,12 +1,14 @@
 """Summaries over real turns: how many the gate refreshes, what it costs, what the others miss.
 
-    python -m benchmarks.summaries [--sample 5] [ARCHIVES ...]
+    python -m benchmarks.summaries [--sample 5] [--turns 300] [ARCHIVES ...]
 
 The turns are extracted by the structural extractor and summarised by rules, in memory. The gate's
 CPU time is that of its decisions, records and updates, without the text of the summaries. The audit
 makes a new summary for every fifth entity (`--sample`) that a turn touches and does not summarise,
 and compares both texts: the cosine of their embeddings, and the facts that only the new one has.
-The default archives are those of tests/real_archives.py.
+Then it counts the requests for summaries of turns that a model extracts, all in one group
+(`benchmarks.summary_requests`); turns without a time get one, ten minutes apart. The default
+archives are those of tests/real_archives.py.
 """
 
 import argparse
@@ -15,14 +17,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.cost import at_least, at_most
+from benchmarks.summary_requests import RequestTotals, count_requests
 from tests import real_archives
 from tests.builders import receipt
 from turnetl import pipeline, wiring
@@ -44,8 +47,9 @@ from turnetl.summaries.rule_summary import rule_summary
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTEXT = 3
-MIN_ALIKE, MAX_GATE_MS = 95, 1.0
-"""Percent of the kept summaries that are alike, milliseconds."""
+ONE_GROUP = GroupId("all")
+MIN_ALIKE, MAX_GATE_MS, MAX_SHARE = 95, 1.0, 35
+"""Percent of the kept summaries that are alike, milliseconds, percent of `add_episode`'s."""
 
 
 @dataclass
@@ -65,12 +69,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("archives", nargs="*", default=[str(real_archives.ARCHIVES_OR_SAMPLES)])
     parser.add_argument("--sample", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=300)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(lake=Path(folder))
         pipeline.parse_archives(arguments.archives, settings)
         pipeline.filter_turns(settings)
-        sys.exit(asyncio.run(measure(settings, arguments.sample)))
+        rules = asyncio.run(measure(settings, arguments.sample))
+        sys.exit(max(rules, asyncio.run(measure_requests(settings, arguments.turns))))
 
 
 async def measure(settings: Settings, sample: int) -> int:
@@ -96,6 +102,35 @@ async def measure(settings: Settings, sample: int) -> int:
         at_most("ms CPU of the gate per turn", gate, MAX_GATE_MS),
     )
     return 0 if all(within) else 1
+
+
+async def measure_requests(settings: Settings, turns: int) -> int:
+    """Count requests for summaries with each extractor that uses a model; return the exit code."""
+    lake, within = Lake(settings.lake), []
+    kept = [one for group in lake.groups() for one in lake.episodes(group) if one.noise is None]
+    # Turns with a time are those of agents, whose names repeat.
+    ordered = sorted(kept, key=lambda one: one.turn.started_at is None)[:turns]
+    episodes = list(_with_times(ordered))
+    async with wiring.embedder(settings) as embedder:
+        for name in ("llm", "hybrid"):
+            totals = RequestTotals()
+            await count_requests(ONE_GROUP, episodes, embedder, totals, extractor_name=name)
+            print(f"{name}: {totals.turns} turns")
+            for way in ("gated", "add_episode", "each"):
+                tokens = totals.tokens[way]
+                print(f"  {totals.requests[way]:8,} requests, {tokens:10,} tokens: {way}")
+            for unit in (totals.requests, totals.tokens):
+                share = 100 * unit["gated"] / max(unit["add_episode"], 1)
+                what = "requests" if unit is totals.requests else "tokens"
+                within.append(at_most(f"% of add_episode's {what}, {name}", share, MAX_SHARE))
+    return 0 if all(within) else 1
+
+
+def _with_times(episodes: Sequence[Episode]) -> Iterator[Episode]:
+    for number, episode in enumerate(episodes):
+        turn = episode.turn
+        at = turn.started_at or NOW + timedelta(minutes=10 * number)
+        yield replace(episode, turn=replace(turn, group_id=ONE_GROUP, started_at=at))
 
 
 async def summarise(

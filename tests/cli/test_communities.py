@@ -12,8 +12,9 @@ from tests.cli.command import SAMPLES, CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment
 from tests.conftest import GRAPHS
 from tests.graph.sample_changes import NOW, TTL
-from tests.servers.canned_responses import RESPONDERS, Json
+from tests.servers.canned_responses import Json
 from tests.servers.provider import FakeProvider
+from tests.servers.summary_responses import RESPONDERS
 from turnetl.graph.open import open_graph
 from turnetl.graph_model import Community, CommunityBatch
 from turnetl.ingestion.held_lease import held_lease

@@ -7,8 +7,8 @@ from msgspec.structs import fields
 
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment, write_session
-from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import FakeProvider, Fault
+from tests.servers.summary_responses import RESPONDERS
 from turnetl.json_output.base import ErrorOutput, JsonOutput
 from turnetl.json_output.schemas import OUTPUTS
 

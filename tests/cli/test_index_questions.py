@@ -7,8 +7,9 @@ import pytest
 
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment
-from tests.servers.canned_responses import RESPONDERS, Json
+from tests.servers.canned_responses import Json
 from tests.servers.provider import FakeProvider
+from tests.servers.summary_responses import RESPONDERS
 
 QUESTION = "How do we handle walruses in Oslo?"
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment
-from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import FakeProvider, Fault
+from tests.servers.summary_responses import RESPONDERS
 
 PROMPTS = {
     "extract_nodes.extract_message",
@@ -17,7 +17,7 @@ PROMPTS = {
     "extract_edges.edge",
     "dedupe_edges.resolve_edge",
     "extract_edges.extract_timestamps",
-    "extract_nodes.extract_summaries_batch",
+    "summaries.refresh",
 }
 
 

@@ -8,8 +8,9 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import CommandResult, run_in_process, write_config
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
-from tests.servers.canned_responses import RESPONDERS, Json
+from tests.servers.canned_responses import Json
 from tests.servers.provider import FakeProvider
+from tests.servers.summary_responses import RESPONDERS
 
 
 def request_count(provider: FakeProvider, text: str) -> int:

@@ -8,8 +8,9 @@ import pytest
 
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment
-from tests.servers.canned_responses import RESPONDERS, Json, between
+from tests.servers.canned_responses import Json, between
 from tests.servers.provider import FakeProvider
+from tests.servers.summary_responses import RESPONDERS
 
 FILE = "src/bookshop/checkout.py"
 QUERY = "why were customers charged twice"

@@ -3,13 +3,14 @@
 import asyncio
 import shutil
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from tests.cli.archives import conversation, write_archive
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
-from tests.cli.provider_setup import model_environment, write_session
+from tests.cli.provider_setup import SESSION_START, model_environment
 from tests.conftest import GRAPHS
 from tests.graph.statements import run_statement
 from tests.servers.provider import FakeProvider
@@ -175,16 +176,82 @@ def test_a_group_that_another_process_writes_is_an_error_and_the_others_are_writ
     assert contents(graph)[0] == bookshop
 
 
-def test_a_group_that_a_model_made_has_none_and_a_message_says_why(
-    provider: FakeProvider, tmp_path: Path
-) -> None:
-    environment = model_environment(provider)
-    write_session(tmp_path / "a.jsonl", 2)
+LONG_NAME = " ".join(["of the shop"] * 12)
+
+
+@pytest.fixture
+def model_group(provider: FakeProvider, tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a graph that a model filled, with a summary that needs a request.
+
+    One entity has facts of more than 2,000 characters, and its summary is deferred.
+    """
+    environment = model_environment(provider) | UNFLUSHED
+    rows = [
+        row
+        for number in range(17)
+        for row in conversation(
+            f"Look again at the shop, please: `part{number} {LONG_NAME}` uses `sqlite`.",
+            session=f"s{number}",
+            at=SESSION_START + timedelta(hours=number),
+        )
+    ]
+    write_archive(tmp_path / "a.jsonl", rows)
     assert run_in_process("backfill", "a.jsonl", folder=tmp_path, **environment).exit_code == 0
-    result = run_in_process("summarize", "--json", folder=tmp_path, **environment)
-    [group] = result.json["groups"]
-    assert (result.exit_code, group["to_write"], group["recorded"]) == (0, 0, False)
-    assert "its turns record no summaries, as a model wrote them" in result.messages[0]
+    provider.requests.clear()
+    return environment
+
+
+def test_a_model_writes_deferred_summaries_within_a_budget_and_a_dry_run_says_what_it_costs(
+    model_group: dict[str, str], provider: FakeProvider, tmp_path: Path
+) -> None:
+    def run(*arguments: str) -> CommandResult:
+        return run_in_process("summarize", *arguments, "--json", folder=tmp_path, **model_group)
+
+    preview = run("--dry-run")
+    assert (preview.exit_code, preview.json["usage"]["calls"], provider.requests) == (0, 1, [])
+    assert preview.json["usage"]["prompt_tokens"] > 500
+    assert preview.json["model"] == "openai-compatible/canned"
+    refused = run("--budget", "1k tokens")
+    assert refused.exit_code == 4
+    assert "budget" in refused.json["groups"][0]["error"]
+    assert provider.requests == []
+    done = run("--budget", "100k tokens")
+    [group] = done.json["groups"]
+    assert (done.exit_code, group["written"]) == (0, group["to_write"])
+    assert group["written"] > 0
+    assert done.json["usage"]["calls"] == len(provider.requests) == 1
+    assert any("asking `openai-compatible/canned` for summaries" in line for line in done.messages)
+    texts = summaries(contents(embedded(tmp_path))).values()
+    assert any(text.startswith("sqlite (") for text in texts)
+    assert run().json["groups"][0]["to_write"] == 0
+
+
+def test_an_audit_with_a_model_asks_it_unless_it_is_a_dry_run(
+    model_group: dict[str, str], provider: FakeProvider, tmp_path: Path
+) -> None:
+    before = contents(embedded(tmp_path))
+    arguments = ("summarize", "--audit", "50", "--json")
+    preview = run_in_process(*arguments, "--dry-run", folder=tmp_path, **model_group)
+    assert (preview.exit_code, provider.requests) == (0, [])
+    assert preview.json["groups"][0]["audit"] is None
+    done = run_in_process(*arguments, folder=tmp_path, **model_group)
+    assert (done.exit_code, done.json["dry_run"]) == (0, True)
+    assert done.json["groups"][0]["audit"] is not None
+    assert contents(embedded(tmp_path)) == before
+
+
+def test_a_group_that_another_extractor_filled_is_refused_unless_one_is_named(
+    model_group: dict[str, str], tmp_path: Path
+) -> None:
+    assert model_group
+    result = run_in_process("summarize", "--json", folder=tmp_path, **UNFLUSHED)
+    assert result.exit_code == 1
+    assert "--extractor llm" in result.json["groups"][0]["error"]
+    named = run_in_process(
+        "summarize", "--extractor", "structural", "--json", folder=tmp_path, **UNFLUSHED
+    )
+    assert (named.exit_code, named.json["model"]) == (0, None)
+    assert named.json["groups"][0]["written"] > 0
 
 
 def audited(folder: Path, graph: str, limit: int) -> list[dict[str, float]]:

@@ -207,7 +207,7 @@ async def deferred_summaries(place: TrialContext) -> None:
 
 
 async def summarize(place: TrialContext) -> None:
-    report = await pipeline.summarize(place.settings(summaries=DEFERRED), place.clock)
+    report = await pipeline.summarize(place.settings(model=False, summaries=DEFERRED), place.clock)
     if errors := [group.error for group in report.groups if group.error]:
         raise TurnetlError(str(errors))
 
@@ -218,7 +218,7 @@ async def check_summaries(place: TrialContext) -> None:
 
 
 async def _deferred(place: TrialContext) -> int:
-    settings = place.settings(summaries=DEFERRED)
+    settings = place.settings(model=False, summaries=DEFERRED)
     report = await pipeline.summarize(settings, place.clock, dry_run=True)
     return sum(group.to_write for group in report.groups)
 

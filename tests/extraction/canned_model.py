@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.servers.canned_responses import RESPONDERS
+from tests.servers.summary_responses import RESPONDERS
 from turnetl.llm.chat import ChatRequest, ChatResponse
 
 ResponseRule = Callable[[ChatRequest], str | dict[str, Any] | None]

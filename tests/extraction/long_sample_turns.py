@@ -20,6 +20,7 @@ from turnetl.graph_model import GroupContents
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, SessionId, TurnId
@@ -104,12 +105,15 @@ async def ingest(
     folder: Path,
     *,
     start: int = 0,
+    summaries: SummaryRules | None = None,
 ) -> GroupContents:
     """Ingest the turns from `start` on; return the contents of the store."""
     run = IngestRun(
         "run", "test:1", TickingClock(), timedelta(minutes=30), prefetch=8, retry_delay=0
     )
-    pipeline = TurnPipeline(store, extractor, embedder, Quarantine(folder, GROUP), run)
+    pipeline = TurnPipeline(
+        store, extractor, embedder, Quarantine(folder, GROUP), run, summaries=summaries
+    )
     context = {episode.turn_id: previous_turns(episodes, episode) for episode in episodes[start:]}
     report = await pipeline.ingest(GROUP, episodes, context, lambda _: None)
     assert report.committed == len(context)

@@ -17,23 +17,31 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.extraction.upstream_comparison import ComparableGraph, turn_numbers
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
+from tests.servers.summary_responses import RESPONDERS
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
+from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode
+from turnetl.summaries.gate import GateLimits
+from turnetl.summaries.model_summariser import ModelSummariser
 
 MAX_INVALIDATED_DIFFERENTLY = 0.03
+EVERY_TURN = GateLimits(min_similarity=2, burst_turns=1_000_000)
+"""Each turn that changes the facts of an entity refreshes its summary."""
 
 
 async def test_duplicates_resolved_by_name_make_the_same_graph(
     model: ChatModel, provider: FakeProvider, long_sample: list[Episode], tmp_path: Path
 ) -> None:
-    provider.responders = upstream_results.MODELS["resolves_by_name"]
+    provider.responders = {**RESPONDERS, **upstream_results.MODELS["resolves_by_name"]}
     async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         _, ours = await ingest(store, model, long_sample, tmp_path)
-    assert ours == upstream_results.load("resolves_by_name", long_sample)
+    theirs = upstream_results.load("resolves_by_name", long_sample)
+    assert ours.without_summaries == theirs.without_summaries
+    assert_facts_of_summaries_are_those_of_upstream(ours, theirs)
     assert ours.facts.total() > 5 * len(long_sample)
 
 
@@ -45,7 +53,7 @@ async def test_responses_that_depend_on_every_candidate_change_only_some_invalid
     long_sample: list[Episode],
     tmp_path: Path,
 ) -> None:
-    provider.responders = upstream_results.MODELS["depends_on_candidates"]
+    provider.responders = {**RESPONDERS, **upstream_results.MODELS["depends_on_candidates"]}
     async with long_sample_turns.open_store(neo4j.url) as store:
         server, ours = await ingest(store, model, long_sample, tmp_path / "server")
     async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
@@ -58,13 +66,35 @@ async def test_responses_that_depend_on_every_candidate_change_only_some_invalid
 
 
 def assert_same_except_some_invalidations(ours: ComparableGraph, theirs: ComparableGraph) -> None:
-    assert ours.entities == theirs.entities
+    assert ours.without_summaries.entities == theirs.without_summaries.entities
     assert ours.mentions == theirs.mentions
     assert ours.facts_as_first_stated == theirs.facts_as_first_stated
     assert ours.confirmed_differently(theirs) == 0
     different = ours.invalidated_differently(theirs)
     share = different / ours.facts.total()
     assert share <= MAX_INVALIDATED_DIFFERENTLY, f"{different} of {ours.facts.total()} facts"
+
+
+def assert_facts_of_summaries_are_those_of_upstream(
+    ours: ComparableGraph, theirs: ComparableGraph
+) -> None:
+    """As long as facts are few, both make the summary of them; only turnetl omits ended ones."""
+    ended = {" ".join(fact.text.split()) for fact in ours.facts if fact.invalid_at}
+    mine, upstream = summary_lines(ours), summary_lines(theirs)
+    compared = [name for name, lines in upstream.items() if f"About {name}." not in lines]
+    assert len(compared) > len(upstream) / 2
+    for name in compared:
+        assert mine[name] <= upstream[name]
+        assert upstream[name] - mine[name] <= ended
+
+
+def summary_lines(graph: ComparableGraph) -> dict[str, set[str]]:
+    """Return the lines of the summary of each entity, by name."""
+    lines: dict[str, set[str]] = {}
+    for name, _, summary in graph.entities:
+        found = {" ".join(line.split()) for line in summary.splitlines()}
+        lines.setdefault(name, set()).update(found)
+    return lines
 
 
 async def ingest(
@@ -74,7 +104,10 @@ async def ingest(
     extractor = long_sample_turns.RecordingExtractor(
         LlmExtractor(model, embedder, prompts=fixed_prompt(None))
     )
-    contents = await long_sample_turns.ingest(store, extractor, embedder, turns, folder)
+    rules = SummaryRules(ModelSummariser(model), EVERY_TURN)
+    contents = await long_sample_turns.ingest(
+        store, extractor, embedder, turns, folder, summaries=rules
+    )
     assert not any(resolved.discarded for resolved in extractor.resolved.values())
     numbers = turn_numbers(turns)
     graph = upstream_comparison.comparable(

@@ -19,11 +19,14 @@ from turnetl.graph_model import GroupContents
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatRequest
+from turnetl.summaries.gate import GateLimits
+from turnetl.summaries.model_summariser import ModelSummariser
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"
-SUMMARIES = "extract_nodes.extract_summaries_batch"
+SUMMARIES = "summaries.refresh"
 ALL = (NODES, EDGES, DEDUPE, RESOLVE, SUMMARIES)
 TURNS = sample_turns.episodes(
     (*sample_turns.TURN_TEXTS[:5], "`checkout flow` is. `pytest-q` uses `sqlite`.")
@@ -42,7 +45,11 @@ async def graph(tmp_path: Path) -> AsyncIterator[GraphStore]:
 async def ingest(graph: GraphStore, lake: Path, model: CannedModel) -> IngestProgress:
     extractor = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt("Look for what broke."))
     run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), prefetch=3)
-    pipeline = TurnPipeline(graph, extractor, ToyEmbedder(), Quarantine(lake, GROUP), run)
+    # A summary needs a request as soon as an entity has facts.
+    rules = SummaryRules(ModelSummariser(model, max_unasked=0), GateLimits(burst_turns=2))
+    pipeline = TurnPipeline(
+        graph, extractor, ToyEmbedder(), Quarantine(lake, GROUP), run, summaries=rules
+    )
     committed = {receipt.turn_id for receipt in await graph.receipts(GROUP)}
     context = {turn.turn_id: () for turn in TURNS if turn.turn_id not in committed}
     try:
@@ -53,7 +60,7 @@ async def ingest(graph: GraphStore, lake: Path, model: CannedModel) -> IngestPro
 
 def comparable(contents: GroupContents) -> tuple[object, ...]:
     turns = [receipt.turn_id for receipt in contents.receipts]
-    return contents.entities, contents.facts, turns
+    return contents.entities, contents.facts, turns, [*contents.summaries.values()]
 
 
 async def uninterrupted(tmp_path: Path) -> tuple[object, ...]:

@@ -30,7 +30,6 @@ from turnetl.model import Episode, GroupId
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"
-SUMMARIES = "extract_nodes.extract_summaries_batch"
 Responses = Mapping[str, Any]
 """By prompt."""
 
@@ -123,25 +122,6 @@ async def test_unknown_entities_of_facts_are_created_and_unknown_types_ignored()
     )
     assert "nobody.py" in {entity.name for entity in group.entities}
     assert is_consistent(group)
-
-
-async def test_summaries_that_were_not_requested_are_ignored() -> None:
-    before, group = await ingest_with(
-        {
-            NODES: nodes("postgres"),
-            EDGES: {"edges": []},
-            SUMMARIES: {
-                "summaries": [
-                    {"name": "cart.py", "summary": "Wrong."},
-                    {"name": "postgres", "summary": "S" * 9000},
-                ]
-            },
-        }
-    )
-    summaries = {entity.uuid: entity.summary for entity in group.entities}
-    known = {entity.uuid: entity.summary for entity in before.entities if entity.name == "cart.py"}
-    assert known.items() <= summaries.items()
-    assert max(map(len, summaries.values())) <= 2000
 
 
 async def test_names_on_the_stoplist_are_discarded_and_counted() -> None:

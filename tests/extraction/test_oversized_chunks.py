@@ -16,6 +16,7 @@ from turnetl import clock
 from turnetl.episodes.chunking import split_in_half
 from turnetl.errors import BadTurn, TooLong
 from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.preview_builder import preview_requests
 from turnetl.graph.mirror.group import MirrorGroup
@@ -25,7 +26,7 @@ from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.model import Episode, Usage
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
-SUMMARIES = "extract_nodes.extract_summaries_batch"
+ATTRIBUTES = "extract_nodes.extract_attributes"
 USAGE = Usage(calls=1, prompt_tokens=100, completion_tokens=10)
 
 
@@ -186,32 +187,26 @@ async def test_an_entity_that_does_not_fit_is_resolved_with_an_abridged_text() -
     assert result.usage.calls == len(model.requests)
 
 
-async def test_entities_that_do_not_fit_one_request_are_summarised_in_halves() -> None:
-    long_summary = " ".join(["sqlite is slow"] * 140)
-    names = ("cart.py", "sqlite", "pytest -q")
-    turn = replace(sample_turns.episodes()[5], chunks=("`cart.py` uses `sqlite`. `pytest -q` is.",))
+async def test_attributes_of_an_entity_that_do_not_fit_are_filled_from_an_abridged_text() -> None:
+    kinds = Ontology({"File": "A file."}, {}, {"File": {"version": "As stated."}})
+    turn = replace(
+        sample_turns.episodes()[5],
+        chunks=("`cart.py` uses `sqlite`. " + "It is slow. " * 300 + "`pricing.py` is new.",),
+    )
 
-    async def group_with_summaries() -> MirrorGroup:
-        group = await one_turn_group()
-        group.put(
-            [replace(e, summary=long_summary) for e in group.entities if e.name in names[:2]], ()
-        )
-        return group
-
-    def respond(request: ChatRequest) -> str | None:
-        if request.prompt_name != SUMMARIES:
+    def respond(request: ChatRequest) -> dict[str, str] | None:
+        if request.prompt_name != ATTRIBUTES:
             return None
-        if len(current_message(request)) > 1600 or request_text(request).count('"summary"') > 1:
+        if request_text(request).count("It is slow.") > 200:
             raise TooLong("the answer was truncated", USAGE)
-        return None
+        return {"version": "2"}
 
-    together, _ = await ingest(CannedModel(), turn, await group_with_summaries())
-    model = CannedModel(respond)
-    separate, _ = await ingest(model, turn, await group_with_summaries())
-    assert {(e.name, e.summary) for e in separate.entities} == {
-        (e.name, e.summary) for e in together.entities
-    }
-    assert len(model.prompts(SUMMARIES)) > 2
+    model, group = CannedModel(respond), sample_turns.empty_group()
+    extractor = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(None), ontology=kinds)
+    await sample_turns.ingest(extractor, [turn], group, ToyEmbedder())
+    versions = {one.name: one.attributes.get("version") for one in group.entities}
+    assert versions == {"cart.py": "2", "pricing.py": "2", "sqlite": None}
+    assert len(model.prompts(ATTRIBUTES)) > 2
 
 
 async def one_turn_group() -> MirrorGroup:

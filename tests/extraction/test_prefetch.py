@@ -1,4 +1,4 @@
-"""Early requests: facts while entities are resolved, embeddings, summaries; none in vain."""
+"""Early requests: facts while entities are resolved, embeddings, attributes; none in vain."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,12 +13,13 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn
 from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatRequest
 from turnetl.model import Vector
 
 EDGES, DEDUPE = "extract_edges.edge", "dedupe_nodes.nodes"
-RESOLVE, SUMMARIES = "dedupe_edges.resolve_edge", "extract_nodes.extract_summaries_batch"
+RESOLVE, ATTRIBUTES = "dedupe_edges.resolve_edge", "extract_nodes.extract_attributes"
 
 
 class RecordingEmbedder(ToyEmbedder):
@@ -107,26 +108,24 @@ async def test_names_and_facts_are_embedded_in_one_request_each_before_resolutio
     assert len(embedder.requests) == 2
 
 
-async def test_entities_without_facts_are_summarised_while_facts_are_resolved() -> None:
+async def test_attributes_are_requested_while_facts_are_resolved() -> None:
     group = await group_with(5)
-    text = "`checkout flow` matters. `cart.py` uses `redis`."
-    turn = replace(sample_turns.episodes()[5], chunks=(text,))
-    model = CannedModel()
+    turn = replace(sample_turns.episodes()[5], chunks=("`cart.py` uses `redis`.",))
+    model = CannedModel(lambda one: {"version": "2"} if one.prompt_name == ATTRIBUTES else None)
     model.blocked[RESOLVE] = asyncio.Event()
-    summarised = model.received.setdefault(SUMMARIES, asyncio.Event())
-    extractor = llm_extractor(model)
+    requested = model.received.setdefault(ATTRIBUTES, asyncio.Event())
+    kinds = Ontology({"File": "A file."}, {}, {"File": {"version": "As stated."}})
+    extractor = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(None), ontology=kinds)
     extracted = await extractor.extract(turn, [])
     resolving = asyncio.create_task(extractor.resolve(turn, extracted, group, now=sample_turns.NOW))
-    await asyncio.wait_for(summarised.wait(), 10)
+    await asyncio.wait_for(requested.wait(), 10)
+    assert not resolving.done()
     model.blocked[RESOLVE].set()
-    summaries = {entity.name: entity.summary for entity in (await resolving).entities}
-    assert summaries["checkout flow"] == "About checkout flow."
-    assert summaries["redis"] == "cart.py uses redis"
-    (request,) = model.prompts(SUMMARIES)
-    assert "checkout flow" in str(request.messages[-1].text)
+    attributes = {entity.name: entity.attributes for entity in (await resolving).entities}
+    assert attributes["cart.py"] == {"version": "2"}
 
 
-async def test_all_entities_that_may_need_a_summary_share_one_request() -> None:
+async def test_an_extraction_requests_and_writes_no_summary() -> None:
     group = await group_with(5)
     long_summary = " ".join(["sqlite is slow"] * 140)
     known = next(entity for entity in group.entities if entity.name == "sqlite")
@@ -136,5 +135,9 @@ async def test_all_entities_that_may_need_a_summary_share_one_request() -> None:
     )
     model = CannedModel()
     extractor = llm_extractor(model)
-    await extractor.resolve(turn, await extractor.extract(turn, []), group, now=sample_turns.NOW)
-    assert len(model.prompts(SUMMARIES)) == 1
+    extracted = await extractor.extract(turn, [])
+    resolved = await extractor.resolve(turn, extracted, group, now=sample_turns.NOW)
+    assert not any("summar" in request.prompt_name for request in model.requests)
+    summaries = {entity.name: entity.summary for entity in resolved.entities}
+    assert summaries["checkout flow"] == ""
+    assert set(summaries.values()) <= {"", long_summary}

@@ -116,7 +116,6 @@ ONTOLOGY = Ontology(
 EXTRACTION_PROMPTS = {
     "extract_nodes.extract_message",
     "extract_nodes.extract_attributes",
-    "extract_nodes.extract_summaries_batch",
     "extract_edges.edge",
     "extract_edges.extract_attributes",
     "dedupe_nodes.nodes",

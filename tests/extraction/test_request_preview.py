@@ -150,7 +150,8 @@ async def test_a_plan_expects_the_recipe_that_the_extractor_writes(name: Extract
     )
     settings = Settings(extractor=name, llm=model)
     recipe_of = wiring.recipe(settings)
-    extractor = wiring.extractor(settings, ToyEmbedder(), None)
+    used = None if name == "structural" else wiring.model(settings)
+    extractor = wiring.extractor(settings, ToyEmbedder(), used)
     assert recipe_of is not None
     assert recipe_of(GroupId("shop"), "tool_heavy") == extractor.recipe_parts(
         GroupId("shop"), "tool_heavy"

@@ -5,7 +5,9 @@ Deliberate differences between `add_episode` and turnetl's pipeline, which the c
 - Keys and write times: turnetl's are digests and the run's clock, so that a repeated turn gives the
   same values.
 - Two MENTIONS of one entity by one turn, where two names were resolved to one: turnetl writes one.
-- The order of the lines of a summary: Graphiti adds them in the order of facts.
+- Summaries: Graphiti writes them with each turn, from the facts that the turn states, and turnetl
+  after its gate, from the active facts. `without_summaries` ignores them; test_differential_long
+  compares the facts that both name.
 - The date of a fact without one: turnetl uses the turn's time; Graphiti asks the model, which gets
   the turn's time in the prompt and here returns it.
 - A turn that confirms a fact and invalidates it too: `add_episode` writes two copies of the fact,
@@ -74,6 +76,14 @@ class ComparableGraph:
     facts: Counter[ComparableFact]
     mentions: frozenset[tuple[int, str]]
     """Turn, name."""
+
+    @property
+    def without_summaries(self) -> "ComparableGraph":
+        """The graph without summaries: turnetl's are written apart from the extraction."""
+        names_and_labels = Counter[tuple[str, tuple[str, ...], str]]()
+        for (name, labels, _), count in self.entities.items():
+            names_and_labels[name, labels, ""] += count
+        return replace(self, entities=names_and_labels)
 
     @property
     def facts_as_first_stated(self) -> Counter[ComparableFact]:
@@ -202,7 +212,7 @@ def request_bodies(requests: Iterable[ReceivedRequest]) -> Counter[str]:
     """Return each request as a provider receives it, with all fields.
 
     Lists without an order in Graphiti are sorted: earlier turns, which it reads by uuid, and
-    labels, which it takes from a set.
+    labels, which it takes from a set. Summaries of candidates are left out.
     """
     return Counter(
         json.dumps(
@@ -257,11 +267,13 @@ def _sorted_lines(summary: str) -> str:
 
 
 _EARLIER_TURNS = re.compile(r"(<PREVIOUS[_ ]MESSAGES>\n|<MESSAGES>\n)(\[.*?\])(?=\n)", re.DOTALL)
+_SUMMARIES = re.compile(r'("summary": )"(?:[^"\\]|\\.)*"')
 _LABELS = re.compile(r'("entity_types?": )(\[[^\]]*\])')
 
 
 def _sort_unordered_lists(text: str) -> str:
-    return _LABELS.sub(_sort_labels, _EARLIER_TURNS.sub(_sort_turns, text))
+    without_summaries = _SUMMARIES.sub(r'\1""', text)
+    return _LABELS.sub(_sort_labels, _EARLIER_TURNS.sub(_sort_turns, without_summaries))
 
 
 def _sort_turns(match: re.Match[str]) -> str:

@@ -25,6 +25,7 @@ from turnetl.ingestion.redo import RedoneGroup, redo_group
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import Lake
 from turnetl.model import Turn
 
@@ -41,12 +42,14 @@ def write_lake(folder: Path, turns: Sequence[Turn]) -> Lake:
 
 
 @asynccontextmanager
-async def opened(url: str, lake: Lake, extractor: Extractor[Any]) -> AsyncIterator[IngestResources]:
+async def opened(
+    url: str, lake: Lake, extractor: Extractor[Any], summaries: SummaryRules | None = None
+) -> AsyncIterator[IngestResources]:
     """Open a graph for a run."""
     store = await open_graph(url, user="", password="", write=True)
     await store.prepare()
     try:
-        yield IngestResources(lake, store, extractor, ToyEmbedder())
+        yield IngestResources(lake, store, extractor, ToyEmbedder(), summaries=summaries)
     finally:
         await store.close()
 
@@ -94,7 +97,12 @@ async def carry_out(
     run, rehearsal = new_run(run_id), None
     if resources.extractor.model is not None:
         rehearsal = Rehearsal(
-            resources.store, resources.extractor, resources.embedder, run, TurnAdmission()
+            resources.store,
+            resources.extractor,
+            resources.embedder,
+            run,
+            TurnAdmission(),
+            summaries=resources.summaries,
         )
     return await redo_group(planned, resources, run, rehearsal, progress)
 

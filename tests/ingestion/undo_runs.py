@@ -30,13 +30,14 @@ async def ingest_run(
     run_id: str,
     *,
     now: datetime = NOW,
+    clock: Callable[[], datetime] | None = None,
     summaries: SummaryRules | None = None,
 ) -> IngestProgress:
     """Commit the turns, which are of one group, in a run of their own."""
     if not turns:
         return IngestProgress(0, 0)
     group = turns[0].turn.group_id
-    run = IngestRun(run_id, f"here:1:{run_id}", lambda: now, LEASE, prefetch=2)
+    run = IngestRun(run_id, f"here:1:{run_id}", clock or (lambda: now), LEASE, prefetch=2)
     quarantine = Quarantine(lake, group)
     pipeline = TurnPipeline(store, extractor, ToyEmbedder(), quarantine, run, summaries=summaries)
     return await pipeline.ingest(group, turns, {turn.turn_id: () for turn in turns}, lambda _: None)

@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel, Field
 from rich.console import Console
 
-from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import KEY, FakeProvider, Fault
+from tests.servers.summary_responses import RESPONDERS
 from turnetl.errors import ModelUnusable
 from turnetl.extraction.reflexion_checks import reflexion_requests
 from turnetl.json_output.model_check import model_check_output
@@ -23,6 +23,7 @@ from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Usage
 from turnetl.report import model_check as report
+from turnetl.summaries.refresh_check import refresh_check
 
 PROMPTS = [
     "extract_nodes.extract_message",
@@ -30,7 +31,6 @@ PROMPTS = [
     "extract_edges.edge",
     "dedupe_edges.resolve_edge",
     "extract_edges.extract_timestamps",
-    "extract_nodes.extract_summaries_batch",
     "extract_nodes.extract_message of a long turn",
 ]
 
@@ -139,6 +139,28 @@ async def test_a_reflexion_pass_is_checked_too(model: ChatModel, provider: FakeP
     }
 
 
+@pytest.mark.parametrize(
+    ("summaries", "expected"),
+    [
+        ([{"number": 1, "summary": "It keeps orders in sqlite."}], ""),
+        ([], "returns no summary of `cart.py`"),
+        ([{"number": 2, "summary": "A database."}], "the prompt does not contain"),
+        ([{"number": 1, "summary": " "}], "an empty summary"),
+    ],
+)
+async def test_the_request_for_summaries_is_checked_too(
+    model: ChatModel, provider: FakeProvider, summaries: list[Any], expected: str
+) -> None:
+    provider.responders = {
+        **RESPONDERS,
+        "entity_summaries": lambda _: {"entity_summaries": summaries},
+    }
+    results = await check(model, extra_requests=[refresh_check()])
+    assert results[-1].prompt_name == "summaries.refresh"
+    assert expected in results[-1].problem
+    assert bool(expected) == bool(results[-1].problem)
+
+
 async def test_the_requests_contain_the_instructions_of_the_run(
     model: ChatModel, provider: FakeProvider
 ) -> None:
@@ -232,13 +254,6 @@ WRONG_RESPONSES: list[tuple[str, Any, str]] = [
     ),
     ("valid_at", {"valid_at": None, "invalid_at": None}, "no valid time"),
     ("valid_at", {"valid_at": "last Tuesday"}, "no valid time"),
-    ("summaries", {"summaries": []}, "returns no summary of `cart.py`"),
-    (
-        "summaries",
-        {"summaries": [{"name": "sqlite", "summary": "A database."}]},
-        "the prompt does not contain",
-    ),
-    ("summaries", {"summaries": [{"name": "cart.py", "summary": " "}]}, "an empty summary"),
 ]
 
 
@@ -322,7 +337,7 @@ async def test_each_request_goes_to_the_model_of_its_prompt(provider: FakeProvid
     await opened.close()
     assert results["extract_nodes.extract_message"] == "openai/big"
     assert results["dedupe_edges.resolve_edge"] == "openai/little"
-    assert [received.body["model"] for received in provider.requests].count("little") == 3
+    assert [received.body["model"] for received in provider.requests].count("little") == 2
 
 
 PASSED = CheckResult("extract_edges.edge", "openai/m", "", Usage(1, 1_200, 30, 0.0012, 0, 1.25))

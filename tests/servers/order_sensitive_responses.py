@@ -80,9 +80,13 @@ def _quote(name: str, text: str, number: int) -> str:
 def _resolutions(prompt: str) -> Json:
     new = json.loads(canned_responses.between(prompt, "ENTITIES"))
     existing = json.loads(canned_responses.between(prompt, "EXISTING ENTITIES"))
-    # Graphiti reads the labels from a set: their order is random.
+    # Graphiti reads the labels from a set: their order is random. The same extraction may write
+    # other summaries.
     candidates = json.dumps(
-        [entity | {"entity_types": sorted(entity["entity_types"])} for entity in existing]
+        [
+            entity | {"entity_types": sorted(entity["entity_types"]), "summary": ""}
+            for entity in existing
+        ]
     )
     return {
         "entity_resolutions": [

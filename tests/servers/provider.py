@@ -14,8 +14,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.servers import wire_formats
-from tests.servers.canned_responses import RESPONDERS, Json
+from tests.servers.canned_responses import Json
 from tests.servers.faults import FAULTS, Fault, FaultInjector, RequestCap
+from tests.servers.summary_responses import RESPONDERS
 from tests.servers.toy_embedder import ToyEmbedder
 from tests.servers.wire_formats import CannedResponse
 from turnetl.llm.float_lists import floats

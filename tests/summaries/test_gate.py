@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.summaries.facts import START, fact, facts, minutes, vector
 from turnetl.model import Fact
-from turnetl.summaries.active_facts import ActiveFactSet
+from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
 from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.gate import (
     MAX_PENDING,
@@ -21,6 +21,7 @@ from turnetl.summaries.gate import (
     has_ended,
     refreshed,
     should_refresh,
+    similarity,
 )
 from turnetl.summaries.reasons import GateReason
 
@@ -235,3 +236,9 @@ def test_after_a_refresh_the_same_facts_are_unchanged(
         if decision.refresh:
             again = delta(known=known, at=at)
             assert should_refresh(state, again, at, LIMITS).reason is GateReason.UNCHANGED
+
+
+def test_a_summary_whose_vector_has_another_dimension_is_about_something_else() -> None:
+    active = ActiveFacts(1, "1" * 32, vector(1, 0, 0))
+    assert similarity(vector(1, 0, 0), active) == 1
+    assert similarity(vector(1, 0), active) == 0

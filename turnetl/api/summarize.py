@@ -22,16 +22,16 @@ async def summarize(
     Args:
         settings: everything that is configured; None: as the command line would load it.
         groups: group ids or project names; all groups if empty.
-        dry_run: write nothing; count what would be written.
+        dry_run: write nothing and send no request; count what would be written.
         audit: also compare at most this many summaries of each group, which turns kept, with new
-            ones; with it nothing is written.
+            ones; with it nothing is written. A model is asked for them, unless it is a dry run.
         progress: called after each group.
 
     Returns:
         The report, also on groups that could not be written: `error` says why.
 
     Raises:
-        BadUsage: an unknown group, or `audit` is below 1.
+        BadUsage: an unknown group, `audit` is below 1, or no model is configured.
         GraphBusy: the graph did not respond, or another process writes it.
         GraphUnusable: there is no graph, or it cannot be opened.
     """

@@ -6,13 +6,15 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
+from turnetl.cli.options import NO_COMMON, CommonOptions, ExtractorOption, Flag, GroupNames
 from turnetl.clock import now
 
 
 def summarize(
     *,
     groups: GroupNames = (),
+    extractor: ExtractorOption = None,
+    budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
     dry_run: Flag = False,
     audit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     common: CommonOptions = NO_COMMON,
@@ -20,14 +22,18 @@ def summarize(
     """Write the summaries of entities that runs deferred and did not write.
 
     Args:
-        dry_run: Write nothing; print how many would be written.
+        extractor: `structural` writes them by rules; the others let the model write them.
+        budget: Stop the model when this much is used: 5usd, '200k tokens', or one of each.
+        dry_run: Write nothing and send no request; print how many would be written.
         audit: Write nothing; compare this many kept summaries of each group with new ones.
     """
     from turnetl import pipeline
     from turnetl.json_output.summarize import summarize_output
     from turnetl.report import summarize as view
+    from turnetl.settings.units import parse_budget
 
-    settings = common.settings()
+    given = {"budget": parse_budget(budget)} if budget else {}
+    settings = common.settings(extractor=extractor, **given)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.summarize(

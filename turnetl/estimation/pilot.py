@@ -8,7 +8,7 @@ sent: the run makes them against a group that nobody knows yet.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -19,14 +19,14 @@ from turnetl.estimation.workload import Workload
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Receipt
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
 from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
+from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Change, Episode, GroupId, TurnId
+from turnetl.model import Episode, GroupId, TurnId
 
 _RUN_ID = "pilot"
 """Of receipts that are never written."""
@@ -65,11 +65,23 @@ class PilotResources:
     """Over an `ObservedModel`."""
     simulating: Extractor[Any]
     """Over a `SilentModel`."""
+    sending_summaries: SummaryRules
+    """Over the model of `sending`."""
+    simulating_summaries: SummaryRules
+    """Over the model of `simulating`."""
     admission: TurnAdmission
     """With the budget of the pilot."""
     clock: Callable[[], datetime]
     prefetch: int
     """Turns that may be extracted at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PilotGroup:
+    """A group in memory."""
+
+    mirror: MirrorGroup
+    summaries: TurnSummaries
 
 
 class Pilot:
@@ -78,7 +90,7 @@ class Pilot:
     def __init__(self, resources: PilotResources, workloads: Sequence[Workload]) -> None:
         self._resources = resources
         self._workloads = {workload.group: workload for workload in workloads}
-        self._mirrors: dict[GroupId, MirrorGroup] = {}
+        self._groups: dict[GroupId, _PilotGroup] = {}
         self.result = PilotResult()
 
     async def answered(self, workload: Workload) -> list[TurnRequests]:
@@ -90,14 +102,12 @@ class Pilot:
                 with recording_to(extraction), as_bad_turn(episode):
                     extracted = await self._resources.simulating.extract(episode, context)
                     with recording_to(resolution):
-                        resolved = await self._resolve(
-                            self._resources.simulating, episode, extracted
-                        )
+                        resolved = await self._resolve(episode, extracted, is_sent=False)
             except BadTurn:
                 break
             if any(request.usage is None for request in (*extraction, *resolution)):
                 break
-            self._apply(resolved.change, resolved.receipt)
+            self._apply(resolved)
             found.append(_turn_requests(episode, extraction, resolution, is_resolved=True))
         return found
 
@@ -147,43 +157,46 @@ class Pilot:
 
     async def _take(self, turn: PrefetchedTurn, record: Record, *, is_sent: bool) -> None:
         """Resolve an extracted turn and apply it to its group in memory."""
-        resources, resolution, episode = self._resources, Record(), turn.episode
-        extractor = resources.sending if is_sent else resources.simulating
+        resolution, episode = Record(), turn.episode
         with turn.admitted, charged_to(turn.admitted.account):
             try:
                 extracted = await turn.extraction
                 with recording_to(resolution):
-                    resolved = await self._resolve(extractor, episode, extracted)
+                    resolved = await self._resolve(episode, extracted, is_sent=is_sent)
             except BadTurn:
                 self.result.failed += 1
             else:
-                change = resolved.change if is_sent else _with_summaries(resolved.change)
-                self._apply(change, resolved.receipt)
+                self._apply(resolved)
                 turn.admitted.commit(resolved.change.usage)
         self.result.turns.append(_turn_requests(episode, record, resolution, is_resolved=is_sent))
 
-    async def _resolve(
-        self, extractor: Extractor[Any], episode: Episode, extracted: Any
-    ) -> ResolvedTurn:
+    async def _resolve(self, episode: Episode, extracted: Any, *, is_sent: bool) -> ResolvedTurn:
+        resources, group = self._resources, await self._group(episode.turn.group_id)
+        rules = resources.sending_summaries if is_sent else resources.simulating_summaries
         return await resolve_turn(
-            extractor,
-            self._resources.embedder,
+            resources.sending if is_sent else resources.simulating,
+            resources.embedder,
             episode,
             extracted,
-            await self._mirror(episode.turn.group_id),
+            group.mirror,
             run_id=_RUN_ID,
-            now=self._resources.clock(),
+            now=resources.clock(),
+            summaries=group.summaries.with_summariser(rules.summariser),
         )
 
-    async def _mirror(self, group: GroupId) -> MirrorGroup:
-        if group not in self._mirrors:
-            self._mirrors[group] = await self._workloads[group].mirror(
-                self._resources.store, self._resources.embedder
-            )
-        return self._mirrors[group]
+    async def _group(self, group: GroupId) -> "_PilotGroup":
+        if group not in self._groups:
+            resources = self._resources
+            contents = await self._workloads[group].contents(resources.store, resources.embedder)
+            summaries = resources.sending_summaries.of_group(contents)
+            mirror = MirrorGroup(summaries.decided(contents))
+            self._groups[group] = _PilotGroup(mirror, summaries)
+        return self._groups[group]
 
-    def _apply(self, change: Change, receipt: Receipt) -> None:
-        self._mirrors[receipt.group_id].apply(change, receipt)
+    def _apply(self, resolved: ResolvedTurn) -> None:
+        group = self._groups[resolved.receipt.group_id]
+        group.mirror.apply(resolved.for_mirror, resolved.receipt)
+        group.summaries.apply(resolved.change)
 
     def _episodes(
         self, turns: Iterable[PendingTurn]
@@ -241,15 +254,3 @@ def _turn_requests(
     is_resolved: bool,
 ) -> TurnRequests:
     return TurnRequests(episode.turn_id, tuple(extraction), tuple(resolution), is_resolved)
-
-
-def _with_summaries(change: Change) -> Change:
-    """Return the change with a summary for each entity: a simulated model writes none.
-
-    Otherwise the next turn that mentions an entity would request its summary again.
-    """
-    entities = tuple(
-        entity if entity.summary else replace(entity, summary=entity.name)
-        for entity in change.entities
-    )
-    return replace(change, entities=entities)

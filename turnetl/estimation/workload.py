@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from turnetl.estimation.sample import PendingTurn
-from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import GroupContents
 from turnetl.ingestion import candidates
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.prefetch import with_context
@@ -49,9 +49,9 @@ class Workload:
         loaded = candidates.load_episodes(self.plan.rows, required, batch_rows=self.plan.batch_rows)
         yield from with_context(loaded, context)
 
-    async def mirror(self, store: GraphStore, embedder: Embedder) -> MirrorGroup:
+    async def contents(self, store: GraphStore, embedder: Embedder) -> GroupContents:
         """Return the group as the run would find it. Writes nothing."""
         contents = await store.load(self.group)
         if self.undo is not None:
             contents = await undone_contents(contents, self.undo, embedder)
-        return MirrorGroup(contents)
+        return contents

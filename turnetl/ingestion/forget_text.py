@@ -53,10 +53,16 @@ def turns_holding(
 
 
 def _without_summaries(contents: GroupContents, records: Iterable[CommitRecord]) -> GroupContents:
-    """Return the group without the summaries that turns record."""
-    recorded = {one.entity for record in records for one in decode(record.summaries)}
+    """Return the group without the summaries that turns record; one that they replaced is back."""
+    recorded: dict[str, str] = {}
+    for record in records:
+        for one in decode(record.summaries):
+            is_written = one.text is not None or all(contents.summaries.values())
+            if is_written:
+                replaced = one.refresh.replaced if one.refresh else ""
+                recorded[one.entity] = recorded.get(one.entity) or replaced
     entities = (
-        replace(entity, summary="") if entity.uuid in recorded else entity
+        replace(entity, summary=recorded[entity.uuid]) if entity.uuid in recorded else entity
         for entity in contents.entities
     )
     return replace(contents, entities=tuple(entities))

@@ -6,8 +6,8 @@ neither a model that fails nor a budget that is used up leaves a group half repe
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from turnetl.errors import BadTurn
 from turnetl.extraction.port import Extractor
@@ -30,6 +30,16 @@ from turnetl.model import Episode, TurnId
 from turnetl.recipe_parts import recipe_digest
 from turnetl.summaries.record_undo import RecordedSummaries
 
+if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
+    from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
+
+
+@dataclass
+class _RehearsedGroup:
+    mirror: MirrorGroup
+    summaries: "TurnSummaries | None"
+    turns_left: int
+
 
 class Rehearsal:
     """Extracts and resolves turns as the ingest after an undo will. Writes nothing to the graph."""
@@ -41,6 +51,8 @@ class Rehearsal:
         embedder: Embedder,
         run: IngestRun,
         admission: TurnAdmission,
+        *,
+        summaries: "SummaryRules | None" = None,
     ) -> None:
         """Rehearse nothing yet.
 
@@ -50,12 +62,14 @@ class Rehearsal:
             embedder: of the group.
             run: identity and limits of the run.
             admission: with the budget of the run, and used for rehearsals only.
+            summaries: how entities are summarised; None: not at all.
         """
         self._store = store
         self._extractor = extractor
         self._embedder = embedder
         self._run = run
         self._admission = admission
+        self._summary_rules = summaries
         self.failed: dict[TurnId, BadTurn] = {}
         """Turns that cannot be ingested, which a fresh ingest would quarantine. After several in a
         row the rest is not tried: their cause is not the content of a turn."""
@@ -85,7 +99,13 @@ class Rehearsal:
         self._admission.costs.learn_earlier(
             receipt.usage for receipt in contents.receipts if receipt.recipe == recipe
         )
-        group = MirrorGroup(await undone_contents(contents, undo, self._embedder))
+        rules, undone = self._summary_rules, await undone_contents(contents, undo, self._embedder)
+        summaries = None if rules is None else rules.of_group(undone)
+        group = _RehearsedGroup(
+            MirrorGroup(undone if summaries is None else summaries.decided(undone)),
+            summaries,
+            turns_left=len(plan.context),
+        )
         turns = prefetch_extractions(
             episodes,
             plan.context,
@@ -97,12 +117,15 @@ class Rehearsal:
         async with aclosing(turns) as prefetched:
             async for turn in prefetched:
                 failures = 0 if await self._rehearse(turn, group) else failures + 1
+                group.turns_left -= 1
                 if failures == MAX_CONSECUTIVE_FAILURES:
                     return
                 done += 1
                 progress(done)
+        if summaries is not None:
+            await summaries.rehearse_deferred()
 
-    async def _rehearse(self, turn: PrefetchedTurn, group: MirrorGroup) -> bool:
+    async def _rehearse(self, turn: PrefetchedTurn, group: _RehearsedGroup) -> bool:
         """Resolve the turn and apply it to the group; return whether it can be ingested."""
         with turn.admitted, charged_to(turn.admitted.account):
             try:
@@ -111,15 +134,19 @@ class Rehearsal:
                     self._embedder,
                     turn.episode,
                     await turn.extraction,
-                    group,
+                    group.mirror,
                     run_id=self._run.run_id,
                     now=self._run.clock(),
+                    summaries=group.summaries,
+                    ends_run=group.turns_left == 1,
                 )
             except BadTurn as error:
                 self.failed[turn.episode.turn_id] = error
             else:
                 turn.admitted.commit(resolved.change.usage)
-                group.apply(resolved.change, resolved.receipt)
+                group.mirror.apply(resolved.for_mirror, resolved.receipt)
+                if group.summaries is not None:
+                    group.summaries.apply(resolved.change)
         self._admission.costs.finish(len(turn.episode.text))
         return turn.episode.turn_id not in self.failed
 

@@ -30,6 +30,11 @@ class ResolvedTurn:
     """None if the run keeps no summaries."""
 
     @property
+    def for_mirror(self) -> Change:
+        """The change as later turns of the run see it."""
+        return self.summarised.for_mirror if self.summarised is not None else self.change
+
+    @property
     def summary_reasons(self) -> Mapping[GateReason, int]:
         """The decisions about summaries, by reason."""
         return self.summarised.reasons if self.summarised is not None else {}

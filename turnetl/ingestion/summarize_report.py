@@ -1,9 +1,9 @@
 """What `turnetl summarize` wrote in each group."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from turnetl.exit_code import ExitCode
-from turnetl.model import GroupId
+from turnetl.model import GroupId, Usage
 
 ALIKE = 0.9
 """Cosine from which on a kept summary and a new one count as alike."""
@@ -33,7 +33,9 @@ class DeferredSummaries:
     written: int = 0
     """Of `to_write`."""
     is_recorded: bool = True
-    """Whether its turns record summaries; False if a model wrote them with the turns."""
+    """Whether its turns record summaries; False if an earlier version of turnetl wrote them."""
+    estimate: Usage = field(default_factory=Usage)
+    """Of a dry run: what the requests use if no response is in the journal."""
     audit: SummaryAudit | None = None
     """None if none was asked for."""
     error: str | None = None
@@ -49,6 +51,10 @@ class SummarizeReport:
     """Sorted by group."""
     is_dry_run: bool = False
     """Whether nothing was to be written."""
+    model: str | None = None
+    """Provider and model that writes summaries; None: rules do."""
+    usage: Usage = field(default_factory=Usage)
+    """Of the model, without responses from the journal; of a dry run the estimate."""
 
     @property
     def to_write(self) -> int:

@@ -143,12 +143,9 @@ class TurnPipeline:
                 admission=self._admission,
             )
             rules = self._summary_rules
-            group = _LeasedGroup(
-                held,
-                MirrorGroup(contents),
-                None if rules is None else rules.of_group(contents),
-                turns_left=len(context),
-            )
+            summaries = None if rules is None else rules.of_group(contents)
+            decided = contents if summaries is None else summaries.decided(contents)
+            group = _LeasedGroup(held, MirrorGroup(decided), summaries, turns_left=len(context))
             async with aclosing(turns) as prefetched:
                 await self._ingest_turns(group, prefetched, progress)
             if group.summaries is not None:
@@ -234,7 +231,7 @@ class TurnPipeline:
             retry_delay=run.retry_delay,
         )
         turn.admitted.commit(change.usage)
-        group.mirror.apply(change, receipt)
+        group.mirror.apply(resolved.for_mirror, receipt)
         if group.summaries is not None:
             group.summaries.apply(change)
         self._quarantine.release(episode.turn_id)

@@ -1,14 +1,16 @@
 """The summaries of a group, kept up to date with its turns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from turnetl.errors import RunStopped
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents, Lease
 from turnetl.ingestion.commit import while_busy
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.model import Change, Episode, SummaryWrites
+from turnetl.model import Change, Episode, SummaryWrites, Usage
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_sagas import sagas_of
 from turnetl.summaries.group_summaries import GroupSummaries, outcome
@@ -16,6 +18,7 @@ from turnetl.summaries.port import Summarised, Summariser
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import with_flushed
 from turnetl.summaries.saga_summary import SagaTurn
+from turnetl.summaries.summary_input import SummaryInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,22 @@ class SummaryRules:
 
 
 @dataclass(frozen=True, slots=True)
+class DeferredEstimate:
+    """Summaries that are still deferred."""
+
+    count: int
+    usage: Usage
+    """If no response is in the journal."""
+
+
+@dataclass(frozen=True, slots=True)
 class SummarisedChange:
     """A change with the summaries that its turn writes, and why."""
 
     change: Change
+    for_mirror: Change
+    """The change as later turns of the run see it: without what the ends of runs wrote, so that no
+    prompt depends on the number of runs."""
     reasons: Mapping[GateReason, int]
     """How many summaries were refreshed and kept, by reason."""
 
@@ -54,10 +69,23 @@ class TurnSummaries:
             contents.summaries.values(),
             max(times, default=None),
             rules.limits,
+            unrecorded_until=_unrecorded_until(contents),
         )
         self._sagas = sagas_of(contents)
         # The latest turn and its record, which a flush extends.
         self._latest = next(reversed([*contents.summaries.items()]), None)
+        # Of this run: the end of the run does not ask for them again.
+        self._without_text: set[str] = set()
+
+    def decided(self, contents: GroupContents) -> GroupContents:
+        """Return the group with the summaries that turns wrote, without those of ends of runs."""
+        return replace(contents, entities=tuple(map(self._group.decided, contents.entities)))
+
+    def with_summariser(self, summariser: Summariser) -> "TurnSummaries":
+        """Return a view of the same summaries that another summariser writes."""
+        view = copy(self)
+        view._rules = replace(self._rules, summariser=summariser)  # noqa: SLF001 - of this class
+        return view
 
     async def summarise(self, change: Change, *, ends_run: bool) -> SummarisedChange:
         """Return the change with its summaries and their record. Applies nothing.
@@ -67,20 +95,28 @@ class TurnSummaries:
             ends_run: whether no other turn follows in this run.
 
         Raises:
-            BadTurn: the summaries cannot be made.
+            RunStopped: the budget does not cover the summaries.
+            ModelBusy: no response after all retries.
+            ModelUnusable: the user must act first.
         """
         at = change.episode.turn.started_at
         if at is None:
             raise AssertionError(f"turn {change.episode.turn_id} has no time and is never planned")
         plan = self._group.plan(change, at, ends_run=ends_run and self._rules.flushes)
-        written = await self._rules.summariser.summarise((*plan.inputs, *plan.flushed))
-        summarised = replace(
-            with_texts(change, written),
-            summaries=self._group.record(plan, written.texts),
-            usage=change.usage + written.usage,
+        written = await self._summarise(plan.inputs)
+        flushed = await self._flushed(plan.flushed)
+        texts = {**written.texts, **flushed.texts}
+        decided = replace(
+            change,
+            summaries=self._group.record(plan, texts),
+            usage=change.usage + written.usage + flushed.usage,
             saga_texts=self._sagas.after(_saga_turn(change.episode, at), change.facts),
         )
-        return SummarisedChange(summarised, outcome(plan, written.texts))
+        return SummarisedChange(
+            with_texts(self._shown(decided), texts),
+            with_texts(decided, written.texts),
+            outcome(plan, texts),
+        )
 
     def apply(self, change: Change) -> None:
         """Apply a committed change."""
@@ -90,23 +126,22 @@ class TurnSummaries:
             self._sagas.add(_saga_turn(change.episode, at), change.facts)
         self._latest = change.episode.turn_id, change.summaries
 
-    async def deferred(self) -> Summarised:
-        """Return the summaries that are still deferred after the last commit. Writes nothing.
-
-        Raises:
-            BadTurn: the summaries cannot be made.
-        """
-        return await self._rules.summariser.summarise(self._group.unwritten())
+    def deferred(self) -> DeferredEstimate:
+        """Return how many summaries are still deferred after the last commit. Sends nothing."""
+        inputs = self._group.unwritten()
+        return DeferredEstimate(len(inputs), self._rules.summariser.estimate(inputs))
 
     async def write_deferred(self, store: GraphStore, lease: Lease, run: IngestRun) -> Summarised:
         """Write the summaries that are still deferred after the last commit, if the run flushes.
 
         Raises:
-            BadTurn: the summaries cannot be made.
+            RunStopped: the budget does not cover them.
+            ModelBusy: no response after all retries.
+            ModelUnusable: the user must act first.
             GraphBusy: the graph did not respond to any attempt.
             GraphUnusable: another run took the group over.
         """
-        written = await self.deferred() if self._rules.flushes else Summarised({})
+        written = await self.rehearse_deferred()
         if self._latest is not None and written.texts:
             turn, record = self._latest
             writes = SummaryWrites(written.texts, {turn: with_flushed(record, written.texts)})
@@ -116,6 +151,52 @@ class TurnSummaries:
             )
         return written
 
+    async def rehearse_deferred(self) -> Summarised:
+        """Return what `write_deferred` would write. Writes nothing.
+
+        Raises:
+            As `write_deferred`.
+        """
+        if not self._rules.flushes:
+            return Summarised({})
+        due = self._group.unwritten()
+        return await self._summarise(
+            [one for one in due if one.entity.uuid not in self._without_text]
+        )
+
+    async def _flushed(self, inputs: Sequence[SummaryInput]) -> Summarised:
+        """Return summaries that the last turn of a run flushes; none if the budget is too small.
+
+        The turn is paid for, and is committed without them.
+        """
+        try:
+            return await self._summarise(inputs)
+        except RunStopped:
+            return Summarised({})
+
+    async def _summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
+        written = await self._rules.summariser.summarise(inputs)
+        self._without_text |= {one.entity.uuid for one in inputs}
+        self._without_text -= written.texts.keys()
+        return written
+
+    def _shown(self, change: Change) -> Change:
+        """Return the change with the summaries that its entities have in the graph."""
+        entities = (
+            entity
+            if (shown := self._group.summary(entity.uuid)) is None
+            else replace(entity, summary=shown)
+            for entity in change.entities
+        )
+        return replace(change, entities=tuple(entities))
+
+
+def _unrecorded_until(contents: GroupContents) -> datetime | None:
+    """Return when the latest turn was committed that records no summaries; None if all do."""
+    summaries = contents.summaries
+    unrecorded = (one for one in contents.receipts if not summaries.get(one.turn_id))
+    return max((receipt.committed_at for receipt in unrecorded), default=None)
+
 
 def _saga_turn(episode: Episode, at: datetime) -> SagaTurn:
     # As the graph returns the text, which is split there.
@@ -123,14 +204,19 @@ def _saga_turn(episode: Episode, at: datetime) -> SagaTurn:
     return SagaTurn.of_text(episode.turn_id, episode.turn.session_id, at, text)
 
 
-def with_texts(change: Change, written: Summarised) -> Change:
-    """Return the change with new summaries, in its own entities and apart from them."""
+def with_texts(change: Change, texts: Mapping[str, str]) -> Change:
+    """Return the change with new summaries, in its own entities and apart from them.
+
+    Args:
+        change: the change of a turn.
+        texts: by uuid of the entity.
+    """
     changed = {entity.uuid for entity in change.entities}
     return replace(
         change,
         entities=tuple(
-            replace(entity, summary=written.texts.get(entity.uuid, entity.summary))
+            replace(entity, summary=texts.get(entity.uuid, entity.summary))
             for entity in change.entities
         ),
-        summary_texts={uuid: text for uuid, text in written.texts.items() if uuid not in changed},
+        summary_texts={uuid: text for uuid, text in texts.items() if uuid not in changed},
     )

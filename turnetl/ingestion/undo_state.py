@@ -83,7 +83,8 @@ class UndoState:
 
     def _undo_summaries(self, record: CommitRecord) -> SummaryWrites:
         """Undo what the turn records about summaries. One that someone edited stays."""
-        undone = self._summaries.undo(record.receipt.turn_id, record.entities_new)
+        changed = [entity.uuid for entity in record.entities_before]
+        undone = self._summaries.undo(record.receipt.turn_id, record.entities_new, changed)
         texts = {
             uuid: after
             for uuid, (before, after) in undone.texts.items()

@@ -5,6 +5,7 @@ from typing import Annotated
 from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport, SummaryAudit
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.usage import UsageOutput, usage_output
 
 
 class SummaryAuditOutput(JsonOutput):
@@ -34,7 +35,7 @@ class DeferredSummariesOutput(JsonOutput):
     recorded: Annotated[
         bool,
         described(
-            "Whether its turns record summaries; false if a model wrote them with the turns."
+            "Whether its turns record summaries; false if an earlier version of turnetl wrote them."
         ),
     ]
     audit: Annotated[
@@ -48,11 +49,23 @@ class SummarizeOutput(JsonOutput):
 
     groups: Annotated[list[DeferredSummariesOutput], described("The groups, sorted by name.")]
     dry_run: Annotated[bool, described("Whether nothing was to be written.")]
+    model: Annotated[
+        str | None, described("Provider and model that writes summaries; null if rules do.")
+    ]
+    usage: Annotated[
+        UsageOutput,
+        described(
+            "Usage of the model without responses from the journal; with `--dry-run` an estimate."
+        ),
+    ]
 
 
 def summarize_output(report: SummarizeReport) -> SummarizeOutput:
     return SummarizeOutput(
-        groups=[_group(group) for group in report.groups], dry_run=report.is_dry_run
+        groups=[_group(group) for group in report.groups],
+        dry_run=report.is_dry_run,
+        model=report.model,
+        usage=usage_output(report.usage),
     )
 
 

@@ -11,10 +11,10 @@ SMALL_PROMPTS = (
     "extract_edges.extract_attributes",
     "extract_edges.extract_timestamps",
     "extract_nodes.extract_attributes",
-    "extract_nodes.extract_entity_summaries_from_episodes",
-    "extract_nodes.extract_summaries_batch",
+    "summaries.refresh",
 )
-"""The prompts that Graphiti sends to its small model; the setting `small` selects all of them."""
+"""The prompts that Graphiti sends to its small model, and summaries, which it sends there too; the
+setting `small` selects all of them."""
 PROMPTS = (
     *SMALL_PROMPTS,
     "communities.describe",

@@ -119,12 +119,22 @@ async def _resources(
     """Open what a pilot uses."""
     embedder = await opened.enter_async_context(wiring.embedder(settings, meter=stack.meter))
     construct = wiring.extractor_over(settings)
-    sending = construct(ObservedModel(wiring.model(settings, stack), tokens), embedder)
+    observed = ObservedModel(wiring.model(settings, stack), tokens)
+    silent = _simulated(model, stack, settings)
+    sending, simulating = construct(observed, embedder), construct(silent, embedder)
     opened.push_async_callback(sending.close)
-    simulating = construct(_simulated(model, stack, settings), embedder)
     opened.push_async_callback(simulating.close)
-    admission = TurnAdmission(stack.budget)
-    return PilotResources(store, embedder, sending, simulating, admission, clock, settings.prefetch)
+    return PilotResources(
+        store,
+        embedder,
+        sending,
+        simulating,
+        wiring.flush_rules(settings, observed),
+        wiring.flush_rules(settings, silent),
+        TurnAdmission(stack.budget),
+        clock,
+        settings.prefetch,
+    )
 
 
 def _simulated(model: ChatModel, stack: ModelStack, settings: Settings) -> SilentModel:

@@ -174,7 +174,12 @@ class _Redoing:
         rehearsal = None
         if resources.extractor.model is not None:
             rehearsal = Rehearsal(
-                resources.store, resources.extractor, resources.embedder, run, admission
+                resources.store,
+                resources.extractor,
+                resources.embedder,
+                run,
+                admission,
+                summaries=resources.summaries,
             )
 
         def advance(stage: str, done: int, total: int) -> None:

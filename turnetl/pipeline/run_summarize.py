@@ -4,27 +4,26 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage, TurnetlError
+from turnetl.exit_code import ExitCode
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
 from turnetl.group_names import select_groups
 from turnetl.ingestion import lease_owner
+from turnetl.ingestion.extractor_change import check_extractor
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport, SummaryAudit
+from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import GroupId
+from turnetl.model import GroupId, Usage
 from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.summary_writers import SummaryWriter, opened_summary_writer
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
-
-if TYPE_CHECKING:  # imports numpy
-    from turnetl.ingestion.turn_summaries import SummaryRules
 
 _STAGE = "summarize"
 
@@ -40,42 +39,54 @@ async def summarize(
 ) -> SummarizeReport:
     """Write the summaries that are still deferred, as the end of a run writes them.
 
-    The setting `summaries.flush` does not count here. Nothing is embedded and no request is sent;
-    no decision of a later turn depends on it.
+    The setting `summaries.flush` does not count here; no decision of a later turn depends on it.
+    With an extractor that uses a model, the model writes them; else rules do, without requests.
 
     Args:
-        settings: the graph and its limits.
+        settings: the graph and its limits, and the model with its budget.
         clock: returns the current time.
         groups: group ids or project names; all groups if empty.
-        dry_run: write nothing, and take no lease.
+        dry_run: write nothing, take no lease, and send no request.
         audit: also compare at most this many summaries of each group, which turns kept, with new
-            ones; with it nothing is written. The embedder of the settings embeds both.
+            ones; with it nothing is written. The embedder of the settings embeds both, and a model
+            is asked for new ones, unless it is a dry run.
         progress: called after each group.
 
     Returns:
         The report, also on groups that could not be written: `error` says why.
 
     Raises:
-        BadUsage: an unknown group, or `audit` is below 1.
+        BadUsage: an unknown group, `audit` is below 1, or no model is configured.
         GraphBusy: the graph did not respond, or another process writes it.
         GraphUnusable: there is no graph, or it cannot be opened.
     """
     if audit is not None and audit < 1:
         raise BadUsage("`audit` is a number of summaries: at least 1")
     check_graph(settings)
-    dry_run = dry_run or audit is not None
+    writes = not dry_run and audit is None
     async with AsyncExitStack() as stack:
+        writer = await stack.enter_async_context(opened_summary_writer(settings, clock))
         audits = None
         if audit is not None:
             embedder = await stack.enter_async_context(wiring.embedder(settings))
-            audits = _Audits(embedder, audit)
-        store = await stack.enter_async_context(wiring.store(settings, write=not dry_run))
-        work = _Work(store, wiring.flush_rules(settings), _run(settings, clock), audits)
+            sends = not (dry_run and writer.model is not None)
+            audits = _Audits(embedder, audit, sends=sends)
+        store = await stack.enter_async_context(wiring.store(settings, write=writes))
+        named = settings.extractor_name if settings.extractor is None else None
+        work = _Work(store, writer, _run(settings, clock), audits, named)
         selected, found = select_groups(await store.groups(), groups), list[DeferredSummaries]()
         for group in selected:
-            found.append(await (work.preview(group) if dry_run else work.write(group)))
+            found.append(await (work.write(group) if writes else work.preview(group)))
             progress(ProgressUpdate(_STAGE, "groups", len(found), len(selected)))
-    return SummarizeReport(tuple(found), is_dry_run=dry_run)
+            if found[-1].exit_code == ExitCode.STOPPED:
+                break
+        estimate = sum((one.estimate for one in found), Usage())
+    return SummarizeReport(
+        tuple(found),
+        is_dry_run=not writes,
+        model=writer.model,
+        usage=estimate if dry_run else writer.usage,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +95,8 @@ class _Audits:
 
     embedder: Embedder
     limit: int
+    sends: bool
+    """Whether requests are sent; else they are estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +104,28 @@ class _Work:
     """Writes the deferred summaries of groups, one group after the other."""
 
     store: GraphStore
-    rules: "SummaryRules"
+    writer: SummaryWriter
     run: IngestRun
     audits: _Audits | None
+    unnamed_extractor: str | None
+    """The extractor of the settings, if nobody named one."""
 
     async def preview(self, group: GroupId) -> DeferredSummaries:
-        contents = await self.store.load(group)
-        deferred = await self.rules.of_group(contents).deferred()
-        return DeferredSummaries(
-            group,
-            len(deferred.texts),
-            is_recorded=_is_recorded(contents),
-            audit=await self._audit(contents),
-        )
+        """Return what would be written, with the audit; an error is in the report."""
+        found = DeferredSummaries(group)
+        try:
+            contents = await self.store.load(group)
+            self._check(contents)
+            deferred = self.writer.rules.of_group(contents).deferred()
+            found = DeferredSummaries(
+                group,
+                deferred.count,
+                is_recorded=_is_recorded(contents),
+                estimate=deferred.usage,
+            )
+            return await self._audited(found, contents)
+        except TurnetlError as error:
+            return replace(found, error=str(error), exit_code=error.exit_code)
 
     async def write(self, group: GroupId) -> DeferredSummaries:
         """Write those of a group in one transaction; an error is in the report."""
@@ -115,21 +137,37 @@ class _Work:
                 self.store, group, profile, owner=run.owner, clock=run.clock, ttl=run.lease_ttl
             ) as lease:
                 contents = await self.store.load(group)
-                summaries = self.rules.of_group(contents)
-                to_write = len((await summaries.deferred()).texts)
-                found = DeferredSummaries(group, to_write, is_recorded=_is_recorded(contents))
+                self._check(contents)
+                summaries = self.writer.rules.of_group(contents)
+                deferred = summaries.deferred()
+                self.writer.state_cost(group, deferred.count, deferred.usage)
+                found = DeferredSummaries(group, deferred.count, is_recorded=_is_recorded(contents))
                 written = await summaries.write_deferred(self.store, lease, run)
         except TurnetlError as error:
             return replace(found, error=str(error), exit_code=error.exit_code)
         return replace(found, written=len(written.texts))
 
-    async def _audit(self, contents: GroupContents) -> SummaryAudit | None:
+    def _check(self, contents: GroupContents) -> None:
+        if self.unnamed_extractor is not None:
+            check_extractor(contents.group_id, contents.receipts, self.unnamed_extractor)
+
+    async def _audited(
+        self, found: DeferredSummaries, contents: GroupContents
+    ) -> DeferredSummaries:
+        """Return the report with the audit, or with what it would cost."""
         if self.audits is None:
-            return None
+            return found
         from turnetl.ingestion.summary_audit import audit_summaries  # noqa: PLC0415 - imports numpy
+        from turnetl.summaries.audit import kept_summaries  # noqa: PLC0415 - as above
 
         embed, limit = self.audits.embedder.embed, self.audits.limit
-        return await audit_summaries(contents, self.rules.summariser, embed, limit)
+        summariser = self.writer.rules.summariser
+        kept = kept_summaries(contents, limit)
+        estimate = summariser.estimate(kept)
+        if not self.audits.sends:
+            return replace(found, estimate=found.estimate + estimate)
+        self.writer.state_cost(found.group, len(kept), estimate)
+        return replace(found, audit=await audit_summaries(kept, summariser, embed))
 
 
 def _is_recorded(contents: GroupContents) -> bool:

@@ -7,6 +7,7 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.summarize_report import ALIKE, DeferredSummaries, SummarizeReport
 from turnetl.report import status
+from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import add_group_column, caption, plural
 
 
@@ -27,13 +28,13 @@ def table(report: SummarizeReport) -> RenderableType:
 
 def messages(report: SummarizeReport) -> list[str]:
     """Return why groups have no summaries to write, or were not written."""
-    by_model = [
-        f"group `{group.group}`: its turns record no summaries, as a model wrote them with the "
-        "turns: nothing is deferred"
+    unrecorded = [
+        f"group `{group.group}`: an earlier version of turnetl wrote its summaries and recorded "
+        "none: nothing is deferred, and the next turn about an entity writes a new one"
         for group in report.groups
         if not group.is_recorded
     ]
-    return by_model + status.error_messages(report.groups)
+    return unrecorded + status.error_messages(report.groups)
 
 
 def exit_code(report: SummarizeReport) -> int:
@@ -56,6 +57,12 @@ def _counts(report: SummarizeReport, group: DeferredSummaries) -> list[str]:
 
 
 def _summary(report: SummarizeReport) -> str:
-    if report.is_dry_run:
-        return f"{plural(report.to_write, 'deferred summary', 'deferred summaries')} to write"
-    return f"{plural(report.written, 'deferred summary', 'deferred summaries')} written"
+    count, done = (
+        (report.to_write, "to write") if report.is_dry_run else (report.written, "written")
+    )
+    summaries = f"{plural(count, 'deferred summary', 'deferred summaries')} {done}"
+    if report.model is None:
+        return summaries
+    requests, tokens = plural(report.usage.calls, "request"), token_count(report.usage)
+    cost = format_cost(report.usage.cost)
+    return f"{summaries}; {report.model}: {requests}, {tokens:,} tokens, cost {cost}"

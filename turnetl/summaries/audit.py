@@ -6,8 +6,9 @@ Pure; the same group gives the same sample.
 from collections.abc import Mapping
 
 from turnetl.graph_model import GroupContents
-from turnetl.model import Fact
-from turnetl.summaries.records import EntityRecord, decode, replay
+from turnetl.model import Entity
+from turnetl.summaries.group_facts import GroupFacts
+from turnetl.summaries.records import EntityRecord, EntitySummary, decode, replay
 from turnetl.summaries.summary_input import SummaryInput
 
 
@@ -29,22 +30,19 @@ def kept_summaries(contents: GroupContents, limit: int) -> tuple[SummaryInput, .
         and _is_kept(latest.get(entity.uuid))
         and entity.summary == summaries[entity.uuid].shown
     ][:limit]
-    facts = _active_facts(contents, {entity.uuid for entity in sample})
-    return tuple(
-        SummaryInput(
-            entity,
-            summaries[entity.uuid].text,
-            tuple(facts[entity.uuid]),
-            frozenset(),
-            (),
-        )
-        for entity in sample
-    )
+    facts = GroupFacts(contents.facts)
+    return tuple(_input(entity, summaries[entity.uuid], facts) for entity in sample)
 
 
 def missing_facts(kept: str, fresh: str) -> int:
     """Return how many lines about facts only the new summary has; its first line is a heading."""
     return len(set(fresh.splitlines()[1:]) - set(kept.splitlines()))
+
+
+def _input(entity: Entity, summary: EntitySummary, facts: GroupFacts) -> SummaryInput:
+    active = facts.active_about(entity.uuid)
+    new = frozenset(summary.state.pending)
+    return SummaryInput(entity, summary.text, active, new, (), facts.degrees(active))
 
 
 def _latest_decisions(contents: GroupContents) -> Mapping[str, EntityRecord]:
@@ -59,13 +57,3 @@ def _latest_decisions(contents: GroupContents) -> Mapping[str, EntityRecord]:
 
 def _is_kept(record: EntityRecord | None) -> bool:
     return record is not None and record.refresh is None and not record.deferred
-
-
-def _active_facts(contents: GroupContents, uuids: set[str]) -> Mapping[str, list[Fact]]:
-    """Return the active facts about each of these entities, oldest first."""
-    found: dict[str, list[Fact]] = {uuid: [] for uuid in uuids}
-    for fact in contents.facts:
-        for uuid in {fact.source, fact.target} & uuids:
-            if fact.invalid_at is None:
-                found[uuid].append(fact)
-    return found

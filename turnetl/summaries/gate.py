@@ -126,14 +126,37 @@ def after_turn(
     recent = _recent(state, delta.at, limits)
     if decision.refresh:
         return replace(refreshed(state, delta.active, now), recent_turns=recent)
-    pending = dict.fromkeys((*state.pending, *(fact.uuid for fact in delta.facts_new)))
     deferred = state.deferred + 1 if decision.reason is GateReason.BURST else state.deferred
     is_current = decision.reason is GateReason.UNCHANGED
     return replace(
         state,
         recent_turns=recent,
         deferred=0 if is_current else deferred,
-        pending=() if is_current else tuple(pending)[-MAX_PENDING:],
+        pending=() if is_current else _pending(state, delta),
+    )
+
+
+def without_text(
+    state: GateState, delta: NodeDelta, limits: GateLimits, *, touched: bool
+) -> GateState:
+    """Return the state after a refresh for which the summariser returned no text.
+
+    The summary is due, as a deferred one is: the next turn about the entity tries again, or the end
+    of the burst. After that it waits for a turn, so that no turn repeats the request in vain.
+
+    Args:
+        state: as the turn before left it.
+        delta: what this turn changes.
+        limits: the limits.
+        touched: whether the turn is about the entity; if not, a burst about it ended.
+    """
+    if not touched:
+        return replace(state, deferred=0)
+    return replace(
+        state,
+        recent_turns=_recent(state, delta.at, limits),
+        deferred=max(1, state.deferred),
+        pending=_pending(state, delta),
     )
 
 
@@ -150,14 +173,23 @@ def refreshed(state: GateState, active: ActiveFacts, now: datetime) -> GateState
 
 
 def similarity(summary: Vector | None, active: ActiveFacts) -> float:
-    """Return the cosine between the facts of a summary and the active ones; 0 without either."""
+    """Return the cosine between the facts of a summary and the active ones; 0 without either.
+
+    It is 0, too, if another embedder made one of them, with vectors of another dimension.
+    """
     if summary is None or active.embedding is None:
         return 0.0
-    return float(np.dot(unpack(summary).astype(np.float64), unpack(active.embedding)))
+    one, other = unpack(summary), unpack(active.embedding)
+    return float(np.dot(one.astype(np.float64), other)) if one.size == other.size else 0.0
 
 
 _NO_FACTS = f"{0:032x}"
 """`ActiveFacts.hash` of no facts."""
+
+
+def _pending(state: GateState, delta: NodeDelta) -> tuple[str, ...]:
+    pending = dict.fromkeys((*state.pending, *(fact.uuid for fact in delta.facts_new)))
+    return tuple(pending)[-MAX_PENDING:]
 
 
 def _is_burst(state: GateState, at: datetime, limits: GateLimits) -> bool:

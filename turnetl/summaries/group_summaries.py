@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from turnetl.model import Change, Entity, Fact
-from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
 from turnetl.summaries.delta import NodeDelta, node_deltas
 from turnetl.summaries.gate import (
     Decision,
@@ -20,7 +19,9 @@ from turnetl.summaries.gate import (
     has_ended,
     refreshed,
     should_refresh,
+    without_text,
 )
+from turnetl.summaries.group_facts import GroupFacts
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import (
     EntitySummary,
@@ -42,6 +43,8 @@ class SummaryPlan:
     """Of those that are refreshed, sorted by uuid."""
     states: Mapping[str, GateState]
     """After the turn, by uuid."""
+    kept: Mapping[str, GateState]
+    """After the turn, of those that are refreshed, if the summariser returns no text."""
     flushed: tuple[SummaryInput, ...] = ()
     """Of those that remain deferred, if the run ends with the turn; sorted by uuid."""
 
@@ -56,6 +59,8 @@ class GroupSummaries:
         records: Iterable[str],
         now: datetime | None,
         limits: GateLimits,
+        *,
+        unrecorded_until: datetime | None = None,
     ) -> None:
         """Start with a group as the graph holds it.
 
@@ -65,16 +70,16 @@ class GroupSummaries:
             records: of all turns, in the order of the commits.
             now: the latest reference time of the turns; None if there are none.
             limits: of the gate.
+            unrecorded_until: when the latest turn that records no summaries was committed; None if
+                there is none. A summary of an entity that was created by then was not edited by
+                hand, as long as no turn wrote it one: the extractor of that turn did.
         """
         self._limits = limits
         self._now = now
         self._entities = {entity.uuid: entity for entity in entities}
-        self._facts: dict[str, Fact] = {}
-        self._facts_of: dict[str, dict[str, None]] = {}
-        self._active: dict[str, ActiveFactSet] = {}
+        self._facts = GroupFacts(facts)
         self._summaries = replay(records)
-        for fact in facts:
-            self._put(fact)
+        self._unrecorded_until = unrecorded_until
         # Deferred summaries by the latest turn about their entity; may hold outdated entries.
         self._deferred = [
             (summary.state.recent_turns[-1], uuid)
@@ -94,7 +99,7 @@ class GroupSummaries:
         now = at if self._now is None else max(self._now, at)
         changed = {entity.uuid: entity for entity in change.entities}
         touched = self._deltas(change, at)
-        decisions, states, inputs = {}, {}, []
+        decisions, states, kept, inputs = {}, {}, {}, []
         for uuid, delta in sorted({**self._ended(now, change), **touched}.items()):
             entity = changed.get(uuid) or self._entities.get(uuid)
             if entity is None:  # another program removed it
@@ -110,7 +115,8 @@ class GroupSummaries:
             )
             if decision.refresh:
                 inputs.append(self._input(entity, change, delta))
-        plan = SummaryPlan(decisions, tuple(inputs), states)
+                kept[uuid] = without_text(known.state, delta, self._limits, touched=uuid in touched)
+        plan = SummaryPlan(decisions, tuple(inputs), states, kept)
         if not ends_run:
             return plan
         flushed = [
@@ -129,18 +135,18 @@ class GroupSummaries:
         Args:
             plan: of `plan`.
             texts: the new summaries, also the flushed ones. One that is missing is recorded as
-                skipped: the next turn decides about it again.
+                skipped: a later turn decides about it again.
         """
-        summaries, refreshed_now = {}, []
+        summaries, refreshed_now = {}, {}
         for uuid, state in plan.states.items():
             known = self._summaries.get(uuid, EntitySummary())
             if not plan.decisions[uuid].refresh:
                 summaries[uuid] = EntitySummary(state, known.text)
             elif uuid in texts:
                 summaries[uuid] = EntitySummary(state, texts[uuid])
-                refreshed_now.append(uuid)
+                refreshed_now[uuid] = "" if known.shown else self.summary(uuid) or ""
             else:
-                summaries[uuid] = EntitySummary(known.state, known.text)
+                summaries[uuid] = EntitySummary(plan.kept[uuid], known.text)
         flushed = {given.entity.uuid for given in plan.flushed} & texts.keys()
         record = encode(summaries, refreshed_now)
         return with_flushed(record, {uuid: texts[uuid] for uuid in flushed}) if flushed else record
@@ -150,7 +156,7 @@ class GroupSummaries:
         self._now = at if self._now is None else max(self._now, at)
         self._entities |= {entity.uuid: entity for entity in change.entities}
         for fact in change.facts:
-            self._put(fact)
+            self._facts.put(fact)
         self.apply_record(record)
 
     def apply_record(self, record: str) -> None:
@@ -166,10 +172,26 @@ class GroupSummaries:
 
     def is_edited(self, uuid: str) -> bool:
         """Return whether the entity has another summary than was written."""
-        entity = self._entities.get(uuid)
-        if entity is None:
+        entity, known = self._entities.get(uuid), self._summaries.get(uuid, EntitySummary())
+        if entity is None or entity.summary == known.shown:
             return False
-        return entity.summary != self._summaries.get(uuid, EntitySummary()).shown
+        until = self._unrecorded_until
+        return bool(known.shown) or until is None or entity.created_at > until
+
+    def summary(self, uuid: str) -> str | None:
+        """Return the summary that the entity has; None if the group does not hold it."""
+        entity = self._entities.get(uuid)
+        return None if entity is None else entity.summary
+
+    def decided(self, entity: Entity) -> Entity:
+        """Return an entity of the group with the summary that turns wrote, not the end of a run.
+
+        A prompt that shows it does not depend on the number of runs.
+        """
+        known = self._summaries.get(entity.uuid)
+        if known is None or known.flushed is None or entity.summary != known.flushed:
+            return entity
+        return replace(entity, summary=known.text)
 
     def _deltas(self, change: Change, at: datetime) -> Mapping[str, NodeDelta]:
         return node_deltas(
@@ -177,8 +199,8 @@ class GroupSummaries:
             change.facts_before,
             change.mentions,
             at,
-            between=self._between,
-            active=lambda uuid: self._active_after(uuid, change),
+            between=self._facts.active_between,
+            active=lambda uuid: self._facts.active_after(uuid, change.facts),
         )
 
     def _ended(self, now: datetime, change: Change) -> dict[str, NodeDelta]:
@@ -188,7 +210,8 @@ class GroupSummaries:
             last, uuid = heapq.heappop(self._deferred)
             state = self._summaries[uuid].state
             if has_ended(state, now, self._limits) and state.recent_turns[-1] == last:
-                found[uuid] = NodeDelta(uuid, last, (), (), (), self._active_after(uuid, change))
+                active = self._facts.active_after(uuid, change.facts)
+                found[uuid] = NodeDelta(uuid, last, (), (), (), active)
         # The turn may fail: once it is applied, its entries are outdated.
         for uuid, delta in found.items():
             heapq.heappush(self._deferred, (delta.at, uuid))
@@ -216,59 +239,17 @@ class GroupSummaries:
     ) -> SummaryInput:
         """Return what a summary of the entity is made of, after a turn, if it is touched by one."""
         known = self._summaries.get(entity.uuid, EntitySummary())
-        facts = {uuid: self._facts[uuid] for uuid in self._facts_of.get(entity.uuid, ())}
-        facts |= {fact.uuid: fact for fact in (change.facts if change else ())}
-        about = [fact for fact in facts.values() if _is_about(fact, entity.uuid)]
-        # As a later run loads them.
-        about.sort(key=lambda fact: (fact.created_at, fact.uuid))
+        active = self._facts.active_about(entity.uuid, change.facts if change else ())
         new = (fact.uuid for fact in (delta.facts_new if delta else ()))
         return SummaryInput(
             entity,
-            known.text,
-            tuple(fact for fact in about if fact.invalid_at is None),
+            # Not a flushed text: one run and ten give the model the same input.
+            known.text if known.shown else entity.summary,
+            active,
             frozenset((*known.state.pending, *new)),
             delta.facts_invalidated if delta else (),
+            self._facts.degrees(active),
         )
-
-    def _active_after(self, uuid: str, change: Change) -> ActiveFacts:
-        """Return the active facts of an entity after the change, which is not applied."""
-        active = self._active_set(uuid)
-        held = self._facts_of.get(uuid, {})
-        changed = [fact for fact in change.facts if fact.uuid in held or _is_about(fact, uuid)]
-        for fact in changed:
-            _put_if_about(active, fact, uuid)
-        found = active.now()
-        for fact in changed:
-            active.discard(fact.uuid)
-            if fact.uuid in held:
-                active.put(self._facts[fact.uuid])
-        return found
-
-    def _active_set(self, uuid: str) -> ActiveFactSet:
-        if uuid not in self._active:
-            of_entity = self._facts_of.get(uuid, ())
-            self._active[uuid] = ActiveFactSet(self._facts[fact] for fact in of_entity)
-        return self._active[uuid]
-
-    def _between(self, one: str, other: str) -> Iterator[Fact]:
-        """Yield the active facts about two entities."""
-        fewer, more = sorted((one, other), key=lambda uuid: len(self._facts_of.get(uuid, ())))
-        for uuid in self._facts_of.get(fewer, ()):
-            fact = self._facts[uuid]
-            if fact.invalid_at is None and _is_about(fact, more):
-                yield fact
-
-    def _put(self, fact: Fact) -> None:
-        before = self._facts.get(fact.uuid, fact)
-        for uuid in {before.source, before.target} - {fact.source, fact.target}:
-            self._facts_of[uuid].pop(fact.uuid, None)
-            if uuid in self._active:
-                self._active[uuid].discard(fact.uuid)
-        self._facts[fact.uuid] = fact
-        for uuid in (fact.source, fact.target):
-            self._facts_of.setdefault(uuid, {})[fact.uuid] = None
-            if uuid in self._active:
-                self._active[uuid].put(fact)
 
 
 def outcome(plan: SummaryPlan, texts: Mapping[str, str]) -> Mapping[GateReason, int]:
@@ -284,14 +265,3 @@ def outcome(plan: SummaryPlan, texts: Mapping[str, str]) -> Mapping[GateReason, 
     ]
     reasons += [GateReason.FLUSHED for given in plan.flushed if given.entity.uuid in texts]
     return dict(sorted(Counter(reasons).items()))
-
-
-def _put_if_about(active: ActiveFactSet, fact: Fact, uuid: str) -> None:
-    if _is_about(fact, uuid):
-        active.put(fact)
-    else:
-        active.discard(fact.uuid)
-
-
-def _is_about(fact: Fact, uuid: str) -> bool:
-    return uuid in (fact.source, fact.target)

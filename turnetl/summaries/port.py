@@ -27,6 +27,16 @@ class Summariser(Protocol):
             inputs: sorted by uuid, each entity once; none give no summary and cost nothing.
 
         Raises:
-            BadTurn: they cannot be summarised; those of other turns can.
+            RunStopped: the budget does not cover them.
+            ModelBusy: no response after all retries.
+            ModelUnusable: the user must act first.
+        """
+        ...
+
+    def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:
+        """Return what they use if no response is in the journal, rather too much than too little.
+
+        Args:
+            inputs: as of `summarise`.
         """
         ...

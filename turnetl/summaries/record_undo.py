@@ -33,13 +33,17 @@ class RecordedSummaries:
         self._places = {turn: place for place, turn in enumerate(self._turns)}
         self._records = [decode(record) for record in records.values()]
         self._touched: dict[str, list[int]] = {}
-        # The places of the turns that wrote a summary of the entity, each with the summary.
+        # The places of the turns that wrote a summary of the entity, each with the summary; before
+        # all turns, the one that no turn recorded.
         self._written: dict[str, list[tuple[int, str]]] = {}
         for place, of_turn in enumerate(self._records):
             for record in of_turn:
                 self._touched.setdefault(record.entity, []).append(place)
                 if record.text is not None:
-                    self._written.setdefault(record.entity, []).append((place, record.text))
+                    written = self._written.setdefault(record.entity, [])
+                    if record.refresh is not None and record.refresh.replaced:
+                        written.append((_BEFORE_ALL, record.refresh.replaced))
+                    written.append((place, record.text))
 
     @property
     def records(self) -> Mapping[TurnId, str]:
@@ -51,16 +55,22 @@ class RecordedSummaries:
         places = (self._places[turn] for turn in turns if turn in self._places)
         return {record.entity for place in places for record in self._records[place]}
 
-    def undo(self, turn: TurnId, removed: Collection[str]) -> UndoneSummaries:
+    def undo(
+        self, turn: TurnId, removed: Collection[str], changed_entities: Collection[str] = ()
+    ) -> UndoneSummaries:
         """Undo a turn.
 
         Args:
-            turn: one that is not recorded changes nothing.
+            turn: one that is unknown changes nothing.
             removed: uuids of the entities that are removed with it.
+            changed_entities: of a turn that records no summaries, the uuids of the entities that it
+                changed: its before-images restore them, and what later turns wrote is taken back.
         """
         if turn not in self._places:
             return UndoneSummaries({}, {})
         place = self._places.pop(turn)
+        if not self._records[place]:
+            return self._undo_unrecorded(place, removed, changed_entities)
         texts: dict[str, tuple[str, str]] = {}
         changed: set[int] = set()
         for uuid in dict.fromkeys(record.entity for record in self._records[place]):
@@ -71,6 +81,16 @@ class RecordedSummaries:
         return UndoneSummaries(
             texts, {self._turns[later]: self._json(later) for later in sorted(changed)}
         )
+
+    def _undo_unrecorded(
+        self, place: int, removed: Collection[str], changed_entities: Collection[str]
+    ) -> UndoneSummaries:
+        changed: set[int] = set()
+        for uuid in sorted({*changed_entities, *removed} & self._touched.keys()):
+            changed |= self._undo_entity(uuid, place, is_removed=uuid in removed)
+            self._written.pop(uuid, None)
+        records = {self._turns[later]: self._json(later) for later in sorted(changed)}
+        return UndoneSummaries({}, records)
 
     def _undo_entity(self, uuid: str, place: int, *, is_removed: bool) -> set[int]:
         """Undo what a turn and later ones did with an entity; return the places that change."""
@@ -105,6 +125,10 @@ class RecordedSummaries:
 
     def _json(self, place: int) -> str:
         return encode_records(self._records[place])
+
+
+_BEFORE_ALL = -1
+"""The place of a summary that no turn recorded."""
 
 
 def _due(record: EntityRecord) -> EntityRecord:

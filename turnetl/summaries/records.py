@@ -49,6 +49,8 @@ class Refresh(msgspec.Struct, frozen=True, omit_defaults=True):
     at: datetime
     text: str
     vector: str | None = None
+    replaced: str = ""
+    """The summary before the first one that a turn recorded; empty if there was none."""
 
 
 class EntityRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,15 +73,15 @@ class EntityRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 _decoder = msgspec.json.Decoder(list[EntityRecord])
 
 
-def encode(summaries: Mapping[str, EntitySummary], refreshed: Iterable[str]) -> str:
+def encode(summaries: Mapping[str, EntitySummary], refreshed: Mapping[str, str]) -> str:
     """Return the JSON that a turn records.
 
     Args:
         summaries: the summary of each entity that the turn touches, after it, by uuid.
-        refreshed: uuids of those whose summary the turn refreshed.
+        refreshed: by uuid of those whose summary the turn refreshed, the summary that it replaces
+            and that no turn recorded; empty if there is none.
     """
-    new = frozenset(refreshed)
-    records = [_record(uuid, summaries[uuid], is_new=uuid in new) for uuid in sorted(summaries)]
+    records = [_record(uuid, summaries[uuid], refreshed.get(uuid)) for uuid in sorted(summaries)]
     return encode_records(records)
 
 
@@ -140,12 +142,13 @@ def add_record(summaries: dict[str, EntitySummary], record: str) -> Mapping[str,
     return before
 
 
-def _record(uuid: str, summary: EntitySummary, *, is_new: bool) -> EntityRecord:
+def _record(uuid: str, summary: EntitySummary, replaced: str | None) -> EntityRecord:
     state = summary.state
     refresh = None
-    if is_new and state.fact_hash is not None and state.summarised_at is not None:
+    if replaced is not None and state.fact_hash is not None and state.summarised_at is not None:
         vector = None if state.embedding is None else _to_text(state.embedding)
-        refresh = Refresh(state.fact_hash, state.summarised_at, summary.text, vector)
+        at, text = state.summarised_at, summary.text
+        refresh = Refresh(state.fact_hash, at, text, vector, replaced)
     return EntityRecord(uuid, refresh, state.recent_turns, state.deferred, state.pending)
 
 

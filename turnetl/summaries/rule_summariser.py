@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from turnetl.model import Usage
 from turnetl.summaries.port import Summarised
 from turnetl.summaries.rule_summary import rule_summary
 from turnetl.summaries.summary_input import SummaryInput
@@ -14,6 +15,9 @@ class RuleSummariser:
         return Summarised(
             {given.entity.uuid: text for given in inputs if (text := _text(given)) is not None}
         )
+
+    def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:  # noqa: ARG002 - of the port
+        return Usage()
 
 
 def _text(given: SummaryInput) -> str | None:

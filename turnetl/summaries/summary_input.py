@@ -1,6 +1,7 @@
 """What a summary of an entity is made of."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from turnetl.model import Entity, Fact
 
@@ -12,10 +13,13 @@ class SummaryInput:
     entity: Entity
     """In its new state, with the summary that it has."""
     previous: str
-    """The summary that a turn wrote last; empty if there is none."""
+    """The summary that a turn wrote last, or that the entity had before the first one; may be
+    empty."""
     facts: tuple[Fact, ...]
     """The active facts, oldest first."""
     new: frozenset[str]
     """Uuids of those that the previous summary does not know."""
     invalidated: tuple[Fact, ...]
     """Facts that the turn invalidated."""
+    degrees: Mapping[str, int] = field(default_factory=dict)
+    """Number of facts about the other entity of each fact, by its uuid."""

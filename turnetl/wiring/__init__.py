@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         replace_index,
         search_index,
     )
-    from turnetl.wiring.ingestion import check, flush_rules, ingest_resources
+    from turnetl.wiring.ingestion import check, ingest_resources
     from turnetl.wiring.noise_filters import (
         archive_grouping,
         filters,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         redactor,
         user_name,
     )
+    from turnetl.wiring.summaries import flush_rules
 
 __all__ = [
     "archive_grouping",
@@ -105,7 +106,7 @@ __getattr__ = lazy_exports(
             "replace_index",
             "search_index",
         ),
-        "turnetl.wiring.ingestion": ("check", "flush_rules", "ingest_resources"),
+        "turnetl.wiring.ingestion": ("check", "ingest_resources"),
         "turnetl.wiring.noise_filters": (
             "archive_grouping",
             "filters",
@@ -116,5 +117,6 @@ __getattr__ = lazy_exports(
             "redactor",
             "user_name",
         ),
+        "turnetl.wiring.summaries": ("flush_rules",),
     },
 )

@@ -29,25 +29,23 @@ def templates() -> TemplateResolver:
 
 
 def extractor(
-    settings: Settings, embedder: "Embedder", stack: "ModelStack | None"
+    settings: Settings, embedder: "Embedder", model: "ChatModel | None"
 ) -> "Extractor[Any]":
     """Return the configured extractor.
 
     Args:
         settings: extractor, model and templates.
         embedder: the embedder of the graph.
-        stack: wraps the requests of the model; None if no request is sent.
+        model: the one of the settings, which the extractor closes; None if it uses none.
 
     Raises:
-        BadUsage: the model is not fully configured, or a template is not valid.
+        BadUsage: a template is not valid.
     """
-    if not settings.uses_model:
+    if model is None:
         from turnetl.extraction.structural import StructuralExtractor
 
         return StructuralExtractor()
-    from turnetl.wiring import clients
-
-    return extractor_over(settings)(clients.model(settings, stack), embedder)
+    return extractor_over(settings)(model, embedder)
 
 
 def recipe(settings: Settings) -> Callable[[GroupId, str], RecipeParts] | None:
@@ -120,10 +118,12 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "Sequence[Chec
     """
     from turnetl.extraction import reflexion_checks
     from turnetl.llm.checks import check
+    from turnetl.summaries.refresh_check import refresh_check
     from turnetl.wiring import clients
 
     kinds = ontology.load(settings.extraction.ontology, templates())
     prompts = PromptConfigs(settings.extraction, templates()).for_turn(GroupId(""))
+    reflexion = reflexion_checks.reflexion_requests() if prompts.reflexion else ()
     model = clients.model(settings, stack)
     try:
         results = await check.check(
@@ -131,7 +131,7 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "Sequence[Chec
             entity_types=kinds.entity_types,
             edge_types=kinds.edge_types,
             instructions=prompts.instructions,
-            extra_requests=reflexion_checks.reflexion_requests() if prompts.reflexion else (),
+            extra_requests=(refresh_check(), *reflexion),
         )
     finally:
         await model.close()

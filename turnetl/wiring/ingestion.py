@@ -2,8 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from turnetl.graph import open as graphs
@@ -15,7 +13,6 @@ from turnetl.wiring.graph import store
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.ingestion.group import IngestResources
-    from turnetl.ingestion.turn_summaries import SummaryRules
     from turnetl.llm.stack import ModelStack
 
 
@@ -41,30 +38,6 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
         extraction.check_no_model(settings)
 
 
-def summary_rules(settings: Settings) -> "SummaryRules | None":
-    """Return how a run summarises entities; None for extractors that do it themselves."""
-    if settings.uses_model:
-        return None
-    return replace(flush_rules(settings), flushes=settings.summaries.flush)
-
-
-def flush_rules(settings: Settings) -> "SummaryRules":
-    """Return how summaries that are deferred are written, whatever extractor is configured."""
-    from turnetl.ingestion.turn_summaries import SummaryRules
-    from turnetl.summaries.gate import GateLimits
-    from turnetl.summaries.rule_summariser import RuleSummariser
-
-    given = settings.summaries
-    limits = GateLimits(
-        min_similarity=given.min_similarity,
-        burst_turns=given.burst_turns,
-        burst_window=timedelta(minutes=given.burst_minutes),
-        burst_cap=given.burst_cap,
-        max_age=timedelta(days=given.max_age_days),
-    )
-    return SummaryRules(RuleSummariser(), limits)
-
-
 @asynccontextmanager
 async def ingest_resources(
     settings: Settings, stack: "ModelStack"
@@ -77,11 +50,13 @@ async def ingest_resources(
     """
     from turnetl.ingestion.admission import TurnAdmission
     from turnetl.ingestion.group import IngestResources
+    from turnetl.wiring import clients, summaries
     from turnetl.wiring.embedding import embedder
 
     metered = embedder(settings, meter=stack.meter)
     async with metered as vectors, store(settings, write=True) as graph:
-        extracts = extraction.extractor(settings, vectors, stack)
+        model = clients.model(settings, stack) if settings.uses_model else None
+        extracts = extraction.extractor(settings, vectors, model)
         try:
             await graph.prepare()
             admission = TurnAdmission(stack.budget, prepares=stack.journal is not None)
@@ -91,7 +66,7 @@ async def ingest_resources(
                 extracts,
                 vectors,
                 admission,
-                summary_rules(settings),
+                summaries.summary_rules(settings, model),
             )
         finally:
             await extracts.close()

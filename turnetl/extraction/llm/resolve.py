@@ -1,9 +1,8 @@
 """Resolves the entities and facts of one chunk of a turn against its group in memory."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeVar, cast
 
 from graphiti_core.edges import EntityEdge
@@ -15,7 +14,6 @@ from graphiti_core.utils.maintenance.node_operations import (
     extract_attributes_from_nodes,
     resolve_extracted_nodes,
 )
-from graphiti_core.utils.text_utils import MAX_SUMMARY_CHARS
 
 from turnetl.errors import TooLong
 from turnetl.extraction.llm import mapping
@@ -61,21 +59,18 @@ class ChunkResolver:
             keys |= more_keys
             nodes = [*nodes, *mapping.not_among(more, nodes)]
         edges = resolve_edge_pointers([convert.to_edge(fact) for fact in facts.facts], keys)
-        early = _summarised_in_any_case(nodes, edges, keys)
-        (resolved, new), _ = await _gather(
-            self._resolve_edges(edges, nodes), self._summarise(early, [])
+        resolved, _ = await _gather(
+            self._resolve_edges(edges, nodes), self._split_if_needed(nodes, self._fill_attributes)
         )
-        done = {node.uuid for node in early}
-        await self._summarise([node for node in nodes if node.uuid not in done], new)
         return nodes, resolved
 
     async def _resolve_edges(
         self, edges: list[EntityEdge], nodes: list[EntityNode]
-    ) -> tuple[list[EntityEdge], list[EntityEdge]]:
-        """Return all confirmed, invalidated and new edges, and separately the new ones."""
+    ) -> list[EntityEdge]:
+        """Return all confirmed, invalidated and new edges."""
         clients = self.clients()
         try:
-            confirmed, invalidated, new = await resolve_extracted_edges(
+            confirmed, invalidated, _ = await resolve_extracted_edges(
                 clients.bundle,
                 edges,
                 self.source.episode,
@@ -86,12 +81,7 @@ class ChunkResolver:
             clients.check()
         finally:
             self.usage += clients.model.usage
-        return confirmed + invalidated, new
-
-    async def _summarise(self, nodes: Sequence[EntityNode], new: list[EntityEdge]) -> None:
-        """Fill attributes and summaries of the nodes, given the new edges."""
-        if nodes:
-            await self._split_if_needed(nodes, partial(self._summarise_nodes, new=new))
+        return confirmed + invalidated
 
     async def _split_if_needed(
         self,
@@ -113,11 +103,11 @@ class ChunkResolver:
             for result in await self._split_if_needed(half, call, abridged)
         ]
 
-    async def _summarise_nodes(
-        self, nodes: Sequence[EntityNode], source: ExtractionInput, *, new: list[EntityEdge]
-    ) -> None:
+    async def _fill_attributes(
+        self, nodes: Sequence[EntityNode], source: ExtractionInput
+    ) -> Sequence[EntityNode]:
+        """Fill the attributes of the nodes whose types have fields."""
         clients = self.clients()
-        before = [(node, node.summary, node.attributes) for node in nodes]
         try:
             await extract_attributes_from_nodes(
                 clients.bundle,
@@ -125,16 +115,12 @@ class ChunkResolver:
                 source.episode,
                 source.previous,
                 self.ontology.entity_types,
-                edges=new,
+                should_summarize_node=_needs_no_summary,
             )
             clients.check()
-        except TooLong:
-            # The retry would append the facts to the summaries a second time.
-            for node, summary, attributes in before:
-                node.summary, node.attributes = summary, attributes
-            raise
         finally:
             self.usage += clients.model.usage
+        return nodes
 
     async def _resolve_nodes(
         self, entities: Sequence[Entity], source: ExtractionInput
@@ -169,31 +155,9 @@ def _unknown_endpoints(
     return unknown
 
 
-def _summarised_in_any_case(
-    nodes: Sequence[EntityNode], edges: Iterable[EntityEdge], keys: Mapping[str, str]
-) -> list[EntityNode]:
-    """Return the nodes that the model summarises whichever edges turn out to be new.
-
-    Graphiti would send them in one request, so that request can be sent while the edges are
-    resolved. Returns none if for one node this is not known yet, because Graphiti would send that
-    node in the same request.
-    """
-    facts_of: dict[str, list[str]] = {}
-    for edge in edges:
-        for endpoint in (edge.source_node_uuid, edge.target_node_uuid):
-            facts_of.setdefault(endpoint, []).append(edge.fact)
-    if any(_may_need_summary(node, facts_of.get(node.uuid, []), keys) for node in nodes):
-        return []
-    return [node for node in nodes if not node.summary and node.uuid not in facts_of]
-
-
-def _may_need_summary(node: EntityNode, facts: Sequence[str], keys: Mapping[str, str]) -> bool:
-    if not facts:
-        return False
-    # All facts about a new node are new.
-    is_new = node.uuid in keys
-    max_length = len("\n".join([node.summary, *facts]))
-    return max_length > 2 * MAX_SUMMARY_CHARS or not (node.summary or is_new)
+async def _needs_no_summary(_: EntityNode) -> bool:
+    """Tell Graphiti to summarise no node: the summary gate decides, once the turn is resolved."""
+    return False
 
 
 async def _gather(one: Awaitable[Item], other: Awaitable[Result]) -> tuple[Item, Result]:

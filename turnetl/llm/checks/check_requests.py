@@ -9,11 +9,12 @@ from graphiti_core.prompts import prompt_library
 from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
 from graphiti_core.prompts.dedupe_nodes import NodeResolutions
 from graphiti_core.prompts.extract_edges import EdgeTimestamps, ExtractedEdges
-from graphiti_core.prompts.extract_nodes import ExtractedEntities, SummarizedEntities
+from graphiti_core.prompts.extract_nodes import ExtractedEntities
 from graphiti_core.prompts.models import Message
 from graphiti_core.utils.maintenance.node_operations import _build_entity_types_context
 from pydantic import BaseModel
 
+from turnetl.llm.chat import ChatRequest
 from turnetl.llm.graphiti import GraphitiModel
 
 TypesByName = Mapping[str, type[BaseModel]]
@@ -54,7 +55,6 @@ def graphiti_requests(
         yield _attributes(entity_type)
     if edge_type := _with_fields(edge_types):
         yield _edge_attributes(edge_type)
-    yield _summaries()
     long = _entities(entity_types, instructions or "", _LONG)
     yield replace(long, prompt_name=f"{long.prompt_name} of a long turn")
 
@@ -84,6 +84,26 @@ def build_request(
         return find_problem(response_model.model_validate(response))
 
     return CheckRequest(prompt_name, run)
+
+
+def check_of(
+    request: ChatRequest,
+    response_model: type[ResponseT],
+    find_problem: Callable[[ResponseT], str],
+) -> CheckRequest:
+    """Return a check of a request that is not Graphiti's.
+
+    Args:
+        request: as a run sends it.
+        response_model: of the response.
+        find_problem: returns the problem of a valid response; empty if there is none.
+    """
+    return build_request(
+        request.prompt_name,
+        lambda: [Message(role=one.role, content=one.text) for one in request.messages],
+        response_model,
+        find_problem,
+    )
 
 
 def _entities(entity_types: TypesByName | None, instructions: str, text: str) -> CheckRequest:
@@ -247,37 +267,6 @@ def _edge_attributes(edge_type: type[BaseModel]) -> CheckRequest:
         lambda: prompt_library.extract_edges.extract_attributes(context),
         edge_type,
         attributes=True,
-    )
-
-
-def _summaries() -> CheckRequest:
-    context = {
-        "entities": [
-            {
-                "name": SAMPLE_NAMES[0],
-                "summary": SAMPLE_FACT,
-                "entity_types": ["Entity"],
-                "attributes": {},
-            }
-        ],
-        "episode_content": SAMPLE_TEXT,
-        "previous_episodes": [],
-        "entity_type_descriptions": {},
-    }
-
-    def find_problem(response: SummarizedEntities) -> str:
-        if not response.summaries:
-            return f"returns no summary of {_quoted(SAMPLE_NAMES[:1])}"
-        if any(summary.name.lower() != SAMPLE_NAMES[0] for summary in response.summaries):
-            return "summarises entities that the prompt does not contain"
-        is_complete = all(summary.summary.strip() for summary in response.summaries)
-        return "" if is_complete else "returns an empty summary"
-
-    return build_request(
-        "extract_nodes.extract_summaries_batch",
-        lambda: prompt_library.extract_nodes.extract_summaries_batch(context),
-        SummarizedEntities,
-        find_problem,
     )
 
 

@@ -1,0 +1,74 @@
+"""The facts that a prompt shows of an entity: bounded, however many it has."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from turnetl.model import Fact
+from turnetl.summaries.fact_list import fact_line
+from turnetl.summaries.summary_input import SummaryInput
+
+MAX_NEW, MAX_INVALIDATED, MAX_RECENT, MAX_CONNECTED = 30, 10, 10, 10
+"""Facts at most: new ones, invalidated ones, and of the others the latest, and those about the
+entities that most other facts are about."""
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFacts:
+    """The facts of an entity that a prompt shows; each oldest first, each statement once."""
+
+    new: tuple[Fact, ...]
+    """Those that the previous summary does not know, the latest of them."""
+    invalidated: tuple[Fact, ...]
+    others: tuple[Fact, ...]
+    """Other active facts that are no line of the previous summary: the latest, and the most
+    connected."""
+
+
+def shown_facts(given: SummaryInput) -> ShownFacts:
+    """Return what a prompt shows of an entity.
+
+    No time of a run has an effect: the same turns give the same facts.
+    """
+    active = list(_distinct(_latest_first(given.facts)))
+    new = [fact for fact in active if fact.uuid in given.new][:MAX_NEW]
+    stated = set(given.previous.splitlines())
+    rest = [fact for fact in _without(active, new) if fact_line(fact) not in stated]
+    recent = rest[:MAX_RECENT]
+    # `sorted` keeps the order of equals: the latest first.
+    connected = sorted(
+        _without(rest, recent),
+        key=lambda fact: given.degrees.get(_other(fact, given), 0),
+        reverse=True,
+    )
+    others = {fact.uuid for fact in (*recent, *connected[:MAX_CONNECTED])}
+    invalidated = list(_distinct(_latest_first(given.invalidated)))[:MAX_INVALIDATED]
+    return ShownFacts(
+        tuple(reversed(new)),
+        tuple(reversed(invalidated)),
+        tuple(fact for fact in reversed(rest) if fact.uuid in others),
+    )
+
+
+def _latest_first(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts, latest first; of one time, the one that was created last."""
+    return sorted(facts, key=lambda fact: fact.valid_at or _NO_TIME)[::-1]
+
+
+def _distinct(facts: Iterable[Fact]) -> Iterator[Fact]:
+    seen: set[str] = set()
+    for fact in facts:
+        text = fact_line(fact)
+        if text and text not in seen:
+            seen.add(text)
+            yield fact
+
+
+def _without(facts: Iterable[Fact], others: Iterable[Fact]) -> list[Fact]:
+    left_out = {fact.uuid for fact in others}
+    return [fact for fact in facts if fact.uuid not in left_out]
+
+
+def _other(fact: Fact, given: SummaryInput) -> str:
+    return fact.target if fact.source == given.entity.uuid else fact.source

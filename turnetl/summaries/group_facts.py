@@ -1,0 +1,88 @@
+"""The facts of one group by entity, with the active facts of each entity kept up to date."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from turnetl.model import Fact
+from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
+
+
+class GroupFacts:
+    """All facts of a group, in memory. The cost of a change does not depend on their number."""
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self._facts: dict[str, Fact] = {}
+        self._facts_of: dict[str, dict[str, None]] = {}
+        self._active: dict[str, ActiveFactSet] = {}
+        for fact in facts:
+            self.put(fact)
+
+    def put(self, fact: Fact) -> None:
+        """Add a fact, or replace it by its new state."""
+        before = self._facts.get(fact.uuid, fact)
+        for uuid in {before.source, before.target} - {fact.source, fact.target}:
+            self._facts_of[uuid].pop(fact.uuid, None)
+            if uuid in self._active:
+                self._active[uuid].discard(fact.uuid)
+        self._facts[fact.uuid] = fact
+        for uuid in (fact.source, fact.target):
+            self._facts_of.setdefault(uuid, {})[fact.uuid] = None
+            if uuid in self._active:
+                self._active[uuid].put(fact)
+
+    def active_about(self, entity: str, changed: Iterable[Fact] = ()) -> tuple[Fact, ...]:
+        """Return the active facts about an entity, in the order in which a later run loads them.
+
+        Args:
+            entity: its uuid.
+            changed: new and changed facts, in their new state, which are not applied.
+        """
+        facts = {uuid: self._facts[uuid] for uuid in self._facts_of.get(entity, ())}
+        facts |= {fact.uuid: fact for fact in changed}
+        active = [
+            one for one in facts.values() if one.invalid_at is None and _is_about(one, entity)
+        ]
+        return tuple(sorted(active, key=lambda fact: (fact.created_at, fact.uuid)))
+
+    def degrees(self, facts: Iterable[Fact]) -> Mapping[str, int]:
+        """Return the number of facts about each entity that these facts are about."""
+        entities = {uuid for fact in facts for uuid in (fact.source, fact.target)}
+        return {uuid: len(self._facts_of.get(uuid, ())) for uuid in entities}
+
+    def active_after(self, entity: str, changed: Iterable[Fact]) -> ActiveFacts:
+        """Return the active facts of an entity after changes, which are not applied."""
+        active = self._active_set(entity)
+        held = self._facts_of.get(entity, {})
+        concerned = [fact for fact in changed if fact.uuid in held or _is_about(fact, entity)]
+        for fact in concerned:
+            _put_if_about(active, fact, entity)
+        found = active.now()
+        for fact in concerned:
+            active.discard(fact.uuid)
+            if fact.uuid in held:
+                active.put(self._facts[fact.uuid])
+        return found
+
+    def active_between(self, one: str, other: str) -> Iterator[Fact]:
+        """Yield the active facts about two entities."""
+        fewer, more = sorted((one, other), key=lambda uuid: len(self._facts_of.get(uuid, ())))
+        for uuid in self._facts_of.get(fewer, ()):
+            fact = self._facts[uuid]
+            if fact.invalid_at is None and _is_about(fact, more):
+                yield fact
+
+    def _active_set(self, entity: str) -> ActiveFactSet:
+        if entity not in self._active:
+            of_entity = self._facts_of.get(entity, ())
+            self._active[entity] = ActiveFactSet(self._facts[fact] for fact in of_entity)
+        return self._active[entity]
+
+
+def _put_if_about(active: ActiveFactSet, fact: Fact, entity: str) -> None:
+    if _is_about(fact, entity):
+        active.put(fact)
+    else:
+        active.discard(fact.uuid)
+
+
+def _is_about(fact: Fact, entity: str) -> bool:
+    return entity in (fact.source, fact.target)

@@ -1,0 +1,47 @@
+"""The request of `turnetl model check` for the prompt that refreshes summaries."""
+
+from datetime import datetime
+
+from turnetl.llm.checks.check_requests import (
+    SAMPLE_FACT,
+    SAMPLE_NAMES,
+    SAMPLE_TIME,
+    CheckRequest,
+    check_of,
+)
+from turnetl.model import Entity, Fact, GroupId
+from turnetl.summaries.refresh_prompt import RefreshedSummaries, refresh_request
+from turnetl.summaries.summary_input import SummaryInput
+
+_GROUP = GroupId("check")
+
+
+def refresh_check() -> CheckRequest:
+    """Return the request that refreshes the summary of one entity with one new fact."""
+
+    def find_problem(response: RefreshedSummaries) -> str:
+        if not response.entity_summaries:
+            return f"returns no summary of `{SAMPLE_NAMES[0]}`"
+        if any(one.number != 1 for one in response.entity_summaries):
+            return "summarises entities that the prompt does not contain"
+        is_complete = all(one.summary.strip() for one in response.entity_summaries)
+        return "" if is_complete else "returns an empty summary"
+
+    return check_of(refresh_request([_sample(SAMPLE_TIME)]), RefreshedSummaries, find_problem)
+
+
+def _sample(at: datetime) -> SummaryInput:
+    file, store = SAMPLE_NAMES
+    fact = Fact(
+        uuid="uses",
+        group_id=_GROUP,
+        source=file,
+        target=store,
+        relation="USES",
+        text=SAMPLE_FACT,
+        turns=(),
+        created_at=at,
+        valid_at=at,
+    )
+    entity = Entity(file, _GROUP, file, ("File",), "", at)
+    return SummaryInput(entity, f"{file} keeps orders.", (fact,), frozenset({fact.uuid}), ())
