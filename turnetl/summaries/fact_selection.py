@@ -8,7 +8,7 @@ from turnetl.model import Fact
 from turnetl.summaries.fact_list import fact_line
 from turnetl.summaries.summary_input import SummaryInput
 
-MAX_NEW, MAX_INVALIDATED, MAX_RECENT, MAX_CONNECTED = 30, 10, 10, 10
+MAX_NEW, MAX_INVALIDATED, MAX_RECENT, MAX_CONNECTED = 30, 10, 5, 5
 """Facts at most: new ones, invalidated ones, and of the others the latest, and those about the
 entities that most other facts are about."""
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
