@@ -10,6 +10,7 @@ import pytest
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment
 from tests.estimation.varied_turns import write_turns
+from tests.graph.statements import run_statement
 from tests.servers.faults import Fault
 from tests.servers.provider import FakeProvider
 from turnetl.graph.open import open_graph
@@ -147,6 +148,27 @@ def test_a_plan_of_archives_leaves_no_table_behind(here: ShopFolder) -> None:
         "estimates",
         "redaction.key",
     ]
+    assert {path.suffix for path in (lake / "estimates").iterdir()} == {".json"}
+
+
+def test_what_a_killed_plan_has_left_is_removed_by_the_next_one(here: ShopFolder) -> None:
+    estimates = here.folder / ".turnetl" / "lake" / "estimates"
+    (estimates / ".spill.0a.rows" / "lake" / "turns").mkdir(parents=True)
+    (estimates / ".spill.0a.tmp").touch()
+    here.json("plan", "a")
+    assert {path.suffix for path in estimates.iterdir()} == {".json"}
+
+
+def test_a_graph_of_another_version_is_an_error_before_anything_is_paid(
+    on_each: ShopFolder,
+) -> None:
+    on_each.json("backfill", "a", "--limit", "2")
+    on_each.sent()
+    graph = on_each.environment["TURNETL_GRAPH"]
+    asyncio.run(run_statement(graph, "MATCH (g:TurnGroup) SET g.schema_version = 3"))
+    result = on_each.run("plan", "a", "--pilot", str(PILOT))
+    assert (result.exit_code, on_each.sent()) == (1, 0)
+    assert "was written by another version of turnetl" in result.stderr
 
 
 def test_turns_that_the_lake_has_already_are_part_of_a_plan_of_archives(here: ShopFolder) -> None:

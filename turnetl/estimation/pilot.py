@@ -6,7 +6,7 @@ of a group, those that resolve it. For any other turn the requests that resolve 
 sent: the run makes them against a group that nobody knows yet.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -131,19 +131,8 @@ class Pilot:
         """
         turns = [*leading, *drawn]
         resolved_by_model = {turn.turn_id for turn in leading}
-        episodes = self._episodes(turns)
         records: dict[TurnId, Record] = {turn.turn_id: Record() for turn in turns}
-
-        async def extract(episode: Episode, context: Sequence[Episode]) -> Any:
-            with recording_to(records[episode.turn_id]), as_bad_turn(episode):
-                return await self._resources.sending.extract(episode, context)
-
-        prefetched = prefetch_turns(
-            iter([episodes[turn.turn_id] for turn in turns]),
-            extract,
-            limit=self._resources.prefetch,
-            admission=self._resources.admission,
-        )
+        prefetched = self._extractions(turns, records)
         try:
             async with aclosing(prefetched):
                 async for turn in prefetched:
@@ -154,6 +143,23 @@ class Pilot:
         except RunStopped as error:
             self.result.stopped = error
         return self.result
+
+    def _extractions(
+        self, turns: Sequence[PendingTurn], records: Mapping[TurnId, Record]
+    ) -> AsyncGenerator[PrefetchedTurn]:
+        """Return the turns in order, each with its extraction, whose requests are recorded."""
+        episodes = self._episodes(turns)
+
+        async def extract(episode: Episode, context: Sequence[Episode]) -> Any:
+            with recording_to(records[episode.turn_id]), as_bad_turn(episode):
+                return await self._resources.sending.extract(episode, context)
+
+        return prefetch_turns(
+            iter([episodes[turn.turn_id] for turn in turns]),
+            extract,
+            limit=self._resources.prefetch,
+            admission=self._resources.admission,
+        )
 
     async def _take(self, turn: PrefetchedTurn, record: Record, *, is_sent: bool) -> None:
         """Resolve an extracted turn and apply it to its group in memory."""

@@ -81,18 +81,23 @@ async def estimate_workloads(
         resources = await _resources(opened, store, settings, clock, stack=stack, model=model)
         simulated = _simulated(model, stack, settings)
         preview = wiring.model_extractor(settings)(simulated, resources.embedder)
-
-        def advance(update: ProgressUpdate) -> None:
-            used = stack.used()
-            progress(replace(update, cost=RunCost(total_tokens(used), used.cost)))
-
-        estimator = Estimator(workloads, resources, preview, knowledge, advance)
+        estimator = Estimator(workloads, resources, preview, knowledge, _with_cost(progress, stack))
         prediction = await estimator.predict(pilot)
         paid = dict(stack.meter.by_prompt()) if stack.meter is not None else {}
     summary = _pilot_summary(prediction, pilot, paid)
     return await _estimate(
         workloads, store, settings, prediction, pilot=summary, prices=prices, model=model
     )
+
+
+def _with_cost(progress: Progress, stack: ModelStack) -> Progress:
+    """Return the callback with the cost so far in each update."""
+
+    def advance(update: ProgressUpdate) -> None:
+        used = stack.used()
+        progress(replace(update, cost=RunCost(total_tokens(used), used.cost)))
+
+    return advance
 
 
 async def _knowledge(

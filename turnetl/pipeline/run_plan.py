@@ -2,11 +2,9 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from turnetl import wiring
 from turnetl.clock import Clock
@@ -22,24 +20,17 @@ from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.report import GroupReport
 from turnetl.lake import Lake
+from turnetl.lake.temporary import remove_abandoned, temporary_folder
 from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.redo_planning import RedoPlanning
 from turnetl.pipeline.tables import filter_turns, parse_archives
-from turnetl.private_files import create_folder
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, has_work, settings_for_run
 from turnetl.settings import Settings
 
-_NOT_COPIED = (
-    "graph.lbug*",
-    "index",
-    "journal.sqlite*",
-    estimate_record.FOLDER,
-    "*.tmp",
-    ".plan-*",
-)
+_NOT_COPIED = ("graph.lbug*", "index", "journal.sqlite*", estimate_record.FOLDER, "*.tmp")
 """What the tables of a plan do without."""
 
 
@@ -203,9 +194,10 @@ def _copied_tables(settings: Settings) -> Iterator[Settings]:
     """
     # The key of the lake decides the placeholders of secrets, and with them the prompts.
     wiring.redactor(settings, stores=True)
-    create_folder(settings.lake)
-    with tempfile.TemporaryDirectory(prefix=".plan-", dir=settings.lake) as folder:
-        copy = Path(folder) / "lake"
+    estimates = settings.lake / estimate_record.FOLDER
+    remove_abandoned(estimates)
+    with temporary_folder(estimates, settings.lake) as folder:
+        copy = folder / "lake"
         ignore = shutil.ignore_patterns(*_NOT_COPIED)
         shutil.copytree(settings.lake, copy, ignore=ignore, copy_function=_link_or_copy)
         yield settings.model_copy(update={"lake": copy, "graph": settings.graph_url})
