@@ -28,6 +28,7 @@ NAMES = (
     "replay",
     "session",
     "budget",
+    "estimate",
     "commit_record",
     "communities",
     "summaries",

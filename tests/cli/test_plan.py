@@ -101,6 +101,18 @@ def status(shop: ShopFolder) -> list[tuple[Any, ...]]:
     return [(one["group"], one["turns"], one["entities"], one["facts"]) for one in groups]
 
 
+def test_the_same_pilot_again_pays_nothing_and_predicts_the_same(here: ShopFolder) -> None:
+    first = here.json("plan", "a", "--pilot", str(PILOT))
+    here.sent()
+    again = here.json("plan", "a", "--pilot", str(PILOT))
+    assert again["pilot"]["usage"]["calls"] == here.sent() == 0
+    assert again["method"] == "pilot"
+    for name in ("requests", "tokens", "cost"):
+        expected = first["total"][name]["expected"]
+        assert again["total"][name]["expected"] == pytest.approx(expected, rel=0.1)
+        assert is_within(again["total"][name], expected)
+
+
 def test_estimate_and_actual_are_shown_side_by_side_after_the_run(on_each: ShopFolder) -> None:
     planned = on_each.json("plan", "a", "--pilot", str(PILOT))
     result = on_each.run("backfill", "a")

@@ -16,6 +16,7 @@ from turnetl.estimation.usage_range import (
     negative,
     predict_usage,
     prompts_of,
+    scaled,
 )
 from turnetl.llm.prices import Price
 from turnetl.model import TurnId, Usage
@@ -48,6 +49,7 @@ def from_pilot(
     pending: Sequence[PendingTurn],
     piloted: Sequence[TurnRequests],
     surveyed: Sequence[TurnRequests],
+    answered: Sequence[TurnRequests],
     *,
     price: Callable[[str], Price | None],
     earlier: Mapping[str, PromptMeans],
@@ -55,15 +57,17 @@ def from_pilot(
     """Predict from the turns of a pilot; None if it saw too few.
 
     Args:
-        pending: all turns, also those of the pilot.
+        pending: the turns to predict, also those of the pilot.
         piloted: the turns of the pilot.
         surveyed: what the journal answers of the other turns.
+        answered: turns that are not pending, as the journal answers all their requests.
         price: returns the price of the model of a prompt.
         earlier: means of prompts of earlier runs.
     """
-    everything = [one for turn in piloted for one in (*turn.extraction, *turn.resolution)]
+    seen = (*answered, *piloted)
+    everything = [one for turn in seen for one in (*turn.extraction, *turn.resolution)]
     calibration = Calibration(everything, price, earlier)
-    resolved = [turn for turn in piloted if turn.is_resolved]
+    resolved = [turn for turn in seen if turn.is_resolved]
     drawn = {turn.turn_id: turn for turn in piloted if not turn.is_resolved}
     rest = [turn for turn in pending if turn.turn_id not in {one.turn_id for one in resolved}]
     unseen = _unseen(resolved, drawn.values(), calibration)
@@ -80,7 +84,7 @@ def from_pilot(
         return None
     known |= _subtracted(surveyed)
     predicted = _predict(strata, full, known)
-    names = {one.prompt for turn in piloted for one in turn.resolution} | set(unseen)
+    names = {one.prompt for turn in seen for one in turn.resolution} | set(unseen)
     predicted = _with_response_errors(predicted, names, calibration, price)
     latencies = {prompt: calibration.seconds(prompt) for prompt in predicted.by_prompt}
     return replace(predicted, resolution_prompts=frozenset(names), seconds_by_prompt=latencies)
@@ -124,7 +128,7 @@ def from_prompts(
     """
     scale = max(len(pending) / len(surveyed), 1.0) if surveyed else 0.0
     sent = [_prompt_usage(turn.extraction, price) for turn in surveyed]
-    known = [{prompt: _scaled(used, scale) for prompt, used in usage.items()} for usage in sent]
+    known = [{prompt: scaled(used, scale) for prompt, used in usage.items()} for usage in sent]
     by_turn = {
         turn.turn_id: sum(usage.values(), Usage())
         for turn, usage in zip(surveyed, sent, strict=True)
@@ -286,15 +290,4 @@ def _sum(one: UsageByPrompt, other: UsageByPrompt) -> UsageByPrompt:
 
 def _mean(usages: Sequence[UsageByPrompt]) -> Usage:
     totals = [sum(usage.values(), Usage()) for usage in usages]
-    return _scaled(sum(totals, Usage()), 1 / len(totals)) if totals else Usage()
-
-
-def _scaled(usage: Usage, factor: float) -> Usage:
-    return Usage(
-        round(usage.calls * factor),
-        round(usage.prompt_tokens * factor),
-        round(usage.completion_tokens * factor),
-        None if usage.cost is None else usage.cost * factor,
-        round(usage.cached_tokens * factor),
-        usage.seconds * factor,
-    )
+    return scaled(sum(totals, Usage()), 1 / len(totals)) if totals else Usage()

@@ -1,6 +1,6 @@
 """Predicts the usage of planned turns: from a pilot, else from history, else from their prompts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,22 +16,18 @@ from turnetl.estimation.estimate import (
 )
 from turnetl.estimation.history import prompt_means, prompt_shares
 from turnetl.estimation.pilot import Pilot, PilotResources, PilotResult, TurnRequests, survey
-from turnetl.estimation.sample import PendingTurn, draw, stratify
+from turnetl.estimation.sample import PendingTurn, choose, draw, stratify
 from turnetl.estimation.usage_range import NO_USAGE
 from turnetl.estimation.workload import Workload
 from turnetl.extraction.port import Extractor
 from turnetl.ingestion.estimate_record import EstimateMethod
 from turnetl.llm.journal.stats import JournalStats
 from turnetl.llm.prices import Price
-from turnetl.model import Usage
+from turnetl.model import TurnId, Usage
 from turnetl.progress import Progress, ProgressUpdate
 
 MIN_PILOT = 8
 """Turns: with fewer there are not two of each length."""
-_LEADING = 5
-"""One of so many turns of a pilot is one with which a group begins."""
-_MIN_LEADING, _MAX_LEADING = 3, 4
-"""They come first, and a budget may end the pilot."""
 _MAX_SURVEYED = 500
 """Turns whose prompts are built for lower bounds; more are estimated from these."""
 
@@ -123,11 +119,11 @@ class Estimator:
         ]
         result = None
         if options is not None and pending:
-            result = await self._run_pilot(pilot, pending, options)
+            result = await self._run_pilot(pilot, done, options)
         piloted = result.turns if result is not None else []
         surveyed = await self._survey(pending, piloted, has_pilot=bool(piloted))
         requests, usage = answered_usage([*answered, *surveyed])
-        predicted = self._predicted(pending, piloted, surveyed)
+        predicted = self._predicted(pending, piloted, surveyed, answered)
         usage_range = predicted.usage
         if any(workload.undo is not None for workload in self._workloads):
             least = from_prompts((), surveyed, price=self._knowledge.price)
@@ -146,13 +142,16 @@ class Estimator:
         pending: Sequence[PendingTurn],
         piloted: Sequence[TurnRequests],
         surveyed: Sequence[TurnRequests],
+        answered: Sequence[TurnRequests],
     ) -> Prediction:
         known, model = self._knowledge, self._knowledge.name_for
         if not pending:
             return Prediction(PredictedUsage(NO_USAGE, {}, {}), EstimateMethod.JOURNAL, 0)
         if piloted:
             earlier = prompt_means(known.journal, model)
-            by_pilot = from_pilot(pending, piloted, surveyed, price=known.price, earlier=earlier)
+            by_pilot = from_pilot(
+                pending, piloted, surveyed, answered, price=known.price, earlier=earlier
+            )
             if by_pilot is not None:
                 return Prediction(by_pilot, EstimateMethod.PILOT, len(piloted))
         shares = prompt_shares(known.journal, model)
@@ -163,26 +162,16 @@ class Estimator:
         return Prediction(bounds, EstimateMethod.BOUNDS, len(surveyed))
 
     async def _run_pilot(
-        self, pilot: Pilot, pending: Sequence[PendingTurn], options: PilotOptions
+        self, pilot: Pilot, answered: Collection[TurnId], options: PilotOptions
     ) -> PilotResult:
-        size = min(options.turns, len(pending))
-        leading = list(pending) if size == len(pending) else self._leading(pending, size)
-        first = {turn.turn_id for turn in leading}
-        rest = [turn for turn in pending if turn.turn_id not in first]
-        drawn = draw(stratify(rest, size - len(leading)), size - len(leading), seed=options.seed)
+        turns = [turn for workload in self._workloads for turn in workload.pending()]
+        leading, drawn = choose(turns, answered, options.turns, seed=options.seed)
+        total = len(leading) + len(drawn)
 
         def advance(done: int) -> None:
-            self._progress(ProgressUpdate("pilot", "turns", done, size))
+            self._progress(ProgressUpdate("pilot", "turns", done, total))
 
         return await pilot.run(leading, drawn, advance)
-
-    def _leading(self, pending: Sequence[PendingTurn], size: int) -> list[PendingTurn]:
-        """Return the first turns of the group with the most turns."""
-        by_group: dict[str, list[PendingTurn]] = {}
-        for turn in pending:
-            by_group.setdefault(turn.group_id, []).append(turn)
-        largest = max(by_group.values(), key=len)
-        return largest[: min(max(size // _LEADING, _MIN_LEADING), _MAX_LEADING)]
 
     async def _survey(
         self, pending: Sequence[PendingTurn], piloted: Sequence[TurnRequests], *, has_pilot: bool

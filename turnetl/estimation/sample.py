@@ -13,6 +13,9 @@ from turnetl.model import GroupId, TurnId
 
 _FIXED_CHARS = 10_000
 """Characters that cost as much as the instructions of the prompts of a turn, as in `TurnCosts`."""
+_LEADING, _MIN_LEADING, _MAX_LEADING = 5, 3, 4
+"""One of so many turns of a pilot is one with which a group begins, within these limits: they come
+first, and a budget may end the pilot."""
 _MAX_STRATA = 5
 _PER_STRATUM = 3
 
@@ -41,6 +44,38 @@ class Stratum:
     def holds(self, chars: int) -> bool:
         """Return whether a turn of this length belongs here rather than to a longer stratum."""
         return chars <= self.turns[-1].chars
+
+
+def choose(
+    turns: Sequence[PendingTurn], answered: Collection[TurnId], size: int, *, seed: int
+) -> tuple[list[PendingTurn], list[PendingTurn]]:
+    """Choose the turns of a pilot: some with which the largest group begins, and drawn ones.
+
+    A pilot that is repeated chooses the same turns, although the journal answers the first ones.
+
+    Args:
+        turns: all turns of the plan, in the order of the run.
+        answered: those whose requests the journal answers, which a pilot does not take.
+        size: turns of the pilot.
+        seed: equal seeds draw equal turns.
+
+    Returns:
+        The leading turns, in the order of the run, and the drawn ones, as `draw` orders them.
+    """
+    pending = [turn for turn in turns if turn.turn_id not in answered]
+    if size >= len(pending):
+        return pending, []
+    leading = _leading(turns, size)
+    # More than a pilot answers: a run was stopped, and its turns say nothing about the others.
+    source = turns if len(answered) <= 2 * len(leading) else pending
+    leading = _leading(source, size)
+    first = {turn.turn_id for turn in leading}
+    rest = [turn for turn in source if turn.turn_id not in first]
+    drawn = draw(stratify(rest, size - len(leading)), size - len(leading), seed=seed)
+    return (
+        [turn for turn in leading if turn.turn_id not in answered],
+        [turn for turn in drawn if turn.turn_id not in answered],
+    )
 
 
 def stratify(turns: Sequence[PendingTurn], sample_size: int) -> tuple[Stratum, ...]:
@@ -101,6 +136,15 @@ def merged(strata: Sequence[Stratum], drawn: Collection[TurnId]) -> tuple[Stratu
         last = joined.pop()
         joined[-1] = Stratum((*joined[-1].turns, *last.turns))
     return tuple(joined)
+
+
+def _leading(turns: Sequence[PendingTurn], size: int) -> list[PendingTurn]:
+    """Return the first turns of the group with the most turns."""
+    by_group: dict[GroupId, list[PendingTurn]] = {}
+    for turn in turns:
+        by_group.setdefault(turn.group_id, []).append(turn)
+    count = min(max(size // _LEADING, _MIN_LEADING), _MAX_LEADING)
+    return max(by_group.values(), key=len)[:count]
 
 
 def _is_covered(stratum: Stratum, drawn: Collection[TurnId]) -> bool:

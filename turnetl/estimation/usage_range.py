@@ -129,6 +129,18 @@ def negative(usage: Usage) -> Usage:
     )
 
 
+def scaled(usage: Usage, factor: float) -> Usage:
+    """Return a multiple of a usage, in whole requests and tokens."""
+    return Usage(
+        round(usage.calls * factor),
+        round(usage.prompt_tokens * factor),
+        round(usage.completion_tokens * factor),
+        None if usage.cost is None else usage.cost * factor,
+        round(usage.cached_tokens * factor),
+        usage.seconds * factor,
+    )
+
+
 def prompts_of(usages: Iterable[UsageByPrompt]) -> list[str]:
     """Return the names of all prompts, sorted."""
     return sorted({prompt for usage in usages for prompt in usage})
