@@ -34,6 +34,7 @@ ARGUMENTS = {
     "config show": ("config", "show"),
     "trust": ("trust", "--list"),
     "communities build": ("communities", "build"),
+    "migrate plan": ("migrate", "plan", "a.jsonl"),
     "summarize": ("summarize",),
     "schema": ("schema",),
     "schema --command": ("schema", "journal", "stats"),

@@ -20,6 +20,7 @@ from turnetl.cli import (
     index,
     inspect,
     journal,
+    migrate,
     model,
     plan,
     redo,
@@ -81,6 +82,7 @@ app.command(inspect.status, group=INSPECTION_COMMANDS)
 app.command(runs.app)
 app.command(verify.verify, group=INSPECTION_COMMANDS)
 app.command(communities.app)
+app.command(migrate.app)
 app.command(search.search, group=INSPECTION_COMMANDS)
 app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
 app.command(show.show, group=_HISTORY)
@@ -109,6 +111,7 @@ READING_COMMANDS = frozenset(
         "file",
         "fix",
         "formats",
+        "migrate",
         "model",
         "rules",
         "runs",

@@ -17,6 +17,7 @@ from turnetl.json_output.formats import FormatsOutput
 from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
+from turnetl.json_output.migrate_plan import MigrationPlanOutput
 from turnetl.json_output.model_check import ModelCheckOutput
 from turnetl.json_output.parse import ParseFilesOutput
 from turnetl.json_output.plan import PlanOutput
@@ -79,6 +80,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "verify": (VerifyOutput,),
     "summarize": (SummarizeOutput,),
     "communities build": (CommunitiesOutput,),
+    "migrate plan": (MigrationPlanOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),
     "show": (

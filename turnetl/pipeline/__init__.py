@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from turnetl.pipeline.history import digest, entity, fix, timeline
     from turnetl.pipeline.index import update_index
     from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
+    from turnetl.pipeline.migrate_plan import (
+        MigrationOptions,
+        plan_migration,
+        write_plan_file,
+    )
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
@@ -36,6 +41,7 @@ __all__ = [
     "CommunityOptions",
     "Executor",
     "InProcess",
+    "MigrationOptions",
     "RunOptions",
     "Stage",
     "Unit",
@@ -54,6 +60,7 @@ __all__ = [
     "journal_stats",
     "parse_archives",
     "plan",
+    "plan_migration",
     "preview_forget",
     "preview_redo",
     "preview_undo",
@@ -75,6 +82,7 @@ __all__ = [
     "update_index_with_questions",
     "verify",
     "why",
+    "write_plan_file",
 ]
 
 __getattr__ = lazy_exports(
@@ -89,6 +97,11 @@ __getattr__ = lazy_exports(
             "journal_prune",
             "journal_stats",
             "templates",
+        ),
+        "turnetl.pipeline.migrate_plan": (
+            "MigrationOptions",
+            "plan_migration",
+            "write_plan_file",
         ),
         "turnetl.pipeline.opened_items": ("show", "show_archive_lines"),
         "turnetl.pipeline.origin": ("why",),

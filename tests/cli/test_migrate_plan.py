@@ -1,0 +1,169 @@
+"""`turnetl migrate plan`: which session each summary in a graph is of."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.graph.graph_dump import dump_graph
+from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_graph
+from tests.legacy.sessions import LegacySession, legacy_sessions
+from tests.legacy.styles import LegacyEpisode, LegacyStyle, legacy_episode
+
+RUN = datetime(2026, 9, 1, tzinfo=UTC)
+GROUP = "old-summaries"
+
+
+@pytest.fixture(scope="module")
+def sessions() -> tuple[LegacySession, ...]:
+    return legacy_sessions(Path(SAMPLES))
+
+
+def summaries(
+    sessions: Sequence[LegacySession], *, run_at: datetime | None = None
+) -> dict[str, tuple[LegacySession, LegacyEpisode]]:
+    """Return an episode of each session in each style, with its session, by uuid."""
+    pairs = (
+        (session, legacy_episode(session, style, run_at=run_at))
+        for session in sessions
+        for style in LegacyStyle
+    )
+    return {episode.uuid: (session, episode) for session, episode in pairs}
+
+
+def fill(url: str, episodes: Sequence[LegacyEpisode], dimensions: int = DIMENSIONS) -> None:
+    async def write() -> None:
+        await write_legacy_graph(url, episodes, GROUP, dimensions=dimensions)
+        for group in (GROUP, "manual"):
+            await write_foreign_data(url, group, dimensions=dimensions)
+
+    asyncio.run(write())
+
+
+def plan(folder: Path, graph: str, *arguments: str | Path) -> CommandResult:
+    words = map(str, arguments)
+    return run_in_process("migrate", "plan", *words, "--graph", graph, folder=folder)
+
+
+@pytest.mark.parametrize("run_at", [None, RUN], ids=["at_the_end", "in_one_run"])
+def test_summaries_of_every_style_are_matched_and_other_data_are_foreign(
+    graph_url: str,
+    tmp_path: Path,
+    sessions: tuple[LegacySession, ...],
+    run_at: datetime | None,
+) -> None:
+    expected = summaries(sessions, run_at=run_at)
+    fill(graph_url, [episode for _, episode in expected.values()])
+    result = plan(tmp_path, graph_url, SAMPLES, "--json")
+    assert result.exit_code == 0, result.stderr
+    manual, old = result.json["groups"]
+    assert (manual["group"], old["group"]) == ("manual", GROUP)
+    assert [one["kind"] for one in manual["episodes"]] == ["foreign", "foreign"]
+    matched = {one["episode"]: one for one in old["episodes"] if one["kind"] == "matched"}
+    assert {uuid: one["session_id"] for uuid, one in matched.items()} == {
+        uuid: session.session_id for uuid, (session, _) in expected.items()
+    }
+    assert Counter(one["kind"] for one in old["episodes"])["foreign"] == 2
+    assert old["sessions"] == len(sessions)
+    assert old["turns"] > old["sessions"]
+    assert old["tokens"] > 0
+
+
+def test_a_plan_changes_neither_graph_nor_lake(
+    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    fill(graph_url, [episode for _, episode in summaries(sessions).values()])
+    before = asyncio.run(dump_graph(graph_url))
+    result = plan(tmp_path, graph_url, SAMPLES, "--lake", "lake")
+    assert result.exit_code == 0, result.stderr
+    assert "nothing was written" in result.stdout
+    assert asyncio.run(dump_graph(graph_url)) == before
+    assert not (tmp_path / "lake").exists()
+
+
+def test_turns_of_the_same_group_are_no_session_level_data(graph_url: str, tmp_path: Path) -> None:
+    filled = run_in_process("backfill", SAMPLES, "--graph", graph_url, folder=tmp_path)
+    assert filled.exit_code == 0, filled.stderr
+    result = plan(tmp_path, graph_url, SAMPLES)
+    assert result.exit_code == 0
+    assert "holds no session-level data" in result.stdout
+
+
+def test_sessions_without_an_archive_are_gone_and_a_message_says_so(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, [legacy_episode(sessions[0], style) for style in LegacyStyle])
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(next(Path(SAMPLES).rglob("2026-02-21-first-steps.jsonl")).read_bytes())
+    result = plan(tmp_path, url, other, "--group", GROUP, "--json")
+    kinds = Counter(one["kind"] for one in result.json["groups"][0]["episodes"])
+    assert kinds == {"archive_gone": 4, "foreign": 2}
+    assert "check that these are the right archives" in result.messages[0]
+
+
+def test_ambiguous_summaries_are_settled_in_a_file(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url, file = f"ladybug://{tmp_path / 'graph.lbug'}", tmp_path / "decisions.tsv"
+    one, other = sessions[0], sessions[1]
+    both = LegacyEpisode(
+        "both", f"sessions {one.session_id} and {other.session_id}", "Ok.", "text", "", RUN
+    )
+    fill(url, [both])
+    first = plan(tmp_path, url, SAMPLES, "--write", file, "--json")
+    assert kind_of(first, "both")[0] == "ambiguous"
+    assert "1 episode ambiguous" in first.messages[0]
+    header, row = file.read_text().splitlines()
+    assert header.split("\t")[:2] == ["episode", "session"]
+    refused = plan(tmp_path, url, SAMPLES, "--write", file)
+    assert (refused.exit_code, "it may hold decisions" in refused.messages[0]) == (2, True)
+    cells = row.split("\t")
+    for decision, expected in (
+        (other.session_id, ("matched", other.session_id)),
+        ("foreign", ("foreign", None)),
+        ("archive_gone", ("archive_gone", None)),
+    ):
+        file.write_text("\n".join([header, "\t".join([cells[0], decision, *cells[2:]])]))
+        settled = plan(tmp_path, url, SAMPLES, "--settled", file, "--json")
+        assert kind_of(settled, "both") == expected
+
+
+def kind_of(result: CommandResult, uuid: str) -> tuple[str, str | None]:
+    assert result.exit_code == 0, result.stderr
+    episodes = (one for group in result.json["groups"] for one in group["episodes"])
+    found = next(one for one in episodes if one["episode"] == uuid)
+    return found["kind"], found["session_id"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb\n", "has no column `episode`"),
+        ("episode\tsession\nnone\tforeign\n", "line 2: the graph holds no episode `none`"),
+        ("episode\tsession\nboth\tnone\n", "line 2: no archive holds session `none`"),
+        ("episode\tsession\nboth\tforeign\nboth\tforeign\n", "line 3: episode `both` is settled"),
+    ],
+)
+def test_a_wrong_decision_is_a_sentence_with_its_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    url, file = f"ladybug://{tmp_path / 'graph.lbug'}", tmp_path / "decisions.tsv"
+    fill(url, [LegacyEpisode("both", "session notes", "Ok.", "text", "", RUN)])
+    file.write_text(text)
+    result = plan(tmp_path, url, SAMPLES, "--settled", file)
+    assert result.exit_code == 2
+    assert message in result.messages[0]
+
+
+def test_embeddings_of_other_dimensions_are_reported(
+    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    fill(graph_url, [legacy_episode(sessions[0], LegacyStyle.NAME)], dimensions=12)
+    result = plan(tmp_path, graph_url, SAMPLES)
+    assert result.exit_code == 0
+    assert "has embeddings of 12 dimensions" in " ".join(result.messages)

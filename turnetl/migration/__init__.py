@@ -1,0 +1,1 @@
+"""Migration of session-level data to turns. Opens nothing and writes nothing."""

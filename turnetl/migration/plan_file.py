@@ -1,0 +1,107 @@
+"""The file in which a person settles ambiguous matches: tab-separated, a row per episode."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from turnetl.errors import BadUsage
+
+COLUMNS = (
+    *("episode", "session", "format", "first", "second"),
+    *("similarity", "confidence", "group", "name", "reason"),
+)
+"""A person fills in `session`, and `format` if several formats have a session of that id. The other
+columns help to decide: `first` and `second` are the sessions that fit best."""
+
+
+class Verdict(StrEnum):
+    """What a person says an episode is: the value of `session`, if it is no session."""
+
+    SESSION = "session"
+    ARCHIVE_GONE = "archive_gone"
+    FOREIGN = "foreign"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The decision about one episode."""
+
+    verdict: Verdict
+    session_id: str
+    format: str
+    """Empty: any."""
+    place: str
+    """File and line, for messages."""
+
+    def names(self, format_name: str, session_id: str) -> bool:
+        """Return whether this is the session."""
+        return session_id == self.session_id and self.format in ("", format_name)
+
+    def unknown_session(self) -> BadUsage:
+        """Return the error that no archive holds the session."""
+        return BadUsage(
+            f"{self.place}: no archive holds session `{self.session_id}`; write the id of a "
+            f"session, `{Verdict.ARCHIVE_GONE}` or `{Verdict.FOREIGN}`"
+        )
+
+
+def write_plan(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
+    """Write the rows, with the columns of `COLUMNS`; a file that exists is not replaced.
+
+    A row without a session is not settled.
+
+    Raises:
+        BadUsage: the file exists, or cannot be written.
+    """
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(
+                file, COLUMNS, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_MINIMAL
+            )
+            writer.writeheader()
+            writer.writerows(rows)
+    except FileExistsError as error:
+        raise BadUsage(
+            f"`{path}` exists: it may hold decisions; name another file, or remove it"
+        ) from error
+    except OSError as error:
+        raise BadUsage(f"`{path}` cannot be written: {error.strerror}; name another") from error
+
+
+def read_plan(path: Path) -> dict[str, Settlement]:
+    """Return the decisions of a file by the uuid of the episode; rows without a session have none.
+
+    Raises:
+        BadUsage: the file cannot be read, lacks a column, or names an episode twice.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, delimiter="\t", restval="")
+            missing = {"episode", "session"} - set(reader.fieldnames or ())
+            if missing:
+                raise BadUsage(
+                    f"`{path}` has no column `{min(missing)}`; `turnetl migrate plan --write "
+                    "FILE` writes a file with all columns, separated by tabs"
+                )
+            return _settlements(path, reader)
+    except OSError as error:
+        raise BadUsage(f"`{path}` cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadUsage(f"`{path}` is no table of UTF-8 text separated by tabs: {error}") from error
+
+
+def _settlements(path: Path, reader: "csv.DictReader[str]") -> dict[str, Settlement]:
+    settled: dict[str, Settlement] = {}
+    for row in reader:
+        episode, session = row["episode"].strip(), row["session"].strip()
+        place = f"`{path}`, line {reader.line_num}"
+        if not session:
+            continue
+        if episode in settled:
+            raise BadUsage(f"{place}: episode `{episode}` is settled twice; keep one row")
+        is_word = session in (Verdict.ARCHIVE_GONE, Verdict.FOREIGN)
+        verdict = Verdict(session) if is_word else Verdict.SESSION
+        settled[episode] = Settlement(verdict, session, (row.get("format") or "").strip(), place)
+    return settled

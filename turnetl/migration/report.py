@@ -1,0 +1,67 @@
+"""What a migration would do with each group of a graph."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
+from turnetl.migration.sessions import ArchivedSession
+from turnetl.model import GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMigration:
+    """A group that holds episodes without a TurnCommit."""
+
+    group: GroupId
+    episodes: tuple[ClassifiedEpisode, ...]
+    """Of other programs, by uuid."""
+    entities: int
+    """All entities of the group."""
+    facts: int
+    """All facts of the group."""
+    embedding_sizes: Mapping[int, int]
+    """Entities by the dimensions of their embeddings."""
+
+    def of_kind(self, kind: EpisodeClass) -> list[ClassifiedEpisode]:
+        """Return the episodes of this class."""
+        return [episode for episode in self.episodes if episode.kind is kind]
+
+    @property
+    def sessions(self) -> list[ArchivedSession]:
+        """The sessions that episodes are matched to, each once, by (format, session_id)."""
+        matched = (one.session for one in self.of_kind(EpisodeClass.MATCHED))
+        by_id = {(one.format, one.session_id): one for one in matched if one is not None}
+        return [by_id[key] for key in sorted(by_id)]
+
+    @property
+    def turns(self) -> int:
+        """Turns that a migration would ingest."""
+        return sum(session.turns for session in self.sessions)
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of the texts of `turns`."""
+        return sum(session.tokens for session in self.sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlan:
+    """The episodes of a graph without a TurnCommit, each with its class."""
+
+    groups: tuple[GroupMigration, ...]
+    """Those that hold such episodes, by name."""
+    sessions: int
+    """Sessions of the archives."""
+    dimensions: int | None
+    """Of the embedder that a migration would use; None if it is not known without a request."""
+    parse_problems: tuple[str, ...] = ()
+    """Paths without an archive, and archives that could not be read."""
+
+    def of_kind(self, kind: EpisodeClass) -> list[ClassifiedEpisode]:
+        """Return the episodes of this class of all groups."""
+        return [episode for group in self.groups for episode in group.of_kind(kind)]
+
+    def other_dimensions(self, group: GroupMigration) -> tuple[int, ...]:
+        """Return the dimensions of embeddings of the group that differ from the embedder's."""
+        sizes = sorted(group.embedding_sizes)
+        return tuple(size for size in sizes if self.dimensions not in (None, size))

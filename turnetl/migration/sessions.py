@@ -1,0 +1,75 @@
+"""The sessions of archives, as a migration compares them with what a graph holds."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from turnetl.lake import Lake
+from turnetl.model import GroupId, SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedSession:
+    """A session that archives hold."""
+
+    format: str
+    session_id: SessionId
+    started_at: datetime | None
+    """None if its archives have no times."""
+    ended_at: datetime | None
+    turns: int
+    """Turns that a migration would ingest."""
+    noise: int
+    """Turns that are marked as noise."""
+    chars: int
+    """Of the episode texts of `turns`."""
+    tokens: int
+    """Of the same, estimated."""
+    archives: tuple[Path, ...]
+    """Sorted."""
+    text: str
+    """The episode texts of all of its turns, joined."""
+
+
+_COLUMNS = (
+    *("format", "session_id", "started_at", "ended_at", "noise", "archive"),
+    *("text", "chars_after", "tokens", "ordinal"),
+)
+
+
+def archived_sessions(lake: Lake, groups: Iterable[GroupId]) -> list[ArchivedSession]:
+    """Return the sessions of these groups of a lake, by (format, session_id).
+
+    A session with turns in several groups is one session.
+
+    Raises:
+        TableUnusable: an episodes table is damaged or missing.
+    """
+    frames = [lake.scan_episodes(group).select(_COLUMNS).collect() for group in groups]
+    if not frames:
+        return []
+    is_kept = pl.col("noise").is_null()
+    sessions = (
+        pl.concat(frames)
+        .sort("format", "session_id", "ordinal", "started_at")
+        .group_by("format", "session_id", maintain_order=True)
+        .agg(
+            started_at=pl.col("started_at").min(),
+            ended_at=pl.max_horizontal(pl.col("started_at").max(), pl.col("ended_at").max()),
+            turns=is_kept.sum(),
+            noise=(~is_kept).sum(),
+            chars=pl.col("chars_after").filter(is_kept).sum(),
+            tokens=pl.col("tokens").filter(is_kept).sum(),
+            archives=pl.col("archive").unique().sort(),
+            text=pl.col("text").str.join("\n"),
+        )
+    )
+    return [_session(row) for row in sessions.iter_rows(named=True)]
+
+
+def _session(row: dict[str, Any]) -> ArchivedSession:
+    return ArchivedSession(**{**row, "archives": tuple(map(Path, row["archives"]))})

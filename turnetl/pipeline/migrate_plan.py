@@ -1,0 +1,153 @@
+"""Plan a migration: compare the session-level data of a graph with archives. Writes nothing."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from turnetl import wiring
+from turnetl.errors import BadUsage
+from turnetl.graph.port import GraphStore
+from turnetl.group_names import select_groups
+from turnetl.lake import Lake
+from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeClassifier
+from turnetl.migration.plan_file import Settlement, read_plan, write_plan
+from turnetl.migration.report import GroupMigration, MigrationPlan
+from turnetl.migration.sessions import archived_sessions
+from turnetl.model import GroupId
+from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.tables import filter_turns, parse_archives
+from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.settings import Settings
+
+_STAGE = "classify"
+_NAME_CHARS = 80
+"""Of an episode's name in a plan file."""
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationOptions:
+    """What a plan of a migration compares."""
+
+    groups: tuple[str, ...] = ()
+    """Group ids or project names; all groups with an episode if empty."""
+    format_name: str | None = None
+    """The format of all archives; None: each is detected by its content."""
+    settled: Path | None = None
+    """A file in which a person settled ambiguous episodes; None: there is none."""
+
+
+async def plan_migration(
+    archives: Sequence[str],
+    settings: Settings,
+    options: MigrationOptions,
+    *,
+    progress: Progress = ignore_progress,
+) -> MigrationPlan:
+    """Find which session of the archives each episode without a TurnCommit summarises.
+
+    Neither the graph nor the lake is written: the archives are parsed into temporary tables.
+
+    Args:
+        archives: files, folders or globs.
+        settings: the graph, the noise rules and the embedder.
+        options: what is compared.
+        progress: called after each archive and each group.
+
+    Raises:
+        BadUsage: an unknown group or format, or a plan file that is not valid.
+        GraphBusy: the graph did not respond, or another process writes it.
+        GraphUnusable: there is no graph, or it cannot be opened.
+    """
+    check_graph(settings)
+    settled = read_plan(options.settled) if options.settled is not None else {}
+    async with wiring.store(settings, write=False) as store:
+        selected = select_groups(await store.episode_groups(), options.groups)
+        with _temporary_tables(settings) as tables:
+            parsed = parse_archives(
+                archives, tables, format_name=options.format_name, progress=progress
+            )
+            if parsed.groups:
+                filter_turns(tables, parsed.groups, progress=progress)
+            sessions = archived_sessions(Lake(tables.lake), parsed.groups)
+        classifier = EpisodeClassifier(sessions)
+        groups: list[GroupMigration] = []
+        for done, group in enumerate(selected, start=1):
+            groups += await _group(store, group, classifier, settled)
+            progress(ProgressUpdate(_STAGE, "groups", done, len(selected)))
+    if not options.groups:
+        _check_settled(settled, groups)
+    return MigrationPlan(
+        groups=tuple(groups),
+        sessions=len(sessions),
+        dimensions=await _dimensions(settings),
+        parse_problems=tuple(problem.message for problem in parsed.problems),
+    )
+
+
+def write_plan_file(path: Path, plan: MigrationPlan) -> int:
+    """Write the ambiguous episodes into a file that a person can edit; return their number.
+
+    Raises:
+        BadUsage: the file exists, or cannot be written.
+    """
+    ambiguous = plan.of_kind(EpisodeClass.AMBIGUOUS)
+    write_plan(path, map(_row, ambiguous))
+    return len(ambiguous)
+
+
+async def _group(
+    store: GraphStore,
+    group: GroupId,
+    classifier: EpisodeClassifier,
+    settled: Mapping[str, Settlement],
+) -> list[GroupMigration]:
+    """Return the group, unless it only holds turns."""
+    episodes = await store.unrecorded_episodes(group)
+    if not episodes:
+        return []
+    _, entities, facts = await store.counts(group)
+    sizes = await store.embedding_sizes(group)
+    classified = tuple(classifier.classify(episodes, settled))
+    return [GroupMigration(group, classified, entities, facts, sizes)]
+
+
+@contextmanager
+def _temporary_tables(settings: Settings) -> Iterator[Settings]:
+    """Yield settings with an empty lake, which is deleted afterwards."""
+    with tempfile.TemporaryDirectory(prefix="turnetl-migrate-") as folder:
+        lake = Path(folder) / "lake"
+        yield settings.model_copy(update={"lake": lake, "graph": settings.graph_url})
+
+
+async def _dimensions(settings: Settings) -> int | None:
+    if wiring.is_remote(settings):
+        return settings.embedder.dimensions
+    async with wiring.embedder(settings) as embedder:
+        return embedder.dimensions
+
+
+def _check_settled(settled: Mapping[str, Settlement], groups: Sequence[GroupMigration]) -> None:
+    known = {one.episode.uuid for group in groups for one in group.episodes}
+    for episode, settlement in settled.items():
+        if episode not in known:
+            raise BadUsage(
+                f"{settlement.place}: the graph holds no episode `{episode}` of another program; "
+                "remove the line, or check --graph"
+            )
+
+
+def _row(one: ClassifiedEpisode) -> dict[str, str]:
+    return {
+        "episode": one.episode.uuid,
+        "session": "",
+        "format": "",
+        "first": one.session.session_id if one.session else "",
+        "second": one.runner_up.session_id if one.runner_up else "",
+        "similarity": "" if one.similarity is None else f"{one.similarity:.3f}",
+        "confidence": "" if one.confidence is None else f"{one.confidence:.3f}",
+        "group": one.episode.group_id,
+        "name": " ".join(one.episode.name.split())[:_NAME_CHARS],
+        "reason": one.reason,
+    }

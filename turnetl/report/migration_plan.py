@@ -1,0 +1,78 @@
+"""The plan of a migration: the classes of episodes by group, and what is to be decided."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.migration.classify import EpisodeClass
+from turnetl.migration.report import GroupMigration, MigrationPlan
+from turnetl.report.layout import add_group_column, caption, plural
+
+_LISTED = 3
+_HEADERS = (
+    *("matched", "ambiguous", "archive gone", "foreign"),
+    *("sessions", "turns", "tokens", "entities", "facts"),
+)
+
+
+def table(plan: MigrationPlan) -> RenderableType:
+    """Render a row per group."""
+    if not plan.groups:
+        return Group("the graph holds no session-level data: all episodes are turns")
+    view = Table()
+    add_group_column(view)
+    for header in _HEADERS:
+        view.add_column(header, justify="right")
+    for group in plan.groups:
+        view.add_row(Text(group.group), *(f"{count:,}" for count in _counts(group)))
+    archived = plural(plan.sessions, "session")
+    return Group(view, caption(f"the archives hold {archived}; nothing was written"))
+
+
+def exit_code(plan: MigrationPlan) -> ExitCode:
+    """Return 1 if no archive could be read."""
+    return ExitCode.FAILED if plan.parse_problems and not plan.sessions else ExitCode.DONE
+
+
+def messages(plan: MigrationPlan) -> list[str]:
+    """Return what is to be decided, and what would hinder a migration."""
+    return list(_messages(plan))
+
+
+def _messages(plan: MigrationPlan) -> Iterator[str]:
+    yield from plan.parse_problems[:_LISTED]
+    if (more := len(plan.parse_problems) - _LISTED) > 0:
+        yield f"and {more:,} more archives were not read; `turnetl parse --dry-run` lists all"
+    for group in plan.groups:
+        if sizes := plan.other_dimensions(group):
+            given = ", ".join(f"{size:,}" for size in sizes)
+            yield (
+                f"group `{group.group}` has embeddings of {given} dimensions, and the embedder "
+                f"makes {plan.dimensions:,}: a search over both is not possible"
+            )
+    if ambiguous := len(plan.of_kind(EpisodeClass.AMBIGUOUS)):
+        yield (
+            f"{plural(ambiguous, 'episode')} ambiguous: `--write FILE` lists them, fill in the "
+            "column `session`, then `--settled FILE`"
+        )
+    gone = len(plan.of_kind(EpisodeClass.ARCHIVE_GONE))
+    if gone and not plan.of_kind(EpisodeClass.MATCHED):
+        yield (
+            f"no episode is of a session of these archives, and {gone:,} of sessions that they "
+            "do not hold: check that these are the right archives"
+        )
+
+
+def _counts(group: GroupMigration) -> tuple[int, ...]:
+    kinds = (len(group.of_kind(kind)) for kind in EpisodeClass)
+    return (
+        *kinds,
+        len(group.sessions),
+        group.turns,
+        group.tokens,
+        group.entities,
+        group.facts,
+    )
