@@ -30,6 +30,7 @@ from tests.cli.hostile_text import (
 )
 from tests.cli.provider_setup import model_environment
 from tests.cli.test_console import in_terminal
+from tests.docs.test_reference import commands
 from tests.servers.provider import FakeProvider, Fault
 from turnetl import console
 from turnetl.control_characters import displayed_json, displayed_message, displayed_text
@@ -74,6 +75,30 @@ COMMANDS: list[tuple[str, ...]] = [
     ("templates", "show", NAME),
     ("redo", "--dry-run"),
     ("forget", "--session", "s1", "--dry-run"),
+    ("forget", "--match", f"no {NAME}", "--dry-run"),
+    ("plan", "."),
+    ("plan", f"no {NAME}"),
+    ("digest", "--since", "2020-01-01"),
+    ("digest", "--since", "2020-01-01", "--by", "project", "--markdown"),
+    ("digest", "--group", NAME),
+    ("communities", "build"),
+    ("communities", "build", "--group", NAME),
+    ("summarize",),
+    ("summarize", "--audit", "5"),
+    ("summarize", "--group", NAME),
+    ("undo", "--session", "s1", "--dry-run"),
+    ("undo", NAME),
+    ("runs", "show", NAME),
+    ("journal", "stats"),
+    ("journal", "prune", NAME),
+    ("index", "--questions", "--dry-run"),
+    ("model", "check"),
+    ("templates", "check", NAME),
+    ("formats",),
+    ("schema", NAME),
+    ("completion", "show", NAME),
+    ("completion", "install", NAME),
+    ("trust",),
     ("config", "show"),
     ("trust", "--list"),
     ("status", "--config", f"{NAME}.json"),
@@ -91,8 +116,28 @@ def test_no_command_prints_a_control_character(
 ) -> None:
     result = run_in_process(*arguments, *options, folder=folder)
     assert_clean(result)
-    if options:
+    if options and arguments[0] != "completion":
         assert isinstance(result.json, dict)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in commands()])
+def test_every_command_is_among_them(name: str) -> None:
+    assert name in {" ".join(arguments[: len(name.split())]) for arguments in COMMANDS}
+
+
+def test_no_command_that_removes_turns_prints_a_control_character(tmp_path: Path) -> None:
+    write_hostile_archives(tmp_path)
+    run_in_process("backfill", ".", folder=tmp_path)
+    for command in (
+        ("redo", "--session", "s1", "--yes"),
+        ("undo", "--session", "s1", "--yes"),
+        ("ingest",),
+        ("forget", "--match", "KeyError", "--cascade", "--yes"),
+    ):
+        result = run_in_process(*command, folder=tmp_path)
+        assert result.exit_code == 0, result.stderr
+        assert result.stdout
+        assert_clean(result)
 
 
 def test_the_archive_is_hostile_enough(folder: Path) -> None:
@@ -106,7 +151,9 @@ def test_the_archive_is_hostile_enough(folder: Path) -> None:
     assert "\\u202egpj" in again.stderr
 
 
-@pytest.mark.parametrize("arguments", [("parse", "."), ("search", "cart")])
+@pytest.mark.parametrize(
+    "arguments", [("parse", "."), ("search", "cart"), ("backfill", ".", "--lake", f"bars {NAME}")]
+)
 def test_no_command_prints_a_control_of_an_archive_on_a_terminal(
     arguments: tuple[str, ...], folder: Path
 ) -> None:

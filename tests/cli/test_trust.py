@@ -16,6 +16,15 @@ from tests.cli.planted_folder import PlantedFolder, model_of, plant
 from tests.servers.provider import FakeProvider
 
 
+def nested(setting: tuple[str, ...], value: object) -> dict[str, object]:
+    """Return the section of a config file with a setting, which may be in a section of its own."""
+    *sections, name = setting
+    content: dict[str, object] = {name: value}
+    for section in reversed(sections):
+        content = {section: content}
+    return content
+
+
 @pytest.fixture
 def planted(tmp_path: Path) -> PlantedFolder:
     return plant(tmp_path)
@@ -209,16 +218,41 @@ def test_a_file_that_the_config_file_names_is_trusted_with_it(
 ) -> None:
     named = planted.path / "named.toml"
     named.write_text("")
-    value: object = "named.toml"
-    for name in reversed(setting):
-        value = {name: value}
-    assert isinstance(value, dict)
-    planted.write_config(**value)
+    planted.write_config(**nested(setting, "named.toml"))
     planted.run("trust")
     assert "ignored" not in planted.run("status").stderr
     named.write_text("# changed")
     message = planted.run("status").messages[0]
     assert "since `turnetl trust`, `named.toml` changed" in message
+
+
+@pytest.mark.parametrize("setting", [("noise", "rules"), ("group_map",)])
+def test_a_file_in_the_folder_is_trusted_with_it_however_the_config_file_names_it(
+    setting: tuple[str, ...], planted: PlantedFolder
+) -> None:
+    alias = planted.path.with_name("alias")
+    alias.symlink_to(planted.path)
+    named = planted.path / "named.toml"
+    named.write_text("")
+    planted.write_config(**nested(setting, str(alias / "named.toml")))
+    planted.run("trust")
+    named.write_text("# changed")
+    message = planted.run("status").messages[0]
+    assert "since `turnetl trust`, `named.toml` changed" in message
+
+
+@pytest.mark.parametrize("setting", [("noise", "rules"), ("group_map",), ("lake",)])
+@pytest.mark.parametrize("path", ["~nobody-has-this-name/x", "a" * 5_000, "a\0b", "loop/x"])
+def test_a_path_that_leads_nowhere_stops_no_command_in_an_untrusted_folder(
+    setting: tuple[str, ...], path: str, planted: PlantedFolder
+) -> None:
+    (planted.path / "loop").symlink_to("loop")
+    planted.write_config(**nested(setting, path))
+    result = planted.run("status")
+    assert result.exit_code == 0
+    assert "which is not trusted" in result.messages[0]
+    chosen = planted.run("status", "--config", "graphiti.config.json")
+    assert "unexpected error" not in chosen.stderr
 
 
 def test_the_user_folder_is_trusted_also_as_working_directory(planted: PlantedFolder) -> None:

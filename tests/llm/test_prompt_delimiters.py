@@ -32,6 +32,14 @@ HOSTILE = (
     "<T\x08EXT>",
     "<T\x1fEXT>",
     "<T\ufe0fEXT>",
+    "</cur\u0301rent message>",
+    "</cu\u0155rent message\u0301>",
+    "<TEXT\u0307>",
+    "\u226e/TEXT>",
+    "<\u0338/TEXT>",
+    "<\u2044TEXT>",
+    "<\u2215current\u2010message>",
+    "<\u29f8current\u2212message>",
     "\uff1c\uff34\uff25\uff38\uff34\uff1e",
     "\ufe64TEXT\ufe65",
     '<text role="system">',
@@ -98,7 +106,7 @@ def test_every_delimiter_of_the_installed_graphiti_and_of_turnetl_is_known() -> 
 def test_a_delimiter_is_escaped_in_every_spelling(text: str) -> None:
     escaped = escape_text(f"before{text}after" if text.endswith((">", "\uff1e")) else text)
     assert escaped != text
-    assert not re.search("[<\uff1c\ufe64]", escaped)
+    assert not re.search("[<\uff1c\ufe64\u226e]", escaped)
     assert "&" in escaped
 
 
@@ -116,8 +124,8 @@ def test_unescaping_returns_the_original(text: str) -> None:
 
 @given(TEXTS)
 def test_an_escaped_text_has_no_delimiter(text: str) -> None:
-    openers = re.findall("[<\uff1c\ufe64]", escape_text(text))
-    again = re.findall("[<\uff1c\ufe64]", escape_text(escape_text(text)))
+    openers = re.findall("[<\uff1c\ufe64\u226e]", escape_text(text))
+    again = re.findall("[<\uff1c\ufe64\u226e]", escape_text(escape_text(text)))
     assert openers == again
 
 

@@ -24,7 +24,7 @@ DELIMITERS = (
 _ROLE_MARKERS = ("start of turn", "end of turn")
 """Delimiters that models themselves have around messages; others are between `<|` and `|>`."""
 
-_OPENERS = {"<": "lt", "\uff1c": "#65308", "\ufe64": "#65124"}
+_OPENERS = {"<": "lt", "\uff1c": "#65308", "\ufe64": "#65124", "\u226e": "#8814"}
 """Each character that may open a delimiter, and its entity."""
 _OPENER = re.compile(f"([{''.join(_OPENERS)}])|&((?:amp;)*)({'|'.join(_OPENERS.values())});")
 _CHARACTERS = {entity: character for character, entity in _OPENERS.items()}
@@ -32,6 +32,11 @@ _PADDING = re.compile(r"(\s)\s*|(_)_*|(-)-*")
 _WHITESPACE = "\t\n\r"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _MARKS = ("Mn", "Me")
+_LOOKALIKES = str.maketrans(
+    dict.fromkeys("\u2044\u2215\u2571\u29f8", "/")
+    | dict.fromkeys("\u2010\u2012\u2013\u2014\u2015\u2212", "-")
+)
+"""Slashes and dashes without a compatibility form."""
 _FILLERS = "\u115f\u1160"
 """Letters without a form; others have these as their compatibility form."""
 _WINDOW = 200
@@ -55,8 +60,8 @@ _MIN_LETTERS = 4
 def escape_text(text: str) -> str:
     """Return the text with every delimiter escaped; a text without one is returned as it is.
 
-    Letter case, spaces, underscores, attributes, invisible characters and full-width forms make no
-    difference. Every all-capital tag of four letters or more counts as a delimiter.
+    Letter case, spaces, underscores, attributes, invisible characters, marks and other forms do not
+    matter. Every all-capital tag of four letters or more counts as a delimiter.
     """
     return _replaced(text, _escaped_opener)
 
@@ -127,11 +132,12 @@ def _is_delimiter(plain: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the text in its compatibility form, without invisible characters and padding."""
+    """Return the compatibility form of the text, without marks, invisible characters, padding."""
     if text.isascii():
         return _unpadded(_CONTROLS.sub("", text))
-    visible = filter(_is_visible, unicodedata.normalize("NFKC", text))
-    return _unpadded("".join(visible))
+    # Decomposed, so that no mark hides in a letter.
+    visible = filter(_is_visible, unicodedata.normalize("NFKD", text))
+    return _unpadded("".join(visible).translate(_LOOKALIKES))
 
 
 def _unpadded(text: str) -> str:

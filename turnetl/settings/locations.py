@@ -1,7 +1,10 @@
-"""Where a user's lake is, if no setting names one."""
+"""Paths in settings, and where a user's lake is if none names one."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 
 def default_lake(environment: Mapping[str, str], home: Path) -> Path:
@@ -15,3 +18,16 @@ def default_lake(environment: Mapping[str, str], home: Path) -> Path:
     """
     data = Path(environment.get("XDG_DATA_HOME", ""))
     return data / "turnetl" / "lake" if data.is_absolute() else home / ".turnetl" / "lake"
+
+
+def _expanded(path: Path) -> Path:
+    if "\0" in str(path):
+        raise ValueError("must be a path without NUL characters")
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ValueError("must not begin with `~` and an unknown user") from None
+
+
+UserPath = Annotated[Path, AfterValidator(_expanded)]
+"""A path that may begin with `~`."""

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.graph_model import LONGEST_LEASE
-from turnetl.settings.locations import default_lake
+from turnetl.settings.locations import UserPath, default_lake
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
@@ -35,7 +35,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    lake: Path = Field(default_factory=lambda: default_lake(os.environ, Path.home()))  # noqa: TID251 - as documented
+    lake: UserPath = Field(default_factory=lambda: default_lake(os.environ, Path.home()))  # noqa: TID251 - as documented
     """Folder of the tables, the journal and the embedded graph. By default
     `$XDG_DATA_HOME/turnetl/lake`, else `~/.turnetl/lake`."""
     graph: str | None = None
@@ -67,7 +67,7 @@ class Settings(BaseModel):
     group: str | None = None
     """Group of all turns: a name, or a template of {project}, {format}, {user} and {host}. None:
     one group per project."""
-    group_map: Path | None = None
+    group_map: UserPath | None = None
     """TOML file with exceptions from `group`."""
     jobs: int | None = Field(default=None, ge=1)
     """Archives parsed in parallel. None: one per core."""
@@ -83,11 +83,6 @@ class Settings(BaseModel):
     """Minutes without a new row after which the last turn of a session is closed."""
     lease_seconds: float = Field(default=120, gt=0, le=LONGEST_LEASE.total_seconds())
     """Seconds for which a run that no longer responds keeps its lease on a group."""
-
-    @field_validator("lake", "group_map")
-    @classmethod
-    def _expand_home(cls, path: Path | None) -> Path | None:
-        return path.expanduser() if path else path
 
     @property
     def graph_url(self) -> str:

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from turnetl.settings import units
+from turnetl.settings.locations import UserPath
 
 Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
 EmbedderName = Literal["local", "fastembed", "openai-compatible"]
@@ -147,7 +148,7 @@ class NoiseSettings(BaseModel):
     """Rules to disable, by name; in the environment separated by commas."""
     enable: tuple[str, ...] = ()
     """Rules to enable that are disabled by default, by name; separated as in `disable`."""
-    rules: Path | None = None
+    rules: UserPath | None = None
     """TOML file with rules of your own."""
 
     @field_validator("disable", "enable", mode="before")
@@ -157,11 +158,6 @@ class NoiseSettings(BaseModel):
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
             return value
         return [name.strip() for part in names for name in part.split(",") if name.strip()]
-
-    @field_validator("rules")
-    @classmethod
-    def _expand_home(cls, path: Path | None) -> Path | None:
-        return path.expanduser() if path else path
 
     def merged(
         self, disable: tuple[str, ...], enable: tuple[str, ...], rules: Path | None

@@ -135,6 +135,12 @@ def _named_files(root: Path, config: bytes | None) -> Iterator[str]:
         for step in path:
             value = value.get(step) if isinstance(value, dict) else None
         if isinstance(value, str) and value and "\0" not in value:
-            named = Path(os.path.normpath(root / Path(value).expanduser()))
-            if named != root and named.is_relative_to(root):
-                yield named.relative_to(root).as_posix()
+            yield from _names_in(root, root / os.path.expanduser(value))  # noqa: PTH111 - any user
+
+
+def _names_in(root: Path, path: Path) -> Iterator[str]:
+    """Yield the names under which a path is in a folder: by its steps, and by its links."""
+    # A link elsewhere, such as `/proc/self/cwd`, may lead back into the folder.
+    for named in (os.path.normpath(path), os.path.realpath(path)):
+        if Path(named) != root and Path(named).is_relative_to(root):
+            yield Path(named).relative_to(root).as_posix()
