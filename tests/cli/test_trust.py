@@ -357,6 +357,7 @@ def test_every_setting_is_shown_with_its_source_and_without_secrets(
     planted.write_config(
         llm={"base_url": f"https://user:{key}@gate.example/v1?token={key}", "api_key": key},
         graph=f"bolt://neo4j:{key}@graph.example:7687",
+        embedder={"base_url": f"https://{key}@vectors.example/v1"},
         noise={"disable": ["repeat"]},
     )
     planted.run("trust")
@@ -377,6 +378,10 @@ def test_every_setting_is_shown_with_its_source_and_without_secrets(
     assert settings["llm.api_key"] == {"value": mask, **folder}
     url = f"https://user:{mask}@gate.example/v1?token={mask}"
     assert settings["llm.base_url"] == {"value": url, **folder}
+    assert settings["embedder.base_url"] == {
+        "value": f"https://{mask}@vectors.example/v1",
+        **folder,
+    }
     assert settings["graph"] == {"value": f"bolt://neo4j:{mask}@graph.example:7687", **folder}
     assert settings["noise.disable"] == {"value": ["repeat"], **folder}
     assert settings["jobs"] == {"value": None, "source": "default", "origin": None}

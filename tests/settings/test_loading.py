@@ -142,6 +142,21 @@ def test_an_invalid_value_is_never_printed() -> None:
     assert "minus-one" not in str(raised.value)
 
 
+@pytest.mark.parametrize("name", ["GRAPH", "LLM__BASE_URL", "EMBEDDER__BASE_URL"])
+@pytest.mark.parametrize("end", ["\uff0f@h", "[@h", "]@h", "@h:99999", "@h:port"])
+def test_a_url_that_cannot_be_split_is_refused_without_its_password(name: str, end: str) -> None:
+    scheme = "bolt" if name == "GRAPH" else "https"
+    with pytest.raises(BadUsage, match=f"TURNETL_{name}.*must be a valid URL") as raised:
+        settings({f"TURNETL_{name}": f"{scheme}://user:canary{end}"})
+    chain = (raised.value, raised.value.__cause__, raised.value.__context__)
+    assert not any("canary" in str(error) for error in chain)
+
+
+def test_the_path_of_a_graph_may_have_brackets() -> None:
+    url = "ladybug:///home/kim/[shop]/graph.lbug"
+    assert settings({"TURNETL_GRAPH": url}).graph == url
+
+
 def test_an_error_in_a_section_names_the_setting_and_not_its_type() -> None:
     with pytest.raises(BadUsage, match=r"setting `llm\.base_url` \(environment"):
         settings({"TURNETL_LLM__BASE_URL": "x"})

@@ -37,8 +37,9 @@ _LOOKALIKES = str.maketrans(
     | dict.fromkeys("\u2010\u2012\u2013\u2014\u2015\u2212", "-")
 )
 """Slashes and dashes without a compatibility form."""
-_FILLERS = "\u115f\u1160"
-"""Letters without a form; others have these as their compatibility form."""
+_FILLERS = "\u115f\u1160\u2800"
+"""Characters without a form; other letters have the first two as their compatibility form."""
+_ANSI = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
 _WINDOW = 200
 """Characters after an opener that are read first; only padding makes a delimiter longer."""
 _LONGEST = 60
@@ -133,6 +134,7 @@ def _is_delimiter(plain: str) -> bool:
 
 def _plain(text: str) -> str:
     """Return the compatibility form of the text, without marks, invisible characters, padding."""
+    text = _ANSI.sub("", text)
     if text.isascii():
         return _unpadded(_CONTROLS.sub("", text))
     # Decomposed, so that no mark hides in a letter.

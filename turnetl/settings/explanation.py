@@ -70,7 +70,9 @@ def masked_url(url: str) -> str:
         return MASK
     login, at, host = parts.netloc.rpartition("@")
     user, colon, _ = login.partition(":")
-    netloc = f"{user}{colon}{MASK if colon else ''}{at}{host}"
+    # A service may take its key as the user of a URL, without a password.
+    is_key = bool(user) and not colon and parts.scheme in ("http", "https")
+    netloc = f"{MASK if is_key else user}{colon}{MASK if colon else ''}{at}{host}"
     names = [(name, MASK) for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     query = urlencode(names, safe="*") if names else parts.query and MASK
     return urlunsplit((parts.scheme, netloc, parts.path, query, parts.fragment))

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.graph_model import LONGEST_LEASE
@@ -15,6 +15,7 @@ from turnetl.settings.sections import (
     ModelSettings,
     NoiseSettings,
     SummarySettings,
+    check_parts,
 )
 
 ExtractorName = Literal["structural", "llm", "hybrid"]
@@ -33,7 +34,9 @@ class Settings(BaseModel):
     environment and the config file.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True
+    )
 
     lake: UserPath = Field(default_factory=lambda: default_lake(os.environ, Path.home()))  # noqa: TID251 - as documented
     """Folder of the tables, the journal and the embedded graph. By default
@@ -83,6 +86,12 @@ class Settings(BaseModel):
     """Minutes without a new row after which the last turn of a session is closed."""
     lease_seconds: float = Field(default=120, gt=0, le=LONGEST_LEASE.total_seconds())
     """Seconds for which a run that no longer responds keeps its lease on a group."""
+
+    @field_validator("graph")
+    @classmethod
+    def _check_graph(cls, url: str | None) -> str | None:
+        # The rest of a file's URL is a path as it is.
+        return url if url is None or url.startswith("ladybug://") else check_parts(url)
 
     @property
     def graph_url(self) -> str:

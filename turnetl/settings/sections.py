@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -28,7 +29,18 @@ _SECTION = ConfigDict(frozen=True, extra="forbid")
 def _check_url(value: str | None) -> str | None:
     if value is not None and not value.startswith(("http://", "https://")):
         raise ValueError("must be a URL that begins with http:// or https://")
-    return value
+    return check_parts(value)
+
+
+def check_parts(url: str | None) -> str | None:
+    """Check that a URL can be split. The error of the library would quote its password."""
+    try:
+        _ = urlsplit(url or "").port
+    except ValueError:
+        raise ValueError(
+            "must be a valid URL; special characters in a password are percent-encoded"
+        ) from None
+    return url
 
 
 Url = Annotated[str, BeforeValidator(_check_url)]
