@@ -92,6 +92,36 @@ def test_a_failure_without_a_later_success_is_an_open_problem(tmp_path: Path) ->
     assert "open problem: `pytest -q` failed with `KeyError: 'price'`" in text
 
 
+def test_a_statement_says_who_made_it_and_repeats_neither_the_prompt_nor_the_outcome(
+    tmp_path: Path,
+) -> None:
+    decision = "I decided to use SQLite instead of Postgres, because it needs no server."
+    at = SESSION_START
+    write_archive(
+        tmp_path / "a.jsonl",
+        [
+            row("user", "We decided to use pytest instead of unittest.", "u1", at),
+            tool_call(
+                "c1", "Write", at, file_path="/home/kim/shop/db.py", content="import sqlite3"
+            ),
+            tool_result("r1", "c1", "File created", at),
+            row("assistant", f"Done.\n\n{decision}", "a1", at),
+        ],
+    )
+    assert run_in_process("backfill", "a.jsonl", folder=tmp_path).exit_code == 0
+    [session] = sessions(digest(tmp_path, *ALL))
+    assert len(session["decisions"]) == 4, "the rejected alternatives are facts of their own"
+    text = run_in_process("digest", *ALL, folder=tmp_path).stdout
+    assert text.count("pytest instead of unittest") == 1
+    assert text.count(decision) == 1
+    assert f"agent decided: {decision}" in text
+
+
+def test_the_time_of_a_session_repeats_no_date(folder: Path) -> None:
+    text = run_in_process("digest", *ALL, folder=folder).stdout
+    assert "2026-05-05 10:31 to 10:54, 2 turns" in text
+
+
 def test_it_writes_nothing_into_a_lake_whose_index_is_current(folder: Path) -> None:
     digest(folder, *ALL)
 

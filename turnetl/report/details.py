@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.report.layout import format_minute, indented, plural, unwrapped
+from turnetl.report.layout import format_minute, format_span, indented, plural, unwrapped
 from turnetl.report.turns import fact_text, files_line, lineage, section, turns_grid
 from turnetl.retrieval.conversation import Conversation, ConversationStep
 from turnetl.retrieval.details import (
@@ -134,7 +134,7 @@ def _neighbour(title: str, turn: TurnSummary | None) -> list[RenderableType]:
 def _session(found: SessionDetails) -> Iterator[RenderableType]:
     first, last = found.turns[0].receipt, found.turns[-1].receipt
     groups = ", ".join(dict.fromkeys(turn.receipt.group_id for turn in found.turns))
-    span = f"{format_minute(first.started_at)} to {format_minute(last.ended_at or last.started_at)}"
+    span = format_span(first.started_at, last.ended_at or last.started_at)
     yield Text.assemble(
         "session ",
         (found.session_id, "bold"),

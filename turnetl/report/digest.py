@@ -8,12 +8,22 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.report.layout import LISTED, caption, format_minute, indented, plural, relative_path
+from turnetl.report.layout import (
+    LISTED,
+    caption,
+    format_minute,
+    format_span,
+    indented,
+    plural,
+    relative_path,
+)
 from turnetl.retrieval.digest import Digest, DigestFact, SessionDigest
 from turnetl.retrieval.turn_summary import ID_CHARS
 
 _MARKUP = re.compile(r"(!(?=\[)|(?<=\])\(|<)")
 """What would make Markdown load or link something that an archive names."""
+_SPOKEN = re.compile(r"The (?:accepted )?(user|agent|plan) (decided|prefers|rejected): ")
+"""How the structural extractor begins the text of a statement: the label says it instead."""
 
 
 def view(digest: Digest, since: datetime | None, directory: Path) -> Group:
@@ -62,29 +72,46 @@ def _heading(session: SessionDigest) -> str:
     first, last = session.turns[0].receipt, session.turns[-1].receipt
     return (
         f"{session.group_id}, session {session.session_id[:ID_CHARS]}, "
-        f"{format_minute(first.started_at)} to {format_minute(last.ended_at or last.started_at)}, "
+        f"{format_span(first.started_at, last.ended_at or last.started_at)}, "
         f"{plural(len(session.turns), 'turn')}"
     )
 
 
 def _statements(session: SessionDigest) -> Iterator[tuple[str, str, str]]:
     """Yield label, text and short id of a turn; the id is empty if it is that of all turns."""
-    yield from _facts("decision", session.decisions)
+    yield from _facts("decision", _without_repetition(session))
     yield from _facts("open problem", session.open_problems)
     yield from _facts("solved", session.solved_problems)
     if session.files:
         more = len(session.files) - LISTED
         files = ", ".join(session.files[:LISTED])
         yield "changed", f"{files}{f' and {more:,} more' if more > 0 else ''}", ""
-    if session.outcome:
+    if session.outcome and not any(_body(one) == session.outcome for one in session.decisions):
         yield "outcome", session.outcome, session.turns[-1].id
 
 
 def _facts(label: str, facts: Sequence[DigestFact]) -> Iterator[tuple[str, str, str]]:
     for one in facts[:LISTED]:
-        yield label, " ".join(one.fact.text.split()), one.turn.id
+        spoken = _SPOKEN.match(one.fact.text)
+        yield f"{spoken[1]} {spoken[2]}" if spoken else label, _body(one), one.turn.id
     if len(facts) > LISTED:
         yield label, f"{len(facts) - LISTED:,} more; --json has all", ""
+
+
+def _without_repetition(session: SessionDigest) -> list[DigestFact]:
+    """Return the decisions that repeat neither the prompt nor a whole other decision."""
+    bodies = {_body(one) for one in session.decisions}
+    return [
+        one
+        for one in session.decisions
+        if (body := _body(one)) not in session.intent
+        and not any(other in body for other in bodies - {body})
+    ]
+
+
+def _body(one: DigestFact) -> str:
+    """Return the text of a fact on one line, without who said it."""
+    return " ".join(_SPOKEN.sub("", one.fact.text).split())
 
 
 def _places(session: SessionDigest, directory: Path) -> Iterable[str]:

@@ -83,6 +83,19 @@ def format_minute(time: datetime | None) -> str:
     return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"
 
 
+def format_span(first: datetime | None, last: datetime | None) -> str:
+    """Return the time between two times, to the minute; a date or a time that repeats is left out.
+
+    Args:
+        first: the beginning; None if it is not known.
+        last: the end; None if it is not known.
+    """
+    begin, end = format_minute(first), format_minute(last)
+    if first is None or last is None or begin == end:
+        return begin
+    return f"{begin} to {end.removeprefix(begin[:11])}"
+
+
 def relative_path(path: Path, directory: Path) -> Path:
     """Return the path relative to the directory if it lies below it, else the path."""
     return path.relative_to(directory) if path.is_relative_to(directory) else path
