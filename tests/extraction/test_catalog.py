@@ -22,7 +22,6 @@ from turnetl.extraction.templates import (
     TEMPLATES_FOLDER,
     TemplateResolver,
     built_in_folder,
-    read_template,
     search_folders,
 )
 from turnetl.json_output.templates import templates_output
@@ -237,7 +236,10 @@ def test_an_unreadable_template_is_an_error() -> None:
     unreadable = Path("/proc/self/mem")
     if not unreadable.exists():
         pytest.skip("this platform has no file that nobody can read")
-    assert read_template(unreadable) == (None, "cannot be read (Input/output error)")
+    assert TemplateResolver([]).read_text(unreadable) == (
+        None,
+        "cannot be read (Input/output error)",
+    )
 
 
 @pytest.mark.parametrize("ontology", [False, True])

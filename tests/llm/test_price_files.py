@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.errors import BadUsage
-from turnetl.llm.prices import Price, Prices, load_prices
+from turnetl.llm.prices import Price, PriceFile, Prices, load_prices
 from turnetl.llm.prices.price_files import parse_price_file, read_price_files
 from turnetl.model import Usage
 
@@ -26,7 +26,9 @@ def write(path: Path, *lines: str) -> Path:
 
 def prices(project: Path = NOWHERE, home: Path = NOWHERE) -> Prices:
     """The prices of a run in a project folder."""
-    return load_prices(project, home, at=NOW)
+    path = project / ".graphiti" / "prices.toml"
+    file = PriceFile(path, path.read_bytes()) if path.exists() else None
+    return load_prices(file, home, at=NOW)
 
 
 def of_file(path: Path) -> Prices:
@@ -187,5 +189,5 @@ def test_the_line_in_the_message_makes_the_price_known(name: str) -> None:
 def test_a_missing_price_belongs_into_the_file_of_the_user(tmp_path: Path) -> None:
     """The folder of a run may be temporary, as that of a Prefect worker."""
     home, folder = tmp_path / "home", tmp_path / "folder of a worker"
-    message = load_prices(folder, home, at=NOW).missing("a/b")
+    message = prices(folder, home).missing("a/b")
     assert message.endswith(f"to `{home / '.graphiti' / 'prices.toml'}`")

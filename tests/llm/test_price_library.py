@@ -170,7 +170,7 @@ def test_the_library_is_not_imported_before_a_price_is_needed() -> None:
         "from datetime import UTC, datetime\n"
         "from pathlib import Path\n"
         "from turnetl.llm.prices import load_prices\n"
-        "prices = load_prices(Path(), Path(), at=datetime(2026, 1, 1, tzinfo=UTC))\n"
+        "prices = load_prices(None, Path(), at=datetime(2026, 1, 1, tzinfo=UTC))\n"
         "assert 'genai_prices' not in sys.modules\n"
         "assert prices.find('openai/gpt-4.1')\n"
         "assert 'genai_prices' in sys.modules\n"

@@ -18,7 +18,7 @@ from turnetl.extraction.config import (
 from turnetl.extraction.diagnostics import Diagnostic, error, warning
 from turnetl.extraction.ontology import ONTOLOGY_FOLDER, Ontology
 from turnetl.extraction.template import parse_template
-from turnetl.extraction.templates import EMPTY_TEMPLATE, TemplateResolver, read_template
+from turnetl.extraction.templates import EMPTY_TEMPLATE, TemplateResolver
 
 TokenEstimate = Callable[[str], int]
 """Estimates the tokens of a text."""
@@ -98,8 +98,10 @@ def catalog(
     """
     ontologies = templates.subfolder(ONTOLOGY_FOLDER)
     ontology = _ontology(config, ontologies)
-    read_as_template = partial(_template_content, ontology=ontology, estimate=estimate)
-    read_as_ontology = partial(_ontology_content, estimate=estimate)
+    read_as_template = partial(
+        _template_content, templates=templates, ontology=ontology, estimate=estimate
+    )
+    read_as_ontology = partial(_ontology_content, ontologies=ontologies, estimate=estimate)
     template_names = sorted({*templates.names(TEMPLATE_SUFFIX), *_template_names(config)})
     configured = [config.ontology] if config.ontology else []
     ontology_names = sorted({*ontologies.names(_ONTOLOGY_SUFFIX), *configured})
@@ -149,7 +151,7 @@ def _entry(
         tokens_per_request=max(content.tokens),
         tokens_per_turn=sum(content.tokens),
         used_for=tuple(_used_for(name, config)),
-        diagnostics=(*content.diagnostics, *_identical_copy(paths)),
+        diagnostics=(*content.diagnostics, *_identical_copy(paths, templates)),
     )
 
 
@@ -178,8 +180,10 @@ def _inline_entries(
         )
 
 
-def _template_content(path: Path, ontology: Ontology, estimate: TokenEstimate) -> _PromptContent:
-    text, problem = read_template(path)
+def _template_content(
+    path: Path, templates: TemplateResolver, ontology: Ontology, estimate: TokenEstimate
+) -> _PromptContent:
+    text, problem = templates.read_text(path)
     if text is None:
         return _PromptContent(diagnostics=(error(problem or ""),))
     try:
@@ -195,8 +199,10 @@ def _template_content(path: Path, ontology: Ontology, estimate: TokenEstimate) -
     return _PromptContent(prompt, ids.digest(prompt), (tokens,) * _EXTRACTION_PROMPTS, diagnostics)
 
 
-def _ontology_content(path: Path, estimate: TokenEstimate) -> _PromptContent:
-    text, problem = read_template(path)
+def _ontology_content(
+    path: Path, ontologies: TemplateResolver, estimate: TokenEstimate
+) -> _PromptContent:
+    text, problem = ontologies.read_text(path)
     if text is None:
         return _PromptContent(diagnostics=(error(problem or ""),))
     parsed = ontology_lint.lint(text)
@@ -221,8 +227,8 @@ def _lint(prompt: str, tokens: int, ontology: Ontology) -> Iterator[Diagnostic]:
         yield warning(f"names no entity type of the ontology: {', '.join(ontology.entities)}")
 
 
-def _identical_copy(paths: Sequence[Path]) -> Iterator[Diagnostic]:
-    if len(paths) > 1 and read_template(paths[0]) == read_template(paths[1]):
+def _identical_copy(paths: Sequence[Path], templates: TemplateResolver) -> Iterator[Diagnostic]:
+    if len(paths) > 1 and templates.read_text(paths[0]) == templates.read_text(paths[1]):
         yield warning(f"is identical to `{paths[1]}`, and hides later corrections there")
 
 
@@ -236,7 +242,7 @@ def _source(path: Path, templates: TemplateResolver) -> TemplateSource:
 def _ontology(config: ExtractionConfig, ontologies: TemplateResolver) -> Ontology:
     """Return the ontology of the config; an empty one if it is invalid."""
     path = ontologies.find(config.ontology) if config.ontology else None
-    text = read_template(path)[0] if path is not None else None
+    text = ontologies.read_text(path)[0] if path is not None else None
     parsed = ontology_lint.lint(text or "")
     return Ontology(parsed.entities, parsed.relations)
 

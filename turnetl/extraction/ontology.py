@@ -16,7 +16,7 @@ from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.extraction import ontology_lint
 from turnetl.extraction.config import DEFAULT_ONTOLOGY
-from turnetl.extraction.templates import TemplateResolver, built_in_folder, read_template
+from turnetl.extraction.templates import TemplateResolver, built_in_folder
 
 TypeModels = dict[str, type[BaseModel]]
 
@@ -122,7 +122,7 @@ def load(name: str | None, templates: TemplateResolver) -> Ontology:
             f"no ontology `{name}` in {resolver.folder_list}; set `extraction.ontology` to a file "
             "that exists, or to null"
         )
-    text, problem = read_template(path)
+    text, problem = resolver.read_text(path)
     if text is None:
         raise BadUsage(f"ontology `{path}` {problem}")
     return parse(text, path)

@@ -2,7 +2,7 @@
 
 import errno
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -36,8 +36,18 @@ class TemplateResolver:
     instead of other instructions without notice.
     """
 
-    def __init__(self, search_folders: Sequence[Path]) -> None:
+    def __init__(
+        self, search_folders: Sequence[Path], project: Mapping[Path, bytes] | None = None
+    ) -> None:
+        """Create a resolver; reads no file.
+
+        Args:
+            search_folders: the first one that has a file wins.
+            project: by path, the content of the files in the first folder, which is not read: they
+                are the bytes that the user trusts. None: all folders are read.
+        """
         self.folders = tuple(search_folders)
+        self._project = project
 
     def find(self, name: str) -> Path | None:
         """Return the effective path, which may be no file, or None. `name` is a bare file name."""
@@ -47,17 +57,38 @@ class TemplateResolver:
         """Return every path with this name, files or not, the effective one first."""
         if Path(name).name != name or "\0" in name:
             return ()
-        return tuple(path for f in dict.fromkeys(self.folders) if _exists(path := f / name))
+        return tuple(path for f in dict.fromkeys(self.folders) if self._has(path := f / name))
 
     def names(self, suffix: str) -> list[str]:
         """Return the file names with this suffix, sorted, each once."""
         return sorted(
-            {path.name for f in self.folders for path in _listed(f) if path.suffix == suffix}
+            {path.name for f in self.folders for path in self._listed(f) if path.suffix == suffix}
         )
 
     def subfolder(self, name: str) -> "TemplateResolver":
         """Return a resolver for the subfolder of this name in each folder."""
-        return TemplateResolver([folder / name for folder in self.folders])
+        return TemplateResolver([folder / name for folder in self.folders], self._project)
+
+    def read_text(self, path: Path) -> tuple[str | None, str | None]:
+        """Return the text of a file in one of the folders, or the problem with it.
+
+        The file is a regular one inside its folder: its text is sent to the model, and a link could
+        lead to any other file. Reads at most `MAX_BYTES`.
+
+        Drops a byte order mark and converts CRLF line endings to LF, so that the same text has the
+        same digest on every platform.
+        """
+        try:
+            contents = self._contents(path.parent)
+            data = _content(path) if contents is None else contents[path]
+            text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        except NotReadable as error:
+            return None, str(error)
+        except UnicodeDecodeError:
+            return None, "is not UTF-8 text"
+        if not text.strip():
+            return None, "is empty"
+        return (None, "is not text") if "\0" in text else (text, None)
 
     def load(self, name: str) -> Template | None:
         """Return the parsed template; None, with a warning, if `read` raises TemplateUnusable.
@@ -83,7 +114,7 @@ class TemplateResolver:
         path = self.find(name)
         if path is None:
             raise TemplateUnusable(self._not_found(name))
-        text, problem = read_template(path)
+        text, problem = self.read_text(path)
         if text is None:
             raise TemplateUnusable(f"template `{path}` {problem}")
         template = parse_template_file(text, path)
@@ -95,6 +126,20 @@ class TemplateResolver:
     def folder_list(self) -> str:
         """The folders, quoted and separated by commas, for a message."""
         return ", ".join(f"`{folder}`" for folder in self.folders)
+
+    def _contents(self, folder: Path) -> Mapping[Path, bytes] | None:
+        """Return the content of the files in a folder; None if the folder is read."""
+        return self._project if self.folders and folder == self.folders[0] else None
+
+    def _has(self, path: Path) -> bool:
+        contents = self._contents(path.parent)
+        return _exists(path) if contents is None else path in contents
+
+    def _listed(self, folder: Path) -> list[Path]:
+        contents = self._contents(folder)
+        if contents is None:
+            return _listed(folder)
+        return [path for path in contents if path.parent == folder]
 
     def _not_found(self, name: str) -> str:
         quoted = name if len(name) <= _QUOTED_LENGTH else f"{name[:_QUOTED_LENGTH]}..."
@@ -128,27 +173,6 @@ def built_in_folder(package: Path = _PACKAGE) -> Path:
     """
     inside = package / "_templates"
     return inside if inside.is_dir() else package.parent / "templates"
-
-
-def read_template(path: Path) -> tuple[str | None, str | None]:
-    """Return the text of a file, or the problem with it. Reads at most `MAX_BYTES`.
-
-    The file is a regular one inside its folder: its text is sent to the model, and a link could
-    lead to any other file.
-
-    Drops a byte order mark and converts CRLF line endings to LF, so that the same text has the
-    same digest on every platform.
-    """
-    try:
-        data = _content(path)
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    except NotReadable as error:
-        return None, str(error)
-    except UnicodeDecodeError:
-        return None, "is not UTF-8 text"
-    if not text.strip():
-        return None, "is empty"
-    return (None, "is not text") if "\0" in text else (text, None)
 
 
 def _content(path: Path) -> bytes:

@@ -32,13 +32,17 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _KEYS = ("description", "enabled", "has_activity", "not")
 
 
-def read_rules(path: Path) -> tuple[NoiseRule, ...]:
+def read_rules(path: Path, content: bytes | None = None) -> tuple[NoiseRule, ...]:
     """Return the rules of the file, in its order.
+
+    Args:
+        path: of the file.
+        content: of the file, if it was read before.
 
     Raises:
         BadUsage: the file cannot be read or a rule is invalid; the message names it and the reason.
     """
-    rules = _read_file(path).rules
+    rules = _read_file(path, content).rules
     if not rules:
         raise BadUsage(f"`{path}` contains no rule; a rule begins with [rules.NAME]")
     return tuple(_rule(name, row, f"`{path}`, rule `{name}`") for name, row in rules.items())
@@ -61,9 +65,9 @@ _ColumnPatterns = dict[str, list[str]]
 """Patterns by column; the fields of tool calls are `tool_calls.name` and so on."""
 
 
-def _read_file(path: Path) -> _RulesFile:
+def _read_file(path: Path, content: bytes | None) -> _RulesFile:
     try:
-        return msgspec.convert(tomllib.loads(_read_text(path)), _RulesFile)
+        return msgspec.convert(tomllib.loads(_text(path, content)), _RulesFile)
     except OSError as error:
         reason = error.strerror or str(error)
         raise BadUsage(f"cannot read the rules file `{path}` ({reason}); name another") from error
@@ -73,9 +77,10 @@ def _read_file(path: Path) -> _RulesFile:
         raise BadUsage(f"`{path}`: {error}; a rule begins with [rules.NAME]") from error
 
 
-def _read_text(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(_MAX_BYTES + 1)
+def _text(path: Path, content: bytes | None) -> str:
+    if content is None:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
     if len(content) > _MAX_BYTES:
         raise BadUsage(f"the rules file `{path}` is larger than 1 MB; name another")
     return content.decode("utf-8-sig")

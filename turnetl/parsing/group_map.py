@@ -50,13 +50,17 @@ class GroupMapEntry:
         )
 
 
-def load_group_map(path: Path) -> tuple[GroupMapEntry, ...]:
+def load_group_map(path: Path, content: bytes | None = None) -> tuple[GroupMapEntry, ...]:
     """Return the entries of a group map file, in order.
+
+    Args:
+        path: of the file.
+        content: of the file, if it was read before.
 
     Raises:
         BadUsage: the file cannot be read, or an entry is invalid; the message names the entry.
     """
-    rows = _read_file(path).group
+    rows = _read_file(path, content).group
     return tuple(_entry(row, f"`{path}`, entry {number}") for number, row in enumerate(rows, 1))
 
 
@@ -80,13 +84,14 @@ class _GroupMapRow(msgspec.Struct, forbid_unknown_fields=True):
     formats: list[str] = []
 
 
-def _read_file(path: Path) -> _GroupMapFile:
+def _read_file(path: Path, content: bytes | None) -> _GroupMapFile:
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8-sig")), _GroupMapFile)
+        text = (path.read_bytes() if content is None else content).decode("utf-8-sig")
+        return msgspec.convert(tomllib.loads(text.replace("\r\n", "\n")), _GroupMapFile)
     except OSError as error:
         cause = error.strerror or str(error)
         raise BadUsage(f"the group map `{path}` cannot be read ({cause}); name another") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadUsage(f"`{path}` is not valid TOML: {error}; correct it") from error
     except msgspec.ValidationError as error:
         raise BadUsage(f"`{path}`: {error}; entries start with [[group]]") from error

@@ -112,7 +112,14 @@ class NameCollision:
         )
 
 
-def load_grouping(template: str | None, map_file: Path | None, *, user: str, host: str) -> Grouping:
+def load_grouping(
+    template: str | None,
+    map_file: Path | None,
+    *,
+    user: str,
+    host: str,
+    map_content: bytes | None = None,
+) -> Grouping:
     """Return the grouping for the user's choices.
 
     Args:
@@ -121,13 +128,14 @@ def load_grouping(template: str | None, map_file: Path | None, *, user: str, hos
         map_file: the value of --group-map: a TOML file.
         user: the user who runs turnetl; used for a working directory that names no user.
         host: the machine that runs turnetl.
+        map_content: the content of the file, if it was read before.
 
     Raises:
         BadUsage: an unknown placeholder or an invalid file; the message says where and what to do.
     """
     if template is not None:
         group_names.check_template(template, "--group")
-    entries = load_group_map(map_file) if map_file is not None else ()
+    entries = load_group_map(map_file, map_content) if map_file is not None else ()
     return Grouping(template, user, host, entries)
 
 

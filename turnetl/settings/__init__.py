@@ -24,7 +24,7 @@ from turnetl.settings.sections import (
 )
 from turnetl.settings.sources import ENV_PREFIX
 from turnetl.settings.trusting import list_trust, revoke_trust, trust_folder
-from turnetl.settings.working_folder import trust_store, trusted_folder
+from turnetl.settings.working_folder import trust_store, trusted_project
 
 __all__ = [
     "CONFIGURE_MODEL",
@@ -46,5 +46,5 @@ __all__ = [
     "secret_files",
     "trust_folder",
     "trust_store",
-    "trusted_folder",
+    "trusted_project",
 ]

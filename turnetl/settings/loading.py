@@ -117,6 +117,8 @@ def read_settings(
         credentials.check_unencrypted_source(file, home, folder)
     if folder is not None:
         credentials.check_credentials(settings, layers, folder)
+        if file is not None and file.source == SettingSource.FOLDER:
+            settings = settings.with_named(folder.files.named)
     return LoadedSettings(settings, layers, folder)
 
 

@@ -1,10 +1,11 @@
 """The settings of a run as one frozen object."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, field_validator
 
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.graph_model import LONGEST_LEASE
@@ -87,11 +88,26 @@ class Settings(BaseModel):
     lease_seconds: float = Field(default=120, gt=0, le=LONGEST_LEASE.total_seconds())
     """Seconds for which a run that no longer responds keeps its lease on a group."""
 
+    _named: Mapping[Path, bytes] = PrivateAttr(default_factory=dict)
+
     @field_validator("graph")
     @classmethod
     def _check_graph(cls, url: str | None) -> str | None:
         # The rest of a file's URL is a path as it is.
         return url if url is None or url.startswith("ladybug://") else check_parts(url)
+
+    def with_named(self, contents: Mapping[Path, bytes]) -> Self:
+        """Return these settings with the contents of files that they name, by path."""
+        settings = self.model_copy()
+        settings._named = contents  # noqa: SLF001 - of the same class
+        return settings
+
+    def content_of(self, path: Path) -> bytes | None:
+        """Return the content of a file that a setting names; None: it must be read.
+
+        A file of a trusted working directory was read when its digest was compared.
+        """
+        return self._named.get(path)
 
     @property
     def graph_url(self) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from turnetl.errors import BadUsage
 from turnetl.settings.sources import from_config_file
-from turnetl.settings.working_folder import trusted_folder
+from turnetl.settings.working_folder import trusted_project
 from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER
 from turnetl.trust.store import store_path
 
@@ -25,8 +25,8 @@ def secret_files(config: Path | None = None) -> tuple[Path, ...]:
     home = Path.home()
     store = store_path(os.environ, home)  # noqa: TID251 - where the store is
     configs = [home / USER_FOLDER / CONFIG_NAME]
-    if (folder := trusted_folder()) is not None:
-        configs.append(folder / CONFIG_NAME)
+    if (project := trusted_project()) is not None:
+        configs.append(project.folder / CONFIG_NAME)
     if config is not None:
         configs.append(config.absolute())
     found = [store, *(path for path in configs if _has_secret(path))]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from turnetl.errors import Fatal
 from turnetl.trust.folder_trust import FolderTrust
-from turnetl.trust.project_files import read_project
+from turnetl.trust.project_files import ProjectFiles, read_project
 from turnetl.trust.store import TrustStore, store_path
 
 
@@ -29,10 +29,10 @@ def working_folder(environment: Mapping[str, str], folder: Path, home: Path) -> 
     return FolderTrust(files, trusted.files if trusted is not None else None)
 
 
-def trusted_folder() -> Path | None:
-    """Return the working directory of this process if its configuration is trusted."""
+def trusted_project() -> ProjectFiles | None:
+    """Return the configuration in the working directory of this process if it is trusted."""
     folder = working_folder(os.environ, Path.cwd(), Path.home())  # noqa: TID251 - where the store is
-    return folder.folder if folder.is_trusted else None
+    return folder.files if folder.is_trusted else None
 
 
 def trust_store() -> TrustStore:

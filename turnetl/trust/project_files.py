@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,15 @@ class ProjectFiles:
     """Absolute, without links."""
     files: tuple[ProjectFile, ...]
     """Sorted by name."""
-    config: bytes | None = None
-    """The content of the config file; None if there is none that can be used."""
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    """The content of each file that can be used, by name: the bytes of the digest."""
+    named: Mapping[Path, bytes] = field(default_factory=dict)
+    """The content of each file that the config file names, by the path that it gives."""
+
+    @property
+    def config(self) -> bytes | None:
+        """The content of the config file; None if there is none that can be used."""
+        return self.contents.get(CONFIG_NAME)
 
     @property
     def digests(self) -> Mapping[str, str]:
@@ -64,14 +71,28 @@ def read_project(folder: Path, home: Path) -> ProjectFiles:
     """
     root = folder.resolve()
     files: dict[str, ProjectFile] = {}
-    config = _read(root, CONFIG_NAME, files)
-    names = [*_in_user_folder(root, home), *_named_files(root, config)]
+    contents: dict[str, bytes] = {}
+
+    def read(name: str) -> None:
+        if name in files or not os.path.lexists(root / name):
+            return
+        try:
+            contents[name] = _content(root / name, name)
+        except NotReadable as error:
+            files[name] = ProjectFile(name, "", str(error))
+        else:
+            files[name] = ProjectFile(name, hashlib.sha256(contents[name]).hexdigest())
+
+    read(CONFIG_NAME)
+    paths = _named_paths(root, contents.get(CONFIG_NAME))
+    names = [*_in_user_folder(root, home), *(name for _, name in paths)]
     for name in names[:_MAX_FILES]:
-        _read(root, name, files)
+        read(name)
     if len(names) > _MAX_FILES:
         problem = f"holds more than {_MAX_FILES:,} files"
         files[USER_FOLDER] = ProjectFile(USER_FOLDER, "", problem)
-    return ProjectFiles(root, tuple(files[name] for name in sorted(files)), config)
+    named = {path: contents[name] for path, name in paths if name in contents}
+    return ProjectFiles(root, tuple(files[name] for name in sorted(files)), contents, named)
 
 
 def turnetl_section(config: bytes | None) -> Mapping[str, Any]:
@@ -84,20 +105,9 @@ def turnetl_section(config: bytes | None) -> Mapping[str, Any]:
     return section if isinstance(section, dict) else {}
 
 
-def _read(root: Path, name: str, files: dict[str, ProjectFile]) -> bytes | None:
-    """Add a file to the files, unless it does not exist; return its content if it can be used."""
-    path = root / name
-    if not os.path.lexists(path):
-        return None
-    try:
-        _check_no_link_above(path)
-        is_template = name.startswith(TEMPLATES)
-        content = read_regular(path, _MAX_TEMPLATE_BYTES if is_template else _MAX_BYTES)
-    except NotReadable as error:
-        files[name] = ProjectFile(name, "", str(error))
-        return None
-    files[name] = ProjectFile(name, hashlib.sha256(content).hexdigest())
-    return content
+def _content(path: Path, name: str) -> bytes:
+    _check_no_link_above(path)
+    return read_regular(path, _MAX_TEMPLATE_BYTES if name.startswith(TEMPLATES) else _MAX_BYTES)
 
 
 def _check_no_link_above(path: Path) -> None:
@@ -127,15 +137,18 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _named_files(root: Path, config: bytes | None) -> Iterator[str]:
-    """Yield the files that the config file names and that lie in the folder."""
+def _named_paths(root: Path, config: bytes | None) -> list[tuple[Path, str]]:
+    """Return the paths in the config file that lead into the folder, each with its names there."""
     section = turnetl_section(config)
-    for path in _NAMED_IN_CONFIG:
+    found: list[tuple[Path, str]] = []
+    for setting in _NAMED_IN_CONFIG:
         value: Any = section
-        for step in path:
+        for step in setting:
             value = value.get(step) if isinstance(value, dict) else None
         if isinstance(value, str) and value and "\0" not in value:
-            yield from _names_in(root, root / os.path.expanduser(value))  # noqa: PTH111 - any user
+            path = Path(os.path.expanduser(value))  # noqa: PTH111 - also for an unknown user
+            found += [(path, name) for name in _names_in(root, root / path)]
+    return found
 
 
 def _names_in(root: Path, path: Path) -> Iterator[str]:

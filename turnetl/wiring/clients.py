@@ -16,11 +16,12 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
-from turnetl.llm.prices import Prices, load_prices
+from turnetl.llm.prices import PriceFile, Prices, load_prices
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_folder
+from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_project
 from turnetl.settings.credentials import check_key_encrypted
+from turnetl.trust.project_files import PRICES
 from turnetl.wiring.embedding import is_remote
 
 JOURNAL = "journal.sqlite"
@@ -59,7 +60,10 @@ def prices(at: datetime) -> Prices:
     Raises:
         BadUsage: a file is not valid; names the file and the line.
     """
-    return load_prices(trusted_folder(), Path.home(), at=at)
+    project, file = trusted_project(), None
+    if project is not None and PRICES in project.contents:
+        file = PriceFile(project.folder / PRICES, project.contents[PRICES])
+    return load_prices(file, Path.home(), at=at)
 
 
 def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:

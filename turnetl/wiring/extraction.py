@@ -13,7 +13,7 @@ from turnetl.extraction.structural.recipe import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.model import GroupId, Usage
 from turnetl.recipe_parts import RecipeParts
-from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_folder
+from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_project
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.port import Extractor
@@ -25,7 +25,12 @@ if TYPE_CHECKING:  # a run without new turns does without these
 
 def templates() -> TemplateResolver:
     """Return the resolver of templates: those of the project if it is trusted, the user's, ours."""
-    return TemplateResolver(search_folders(trusted_folder(), Path.home()))
+    home, project = Path.home(), trusted_project()
+    # In the home folder, the templates are the user's own and are not among what was trusted.
+    if project is None or project.folder == home.resolve():
+        return TemplateResolver(search_folders(None, home))
+    contents = {project.folder / name: content for name, content in project.contents.items()}
+    return TemplateResolver(search_folders(project.folder, home), contents)
 
 
 def extractor(

@@ -32,8 +32,13 @@ def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
     Raises:
         BadUsage: a group template or a map file that is not valid; names file and line.
     """
+    map_file = settings.group_map
     grouping = load_grouping(
-        settings.group, settings.group_map, user=user_name(), host=platform.node()
+        settings.group,
+        map_file,
+        user=user_name(),
+        host=platform.node(),
+        map_content=settings.content_of(map_file) if map_file is not None else None,
     )
     if all(map(is_plain, grouping.names)):
         return grouping
@@ -132,7 +137,8 @@ def _pattern_overrides(
 
 
 def _user_rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
-    return noise.read_rules(settings.noise.rules) if settings.noise.rules is not None else ()
+    path = settings.noise.rules
+    return noise.read_rules(path, settings.content_of(path)) if path is not None else ()
 
 
 def user_name() -> str:

@@ -7,6 +7,7 @@ US dollars per million tokens. A `*` in a name matches any characters.
 
 import re
 import tomllib
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -23,11 +24,19 @@ _MAX_DOLLARS = 100_000.0
 _EXAMPLE = "{ input = 0.40, cached_input = 0.10, output = 1.60 }"
 
 
-def load_prices(project: Path | None, home: Path, *, at: datetime) -> Prices:
+@dataclass(frozen=True, slots=True)
+class PriceFile:
+    """A price file that was read."""
+
+    path: Path
+    content: bytes
+
+
+def load_prices(project: PriceFile | None, home: Path, *, at: datetime) -> Prices:
     """Return the prices of the project's file, of the user's file and of the library.
 
     Args:
-        project: the working directory of the run, if it is trusted.
+        project: the file in the working directory of the run, if that is trusted and has one.
         home: the user's home directory.
         at: the time for which the library's prices are taken: that of the run.
 
@@ -41,10 +50,11 @@ def load_prices(project: Path | None, home: Path, *, at: datetime) -> Prices:
 
         return find_price(model, at)
 
-    of_project = [project / ".graphiti" / NAME] if project is not None else []
+    texts = [(_decoded(file.content, file.path), file.path) for file in (project,) if file]
+    of_project = [parse_price_file(text, path) for text, path in texts]
     # The working directory of a Prefect worker is deleted after the run, the home stays.
     of_user = home / ".graphiti" / NAME
-    return Prices(read_price_files(*of_project, of_user), of_user, library)
+    return Prices((*of_project, *read_price_files(of_user)), of_user, library)
 
 
 def read_price_files(*paths: Path) -> tuple[dict[str, Price], ...]:
@@ -82,7 +92,6 @@ def _text(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
-        text = content.decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -90,11 +99,16 @@ def _text(path: Path) -> str | None:
         raise BadUsage(
             f"cannot read the price file `{path}` ({reason}); correct or move it"
         ) from error
-    except UnicodeDecodeError as error:
-        raise BadUsage(f"the price file `{path}` is not UTF-8 text; correct it") from error
     if len(content) > _MAX_BYTES:
         raise BadUsage(f"the price file `{path}` is larger than a megabyte; shorten it")
-    return text
+    return _decoded(content, path)
+
+
+def _decoded(content: bytes, path: Path) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadUsage(f"the price file `{path}` is not UTF-8 text; correct it") from error
 
 
 def _price(name: str, row: Any, location: str) -> Price:
