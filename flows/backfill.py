@@ -15,6 +15,7 @@ from prefect import State, flow, get_run_logger
 from prefect.states import Completed, Failed
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
+from flows.artifacts import publish_summaries
 from flows.executor import PrefectTasks
 from flows.warnings import each_once
 from turnetl import pipeline
@@ -127,6 +128,7 @@ async def backfill(
                 executor=PrefectTasks(batch_size, model_slots, settings.llm.concurrency),
                 on_parsed=_log_warnings,
             )
+        await publish_summaries(report)
     except TurnetlError as error:
         return Failed(message=displayed_message(str(error)))
     return _final_state(report)

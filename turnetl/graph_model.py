@@ -28,7 +28,6 @@ class Receipt:
     run_id: str
     content_hash: str
     text_hash: str
-    """Digest of the committed episode text."""
     chunks: int
     """Episodes that the turn was committed as."""
     extractor: str
@@ -48,6 +47,7 @@ class Receipt:
     entities_new: int
     facts_new: int
     facts_invalidated: int
+    summary_reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,6 @@ class TurnRun:
     error: str | None = None
     """The first error; None if there was none."""
     committed: int = 0
-    """Turns."""
     quarantined: int = 0
     """Turns."""
     discarded: int = 0
@@ -282,6 +281,7 @@ class TurnRun:
     entities_new: int = 0
     facts_new: int = 0
     facts_invalidated: int = 0
+    summary_reasons: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     """Of all requests of the run, also of those behind no committed turn."""
     undone_at: datetime | None = None

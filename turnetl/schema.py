@@ -146,6 +146,7 @@ RECEIPTS = Table(
         Column("entities_new", pl.Int64, "entities that the turn created"),
         Column("facts_new", pl.Int64, "facts that the turn created"),
         Column("facts_invalidated", pl.Int64, "facts that the turn invalidated"),
+        Column("summary_reasons", TEXTS, "decisions about summaries: `3 unchanged`, ..."),
     ),
 )
 """Properties of the TurnCommit nodes, the same in every graph. Both stores derive their tables,
@@ -175,6 +176,7 @@ RUNS = Table(
         Column("entities_new", pl.Int64, "entities that it created"),
         Column("facts_new", pl.Int64, "facts that it created"),
         Column("facts_invalidated", pl.Int64, "facts that it invalidated"),
+        Column("summary_reasons", TEXTS, "decisions about summaries: `3 unchanged`, ..."),
         Column("calls", pl.Int64, "model calls, including failed ones"),
         *_USAGE,
         Column("undone_at", TIME, "when the last of its turns was undone; null if it was not"),

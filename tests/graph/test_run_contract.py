@@ -38,6 +38,7 @@ ENDED = replace(
     entities_new=7,
     facts_new=9,
     facts_invalidated=1,
+    summary_reasons=("2 first", "5 unchanged"),
     usage=Usage(3, 500, 70, 0.25, cached_tokens=2, seconds=1.5),
 )
 

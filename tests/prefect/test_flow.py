@@ -15,8 +15,10 @@ from typing import Any
 import polars as pl
 import pytest
 from prefect import State
+from prefect.artifacts import Artifact
 from prefect.states import Failed
 
+from flows.artifacts import SUMMARIES
 from flows.backfill import backfill
 from flows.executor import PrefectTasks, ingest_group, is_retryable
 from tests.cli.archives import conversation, write_archive
@@ -60,6 +62,22 @@ async def test_every_turn_is_committed_and_a_second_run_commits_nothing(
         "shoebox": 3,
     }
     assert (second["committed"], second["already_committed"]) == (0, sum(SAMPLES.values()))
+
+
+async def test_the_decisions_about_summaries_of_a_run_are_an_artifact_with_a_row_per_group(
+    archives: Path, tmp_path: Path
+) -> None:
+    done = await (await _run(archives, tmp_path / "lake")).aresult()
+    artifact = await Artifact.aget(SUMMARIES)
+    assert artifact is not None
+    assert artifact.type == "markdown"
+    for group in done["groups"]:
+        cells = [
+            ", ".join(f"{count} {reason}" for reason, count in group[name].items()) or "0"
+            for name in ("summary_refreshed", "summary_skipped")
+        ]
+        assert f"| `{group['group']}` | {cells[0]} | {cells[1]} |" in str(artifact.data)
+    assert " first" in str(artifact.data)
 
 
 async def test_an_unreadable_archive_fails_the_run_but_the_others_are_ingested(

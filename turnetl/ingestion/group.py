@@ -1,6 +1,6 @@
 """Plan, report and ingest one group: from its episodes table to the graph."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -27,6 +27,7 @@ from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, Usage
 from turnetl.recipe_parts import RecipeParts, recipe_digest
+from turnetl.summaries.reasons import GateReason, reason_counts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummaryRules
@@ -62,6 +63,8 @@ class GroupPlan:
     """What made turns of the group stale by their recipe."""
     chars: int
     """Characters of the episodes that a run would commit."""
+    summaries: Mapping[GateReason, int]
+    """Decisions of the turns in the graph about summaries, by reason."""
 
     @property
     def group(self) -> GroupId:
@@ -111,7 +114,9 @@ async def plan_group(
     batch_rows = candidates.BATCH_ROWS if scope.assume is None else None
     changed = await _stale_parts(turns, store, today)
     chars = int(compared.filter(pl.col("turn_id").is_in(turns.to_commit))["chars_after"].sum())
-    return GroupPlan(turns, rows, batch_rows, usage, extractor_uses(receipts), changed, chars)
+    summaries = reason_counts(text for one in receipts for text in one.summary_reasons)
+    uses = extractor_uses(receipts)
+    return GroupPlan(turns, rows, batch_rows, usage, uses, changed, chars, summaries)
 
 
 async def _stale_parts(
@@ -132,6 +137,7 @@ async def group_status(plan: GroupPlan, lake: Lake, store: ReceiptStore) -> Grou
         usage=plan.usage,
         extractor_uses=plan.extractor_uses,
         stale_parts=plan.stale_parts,
+        summaries=plan.summaries,
     )
 
 

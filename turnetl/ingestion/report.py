@@ -77,7 +77,8 @@ class GroupReport:
     discarded: Mapping[DiscardReason, int] | None = None
     """Extracted entities and facts that this run discarded as useless, by reason."""
     summaries: Mapping[GateReason, int] | None = None
-    """Decisions of this run about summaries of entities, by reason."""
+    """Decisions about summaries of entities by reason: of this run, or in a status of the turns in
+    the graph."""
     invalidations: tuple[Invalidation, ...] = ()
     """Turns that invalidated more facts than `invalidation_alert`."""
     error: str | None = None

@@ -13,7 +13,7 @@ from turnetl.ingestion.commit import build_change, build_receipt
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode
-from turnetl.summaries.reasons import GateReason
+from turnetl.summaries.reasons import GateReason, reason_texts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummarisedChange, TurnSummaries
@@ -73,9 +73,16 @@ async def resolve_turn(
         entities, facts = await with_embeddings(found.entities, found.facts, embedder.embed)
         resolved = replace(found, entities=entities, facts=facts)
         change = build_change(episode, resolved, group)
-        summarised = None
+        summarised, reasons = None, tuple[str, ...]()
         if summaries is not None:
             summarised = await summaries.summarise(change, ends_run=ends_run)
-            change = summarised.change
+            change, reasons = summarised.change, _decisions(summarised.reasons)
         receipt = build_receipt(change, extractor, run_id=run_id, now=now)
+        receipt = replace(receipt, summary_reasons=reasons)
         return ResolvedTurn(change, receipt, resolved, summarised)
+
+
+def _decisions(counts: Mapping[GateReason, int]) -> tuple[str, ...]:
+    # What the end of a run writes depends on where it ends: one run and ten store the same.
+    of_turn = (name for name in counts if name is not GateReason.FLUSHED)
+    return reason_texts({name: counts[name] for name in of_turn})

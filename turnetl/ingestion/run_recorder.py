@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,6 +13,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph_model import RunOutcome, RunTotals, TurnRun
 from turnetl.ingestion.report import IngestReport
 from turnetl.model import Usage
+from turnetl.summaries.reasons import GateReason, reason_texts
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +67,7 @@ class RunRecorder:
             error=next((group.error for group in report.groups if group.error), report.error),
             quarantined=sum(entry.run_id == run_id for entry in entries),
             discarded=sum(sum((group.discarded or {}).values()) for group in report.groups),
+            summaries=sum((Counter(group.summaries or {}) for group in report.groups), Counter()),
         )
 
     async def interrupted(self) -> None:
@@ -82,6 +85,7 @@ class RunRecorder:
         error: str | None = None,
         quarantined: int = 0,
         discarded: int = 0,
+        summaries: Mapping[GateReason, int] | None = None,
     ) -> None:
         if self._run is None:
             return
@@ -94,6 +98,7 @@ class RunRecorder:
                 error=error,
                 quarantined=quarantined,
                 discarded=discarded,
+                summary_reasons=reason_texts(summaries or {}),
                 usage=self._usage(),
             )
             await self._store.save_run(ended)

@@ -21,7 +21,7 @@ from turnetl.json_output.usage import (
 )
 from turnetl.model import Usage
 from turnetl.progress import RunCost
-from turnetl.summaries.reasons import SKIPPED, GateReason
+from turnetl.summaries.reasons import GateReason, refreshed, skipped
 
 
 class RunUsageOutput(UsageOutput):
@@ -194,8 +194,8 @@ def _ingest_group(report: GroupReport) -> IngestGroupOutput:
         committed=report.committed,
         already_committed=report.already_committed,
         discarded=dict(report.discarded or {}),
-        summary_refreshed=_summaries(report, skipped=False),
-        summary_skipped=_summaries(report, skipped=True),
+        summary_refreshed=refreshed(report.summaries or {}),
+        summary_skipped=skipped(report.summaries or {}),
         invalidations=[
             InvalidationOutput(
                 turn_id=turn.turn_id,
@@ -206,11 +206,6 @@ def _ingest_group(report: GroupReport) -> IngestGroupOutput:
             for turn in report.invalidations
         ],
     )
-
-
-def _summaries(report: GroupReport, *, skipped: bool) -> dict[GateReason, int]:
-    counts = (report.summaries or {}).items()
-    return {reason: count for reason, count in counts if (reason in SKIPPED) == skipped}
 
 
 def _uncached_tokens(requests: Sequence[RequestPreview]) -> int:

@@ -6,6 +6,7 @@ from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.estimates import RunEstimateOutput, run_estimate_output
 from turnetl.json_output.usage import UsageOutput, usage_output
+from turnetl.summaries.reasons import GateReason, reason_counts, refreshed, skipped
 
 
 class RunOutput(JsonOutput):
@@ -47,6 +48,18 @@ class RunOutput(JsonOutput):
     facts_new: Annotated[int, described("Facts that it created.")]
     facts_invalidated: Annotated[int, described("Facts that it invalidated.")]
     discarded: Annotated[int, described("Extracted entities and facts that were useless.")]
+    summary_refreshed: Annotated[
+        dict[GateReason, int],
+        described(
+            "Summaries of entities that it wrote, by reason; empty without an end.", keys=GateReason
+        ),
+    ]
+    summary_skipped: Annotated[
+        dict[GateReason, int],
+        described(
+            "Its decisions to keep a summary, by reason; empty without an end.", keys=GateReason
+        ),
+    ]
     usage: Annotated[
         UsageOutput, described("All its requests, also those behind no committed turn.")
     ]
@@ -69,6 +82,7 @@ def runs_output(report: RunsReport) -> RunsOutput:
 
 def run_output(recorded: RecordedRun) -> RunOutput:
     run = recorded.run
+    summaries = reason_counts(run.summary_reasons)
     lists: dict[str, Any] = {
         name: list(getattr(run, name)) for name in ("command", "archives", "groups", "recipes")
     }
@@ -84,6 +98,8 @@ def run_output(recorded: RecordedRun) -> RunOutput:
         ended_at=timestamp(run.ended_at),
         undone_at=timestamp(run.undone_at),
         in_graph=recorded.in_graph,
+        summary_refreshed=refreshed(summaries),
+        summary_skipped=skipped(summaries),
         usage=usage_output(run.usage),
         estimate=run_estimate_output(recorded.estimate),
     )

@@ -11,6 +11,7 @@ from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.index import IndexStatusOutput, index_status_output
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import Usage
+from turnetl.summaries.reasons import GateReason, refreshed, skipped
 
 
 class QuarantinedTurnOutput(JsonOutput):
@@ -93,6 +94,19 @@ class StatusGroupOutput(GroupOutput):
         int, described("Turns that their archives held once and no longer hold; they stay.")
     ]
     usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
+    summary_refreshed: Annotated[
+        dict[GateReason, int],
+        described(
+            "Decisions of turns in the graph to write a summary, by reason.", keys=GateReason
+        ),
+    ]
+    summary_skipped: Annotated[
+        dict[GateReason, int],
+        described(
+            "Decisions of turns in the graph to keep a summary, by reason.",
+            keys=GateReason,
+        ),
+    ]
     extractors: Annotated[
         list[ExtractorOutput], described("What made the turns in the graph, the latest last.")
     ]
@@ -148,6 +162,8 @@ def _status_group(report: GroupReport) -> StatusGroupOutput:
         missing_archives=list(report.missing_archives),
         retained_turns=report.retained_turns,
         usage=usage_output(report.usage or Usage()),
+        summary_refreshed=refreshed(report.summaries or {}),
+        summary_skipped=skipped(report.summaries or {}),
         extractors=[
             ExtractorOutput(extractor=use.extractor, model=use.model, committed=use.turns)
             for use in report.extractor_uses

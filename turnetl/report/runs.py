@@ -9,8 +9,9 @@ from rich.text import Text
 
 from turnetl.graph_model import TurnRun
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
-from turnetl.report import costs, estimates
+from turnetl.report import costs, estimates, summary_counts
 from turnetl.report.layout import caption, format_minute, plural
+from turnetl.summaries.reasons import reason_counts
 
 _SHORT_ID = 8
 _STYLES = {RunState.FAILED: "red", RunState.INTERRUPTED: "red", RunState.STOPPED: "yellow"}
@@ -83,6 +84,11 @@ def _properties(recorded: RecordedRun) -> list[tuple[str, str | Text]]:
         ("turns", _turns(recorded)),
         ("entities", f"{run.entities_new:,} new; {run.discarded:,} names and facts discarded"),
         ("facts", f"{run.facts_new:,} new, {run.facts_invalidated:,} invalidated"),
+        *(
+            [("summaries", summary_counts.line(reason_counts(run.summary_reasons)))]
+            if run.summary_reasons
+            else []
+        ),
         ("requests", _requests(run)),
     ]
 

@@ -1,5 +1,8 @@
 """Why a summary is refreshed or skipped: the names of the counters."""
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
 from turnetl.reason import Reason
 
 
@@ -31,3 +34,27 @@ SKIPPED = frozenset(
     }
 )
 """The reasons for which a summary is not refreshed."""
+
+
+def reason_texts(counts: Mapping[GateReason, int]) -> tuple[str, ...]:
+    """Return counts as a graph stores them: `3 unchanged`, sorted by reason."""
+    return tuple(f"{count} {reason.value}" for reason, count in sorted(counts.items()))
+
+
+def reason_counts(texts: Iterable[str]) -> dict[GateReason, int]:
+    """Return the sums of stored counts, sorted by reason."""
+    sums: Counter[GateReason] = Counter()
+    for text in texts:
+        count, _, reason = text.partition(" ")
+        sums[GateReason(reason)] += int(count)
+    return dict(sorted(sums.items()))
+
+
+def refreshed(counts: Mapping[GateReason, int]) -> dict[GateReason, int]:
+    """Return the counts of the summaries that were written."""
+    return {reason: count for reason, count in counts.items() if reason not in SKIPPED}
+
+
+def skipped(counts: Mapping[GateReason, int]) -> dict[GateReason, int]:
+    """Return the counts of the decisions to keep a summary."""
+    return {reason: count for reason, count in counts.items() if reason in SKIPPED}
