@@ -4,6 +4,7 @@ For data that is truncated or corrupt, the result holds what precedes the damage
 """
 
 import io
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -15,6 +16,10 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _STEP = 1 << 17
 """Bytes decompressed at a time: the largest zstd block, so that data is rarely truncated within a
 step."""
+_FIRST_STEP = 1 << 12
+"""Compressed bytes given to a gzip member first, doubled up to `_STEP`: what it does not use is
+copied, and an archive may have a million members."""
+_PADDING = re.compile(rb"\0*+")
 _KEPT = 64 << 20
 """Bytes that are kept while it is not known whether all of the data is within the limit."""
 
@@ -117,18 +122,19 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
     """Yield the bytes of all members; zeros after the last one are padding."""
     view, offset = memoryview(data), 0
     while offset < len(view):
-        member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+        member, size = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), _FIRST_STEP
         while not member.eof:
-            compressed = member.unconsumed_tail or view[offset : offset + _STEP]
+            compressed = member.unconsumed_tail or view[offset : offset + size]
             if not compressed:
                 raise _TruncatedError
-            offset += 0 if member.unconsumed_tail else len(compressed)
+            if not member.unconsumed_tail:
+                offset, size = offset + len(compressed), min(2 * size, _STEP)
             try:
                 yield member.decompress(compressed, _STEP)
             except zlib.error as error:
                 raise _CorruptError from error
         offset -= len(member.unused_data)
-        if not data[offset:].strip(b"\0"):
+        if (padding := _PADDING.match(data, offset)) and padding.end() == len(data):
             return
 
 

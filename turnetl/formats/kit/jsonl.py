@@ -8,7 +8,7 @@ import msgspec
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
 from turnetl.formats.kit.limits import has_too_many_values
-from turnetl.formats.kit.lines import iter_lines, overwrite_bom
+from turnetl.formats.kit.lines import count_lines, iter_filled_lines, overwrite_bom
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.shallow_json import is_single_value
 from turnetl.formats.kit.spans import SourceSpan
@@ -38,8 +38,9 @@ def read_lines(
     if overwrite_bom(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
         read_elements(data, parse_document(data), decoder, handle, counts)
         return
-    for number, start, line in iter_lines(data):
-        counts.lines += 1
+    filled = 0
+    for number, start, line in iter_filled_lines(data):
+        filled += 1
         span = SourceSpan(number, number, start, start + len(line))
         row = decoder.decode(line)
         if row is not None:
@@ -50,6 +51,11 @@ def read_lines(
             counts.used += 1
         else:
             counts.skipped[reason] += 1
+    lines = count_lines(data)
+    counts.lines += lines
+    if lines > filled:
+        counts.blank_lines += lines - filled
+        counts.skipped[SkipReason.BLANK] += lines - filled
 
 
 def _read_damaged(
