@@ -113,6 +113,7 @@ def test_a_secret_in_base64_is_redacted(redactor: SecretRedactor) -> None:
         f"commit {sha1(b'x', usedforsecurity=False).hexdigest()}",
         f"sha256:{sha256(b'x').hexdigest()}",
         pytest.param(f'{{"promptId": "{uuid4()}", "uuid": "{uuid4()}"}}', id="UUIDs"),
+        pytest.param("46045806-8024-4640-939a-098c84a8b40a", id="UUID that begins like a card"),
         f"requirements==1.0 --hash=sha256:{sha256(b'y').hexdigest()}",
         f"cache key: {sha1(b'k', usedforsecurity=False).hexdigest()}",
         "apiKey: PostgresAPIKey,",

@@ -81,7 +81,8 @@ PAYMENT_RULES = (
     SecretRule(
         "card-number",
         r"([2-6][0-9]{3}[ -]?[0-9]{4,6}[ -]?[0-9]{4,5}(?:[ -]?[0-9]{4})?)"
-        r"(?:[^0-9A-Za-z.]|\.[^0-9]|\.?$)",
+        # What follows is no group of a UUID.
+        r"(?:[^0-9A-Za-z.-]|\.[^0-9]|-[^0-9A-Za-z]|[.-]?$)",
         "The number of a payment card.",
         is_card,
         before=r"(?:\A|[^0-9A-Za-z._%+/-]|[0-9;]m)",
