@@ -72,6 +72,48 @@ def test_a_planted_lock_of_the_graph_is_named(shop: Path) -> None:
     assert run_in_process("ingest", folder=shop).exit_code == 1
 
 
+@pytest.mark.parametrize(
+    "name", ["graph.lbug.wal", "graph.lbug.wal.checkpoint", "graph.lbug.shadow"]
+)
+@pytest.mark.parametrize("exists", [True, False], ids=["to a file", "to nothing"])
+def test_a_planted_file_of_the_graph_leads_to_no_other_file(
+    name: str, exists: bool, shop: Path
+) -> None:
+    target = shop / "target"
+    if exists:
+        target.touch()
+    plant(shop / ".turnetl" / "lake", name, target)
+    write_later_turns(shop)
+    result = run_in_process("backfill", *shop.glob("*.jsonl"), folder=shop)
+    assert f"{name}` is a symbolic link" in result.stderr
+    assert result.exit_code == 1
+    assert target.exists() == exists
+    assert not exists or target.read_bytes() == b""
+
+
+def test_no_graph_is_made_where_a_planted_link_leads(shop: Path) -> None:
+    lake = shop / ".turnetl" / "lake"
+    plant(lake, "graph.lbug", shop / "target")
+    for command in (("ingest",), ("status",)):
+        result = run_in_process(*command, folder=shop)
+        assert "unexpected error" not in result.stderr
+    assert (
+        "graph.lbug` is a symbolic link to a file that does not exist"
+        in run_in_process("ingest", folder=shop).stderr
+    )
+    assert not (shop / "target").exists()
+
+
+def test_a_graph_that_a_link_leads_to_is_used(shop: Path) -> None:
+    """The user may have moved it to another disk."""
+    graph = shop / ".turnetl" / "lake" / "graph.lbug"
+    graph.rename(shop / "moved.lbug")
+    graph.symlink_to(shop / "moved.lbug")
+    write_later_turns(shop)
+    assert run_in_process("backfill", *shop.glob("*.jsonl"), folder=shop).exit_code == 0
+    assert graph.is_symlink()
+
+
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
 def test_a_planted_journal_leads_to_no_other_file(
     suffix: str, shop: Path, provider: FakeProvider, tmp_path: Path

@@ -38,6 +38,8 @@ LOCK_TIMEOUT = 2.0
 """Seconds to wait for a process that is about to finish."""
 _LOCK_INTERVAL = 0.05
 """Seconds between two attempts."""
+_SUFFIXES = (".wal", ".wal.checkpoint", ".shadow", ".tmp")
+"""Of the files that the database makes beside its own."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ class LadybugFile:
             if lock:
                 opened.callback(lock.close)
             if write:
+                _check_no_links(path)
                 ladybug_repair.prepare_for_writing(path, space)
                 _ensure_file(path)
             database = (
@@ -195,6 +198,22 @@ def _lock_file(path: Path, *, write: bool) -> IO[bytes] | None:
         raise GraphUnusable(
             f"cannot open graph `{path}`: {error.strerror}; name another file with --graph"
         ) from error
+
+
+def _check_no_links(path: Path) -> None:
+    """Check that the database creates no file where a link leads: it follows links."""
+    if path.is_symlink() and not path.exists():
+        raise GraphUnusable(
+            f"cannot open graph `{path}`: `{path}` is a symbolic link to a file that does not "
+            "exist; remove it, or name the file itself with --graph"
+        )
+    for suffix in _SUFFIXES:
+        file = path.with_name(f"{path.name}{suffix}")
+        if file.is_symlink():
+            raise GraphUnusable(
+                f"cannot open graph `{path}`: `{file}` is a symbolic link, which turnetl never "
+                "makes; remove it"
+            )
 
 
 def _ensure_file(path: Path, like: Path | None = None) -> None:
