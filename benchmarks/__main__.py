@@ -32,6 +32,7 @@ NAMES = (
     "commit_record",
     "communities",
     "summaries",
+    "summary_runs",
     "undo",
     "redo",
     "verify",

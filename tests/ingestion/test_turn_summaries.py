@@ -98,6 +98,9 @@ async def test_runs_of_a_turn_each_decide_as_one_run_does(
     for number, turn in enumerate(turns(10)):
         many = await ingest(store, tmp_path, [turn], f"run-{number}")
     assert decisions(many) == decisions(one)
+    assert [turn.summary_reasons for turn in many.receipts] == [
+        turn.summary_reasons for turn in one.receipts
+    ]
     assert many.entities == one.entities
 
 

@@ -1,0 +1,205 @@
+"""Decisions about summaries: the same in one run, in ten runs, and in runs that are killed.
+
+    python -m benchmarks.summary_runs [--turns 100] [--runs 10] [--kills 20] [--seed 0]
+        [ARCHIVES ...]
+
+All turns with a time are ingested as one group into an embedded graph, by the structural extractor
+and with summaries by rules: in one run; in ten runs with `--limit`; and in runs of which 20 are
+killed. A run is killed after a change of a file whose number is drawn from the seed, wherever the
+command is then: while it opens the graph, within a transaction, or between two. The next run
+continues, and a last one ends undisturbed.
+
+The reasons and the records of each turn must be equal, and the summaries of all entities at the
+end. What ends of runs write is not compared: it depends on where a run ends. Needs Linux and a C
+compiler. The default archives are those of tests/real_archives.py.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.cost import at_least
+from tests import real_archives
+from tests.crashes import faults
+from tests.crashes.points import CHANGED
+from turnetl import pipeline
+from turnetl.graph.open import open_graph
+from turnetl.model import GroupId, TurnId
+from turnetl.settings import Settings
+from turnetl.summaries.records import EntityRecord, decode
+
+GROUP = GroupId("all")
+SHARE = 0.33
+"""Of the changes of a whole run, those that the killed runs get together on average: they must not
+complete the group before the last kill."""
+PROGRAM = """
+import os, sys
+from pathlib import Path
+from tests.crashes.faults import Action, FaultPoints
+from turnetl.cli import main
+action, folder, point, log = sys.argv[1:5]
+sys.argv[1:5] = []
+written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if log else -1
+FaultPoints().arm(Action[action], Path(folder), int(point), log=written)
+main()
+"""
+"""The command, with its changes counted or with a kill at one of them."""
+
+
+@dataclass(frozen=True)
+class DecidedSummaries:
+    """What the turns of a graph recorded about summaries, and what its entities show."""
+
+    reasons: Mapping[TurnId, tuple[str, ...]]
+    records: Sequence[tuple[TurnId, Sequence[EntityRecord]]]
+    """In the order of the commits, without what ends of runs wrote."""
+    entities: Mapping[str, str]
+    """The summary of each entity, by uuid."""
+
+    @property
+    def decisions(self) -> int:
+        return sum(len(records) for _, records in self.records)
+
+
+@dataclass(frozen=True)
+class IngestPlace:
+    """A lake and an embedded graph of their own, in a folder that exists not yet."""
+
+    folder: Path
+    library: Path
+    """Of the fault points."""
+
+    @property
+    def url(self) -> str:
+        return f"ladybug://{self.folder / 'graph.lbug'}"
+
+    def ingest(
+        self, *options: str, action: str = "COUNT", point: int = 0, log: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command in a process of its own; it may be killed."""
+        fault = (action, str(self.folder), str(point), log)
+        lake = ("--lake", str(self.folder / "lake"), "--graph", self.url)
+        process = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *fault, "ingest", "--json", *lake, *options],
+            env={**os.environ, **faults.environment(self.library)},  # noqa: TID251 - of the child
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if process.returncode not in (0, -signal.SIGKILL):
+            raise AssertionError(f"exit code {process.returncode}: {process.stderr}")
+        return process
+
+    def committed(self, *options: str) -> int:
+        """Run the command to its end; return how many turns it committed."""
+        return int(json.loads(self.ingest(*options).stdout)["committed"])
+
+    async def recorded(self) -> DecidedSummaries:
+        store = await open_graph(self.url, user="", password="", write=False)
+        contents = await store.load(GROUP)
+        await store.close()
+        decoded = ((turn, decode(text)) for turn, text in contents.summaries.items())
+        return DecidedSummaries(
+            {one.turn_id: one.summary_reasons for one in contents.receipts},
+            [(turn, [one for one in each if one.flushed is None]) for turn, each in decoded],
+            {entity.uuid: entity.summary for entity in contents.entities},
+        )
+
+
+def ingest_in_runs(place: IngestPlace, turns: int, runs: int) -> int:
+    """Ingest the turns in runs of equal size; return how many there were."""
+    size = -(-turns // runs)
+    done = 0
+    while place.committed("--limit", str(size)):
+        done += 1
+    return done
+
+
+def ingest_with_kills(place: IngestPlace, changes: int, kills: int, seed: int) -> int:
+    """Ingest in runs that are killed, and one that is not; return how many turns that one commits.
+
+    Args:
+        place: where.
+        changes: of files, that a run over all turns makes.
+        kills: how many runs are killed.
+        seed: of the numbers of the changes after which they are.
+    """
+    drawn = random.Random(seed)  # noqa: S311 - not for cryptography
+    most = max(int(2 * SHARE * changes / kills), 1)
+    for number in range(1, kills + 1):
+        point = drawn.randint(1, most)
+        if place.ingest(action="KILL", point=point).returncode == 0:
+            raise AssertionError(f"run {number} ended before it made {point} changes")
+    return place.committed()
+
+
+def compare(expected: DecidedSummaries, found: DecidedSummaries, how: str) -> bool:
+    """Print what is equal; return whether all of it is."""
+    equal = {
+        "reasons": found.reasons == expected.reasons,
+        "records": found.records == expected.records,
+        "summaries of entities": found.entities == expected.entities,
+    }
+    for what, is_equal in equal.items():
+        print(f"  {how}: {what} {'equal' if is_equal else 'DIFFER'}")
+    return all(equal.values())
+
+
+async def measure(options: argparse.Namespace, folder: Path) -> bool:
+    """Ingest in each way, print the figures, and return whether all decisions are equal."""
+    settings = Settings(lake=folder / "lake", group=GROUP)
+    pipeline.parse_archives(options.archives, settings)
+    pipeline.filter_turns(settings)
+    library = faults.build(folder)
+    places = [IngestPlace(folder / name, library) for name in ("one", "many", "killed")]
+    for place in places:
+        shutil.copytree(settings.lake, place.folder / "lake")
+    one, many, killed = places
+    log = folder / "points"
+    turns = json.loads(one.ingest(log=str(log)).stdout)["committed"]
+    lines = log.read_text(errors="replace").splitlines()
+    changes = sum(line.startswith(CHANGED) for line in lines)
+    runs = ingest_in_runs(many, turns, options.runs)
+    last = ingest_with_kills(killed, changes, options.kills, options.seed)
+    expected = await one.recorded()
+    print(
+        f"{turns} turns, {expected.decisions} decisions, {len(expected.entities)} entities, of "
+        f"which {sum(map(bool, expected.entities.values()))} have a summary\n"
+        f"one run ({changes:,} changes of files); {runs} runs; {options.kills} killed runs, which "
+        f"committed {turns - last} turns, and one that committed {last}"
+    )
+    equal = [
+        compare(expected, await many.recorded(), f"{runs} runs"),
+        compare(expected, await killed.recorded(), f"{options.kills} kills"),
+    ]
+    return all([*equal, at_least("turns", turns, options.turns), runs == options.runs])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("archives", nargs="*", default=[str(real_archives.ARCHIVES_OR_SAMPLES)])
+    parser.add_argument("--turns", type=int, default=100, help="how many there must be at least")
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    if not faults.AVAILABLE:
+        sys.exit(faults.MISSING)
+    logging.disable(logging.ERROR)
+    with tempfile.TemporaryDirectory() as folder:
+        return 0 if asyncio.run(measure(options, Path(folder))) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
