@@ -165,6 +165,20 @@ def test_a_summary_that_was_edited_by_hand_is_kept_also_by_the_next_run() -> Non
     assert summaries.is_edited("parser")
 
 
+def test_an_edited_summary_is_written_again_from_facts_and_what_was_recorded() -> None:
+    group = Group()
+    group.turn(group.load(), (fact("f1"), START))
+    recorded = group.entities["parser"].summary
+    group.entities["parser"] = replace(group.entities["parser"], summary="My own words.")
+    group.entities["foreign"] = Entity("foreign", GroupId("zoo"), "foreign", (), "Told.", START)
+    group.turn(group.load(), (fact("f2", "it says more", vector(0, 1, 0)), minutes(60)))
+    [given] = group.load().edited()
+    assert given.entity == group.entities["parser"]
+    assert given.previous == recorded
+    assert [one.uuid for one in given.facts] == ["f1", "f2"]
+    assert given.new == {"f2"}
+
+
 def test_the_first_turn_after_a_burst_refreshes_what_it_deferred() -> None:
     group = Group()
     summaries = group.load()

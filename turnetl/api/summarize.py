@@ -14,6 +14,7 @@ async def summarize(
     groups: Sequence[str] = (),
     *,
     dry_run: bool = False,
+    edited: bool = False,
     audit: int | None = None,
     progress: Progress = ignore_progress,
 ) -> SummarizeReport:
@@ -23,6 +24,7 @@ async def summarize(
         settings: everything that is configured; None: as the command line would load it.
         groups: group ids or project names; all groups if empty.
         dry_run: write nothing and send no request; count what would be written.
+        edited: also write those again that were edited by hand, from their facts.
         audit: also compare at most this many summaries of each group, which turns kept, with new
             ones; with it nothing is written. A model is asked for them, unless it is a dry run.
         progress: called after each group.
@@ -37,5 +39,5 @@ async def summarize(
     """
     loaded = settings or load_settings()
     return await pipeline.summarize(
-        loaded, now, groups, dry_run=dry_run, audit=audit, progress=progress
+        loaded, now, groups, dry_run=dry_run, edited=edited, audit=audit, progress=progress
     )

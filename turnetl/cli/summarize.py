@@ -15,6 +15,7 @@ def summarize(
     groups: GroupNames = (),
     extractor: ExtractorOption = None,
     budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
+    edited: Flag = False,
     dry_run: Flag = False,
     audit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     common: CommonOptions = NO_COMMON,
@@ -24,6 +25,7 @@ def summarize(
     Args:
         extractor: `structural` writes them by rules; the others let the model write them.
         budget: Stop the model when this much is used: 5usd, '200k tokens', or one of each.
+        edited: Also write the summaries again that were edited by hand; else they are kept.
         dry_run: Write nothing and send no request; print how many would be written.
         audit: Write nothing; compare this many kept summaries of each group with new ones.
     """
@@ -37,7 +39,13 @@ def summarize(
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.summarize(
-                settings, now, groups, dry_run=dry_run, audit=audit, progress=progress
+                settings,
+                now,
+                groups,
+                dry_run=dry_run,
+                edited=edited,
+                audit=audit,
+                progress=progress,
             )
         )
     console.print_messages(view.messages(report))

@@ -8,6 +8,9 @@ from turnetl.model import GroupId, Usage
 ALIKE = 0.9
 """Cosine from which on a kept summary and a new one count as alike."""
 
+LISTED_EDITED = 10
+"""Entities with an edited summary that a report names, per group."""
+
 
 @dataclass(frozen=True, slots=True)
 class SummaryAudit:
@@ -29,9 +32,11 @@ class DeferredSummaries:
 
     group: GroupId
     to_write: int = 0
-    """Summaries that were deferred and not written since."""
+    """Summaries that were deferred and not written since, and edited ones to be written again."""
     written: int = 0
     """Of `to_write`."""
+    edited: tuple[str, ...] = ()
+    """Names of the entities whose summary was edited by hand and is kept, sorted."""
     is_recorded: bool = True
     """Whether its turns record summaries; False if an earlier version of turnetl wrote them."""
     estimate: Usage = field(default_factory=Usage)
@@ -51,6 +56,8 @@ class SummarizeReport:
     """Sorted by group."""
     is_dry_run: bool = False
     """Whether nothing was to be written."""
+    rewrites_edited: bool = False
+    """Whether edited summaries were to be written again, unless no fact is known."""
     model: str | None = None
     """Provider and model that writes summaries; None: rules do."""
     usage: Usage = field(default_factory=Usage)

@@ -37,11 +37,13 @@ class SummaryRules:
 
 @dataclass(frozen=True, slots=True)
 class DeferredEstimate:
-    """Summaries that are still deferred."""
+    """Summaries that are still to be written."""
 
     count: int
     usage: Usage
     """If no response is in the journal."""
+    kept: tuple[str, ...] = ()
+    """Names of the entities whose summary was edited by hand and is not to be written, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +128,31 @@ class TurnSummaries:
             self._sagas.add(_saga_turn(change.episode, at), change.facts)
         self._latest = change.episode.turn_id, change.summaries
 
-    def deferred(self) -> DeferredEstimate:
-        """Return how many summaries are still deferred after the last commit. Sends nothing."""
-        inputs = self._group.unwritten()
-        return DeferredEstimate(len(inputs), self._rules.summariser.estimate(inputs))
+    def deferred(self, *, edited: bool = False) -> DeferredEstimate:
+        """Return how many summaries are still deferred after the last commit. Sends nothing.
 
-    async def write_deferred(self, store: GraphStore, lease: Lease, run: IngestRun) -> Summarised:
+        Args:
+            edited: also count those that were edited by hand.
+        """
+        inputs = self._due(edited=edited)
+        due = {one.entity.uuid for one in inputs}
+        kept = (one.entity for one in self._group.edited() if one.entity.uuid not in due)
+        return DeferredEstimate(
+            len(inputs),
+            self._rules.summariser.estimate(inputs),
+            tuple(sorted(entity.name for entity in kept)),
+        )
+
+    async def write_deferred(
+        self, store: GraphStore, lease: Lease, run: IngestRun, *, edited: bool = False
+    ) -> Summarised:
         """Write the summaries that are still deferred after the last commit, if the run flushes.
+
+        Args:
+            store: the graph.
+            lease: of the group.
+            run: its clock and limits.
+            edited: also write those that were edited by hand.
 
         Raises:
             RunStopped: the budget does not cover them.
@@ -141,7 +161,7 @@ class TurnSummaries:
             GraphBusy: the graph did not respond to any attempt.
             GraphUnusable: another run took the group over.
         """
-        written = await self.rehearse_deferred()
+        written = await self.rehearse_deferred(edited=edited)
         if self._latest is not None and written.texts:
             turn, record = self._latest
             writes = SummaryWrites(written.texts, {turn: with_flushed(record, written.texts)})
@@ -151,18 +171,28 @@ class TurnSummaries:
             )
         return written
 
-    async def rehearse_deferred(self) -> Summarised:
+    async def rehearse_deferred(self, *, edited: bool = False) -> Summarised:
         """Return what `write_deferred` would write. Writes nothing.
+
+        Args:
+            edited: as `write_deferred`.
 
         Raises:
             As `write_deferred`.
         """
         if not self._rules.flushes:
             return Summarised({})
-        due = self._group.unwritten()
+        due = self._due(edited=edited)
         return await self._summarise(
             [one for one in due if one.entity.uuid not in self._without_text]
         )
+
+    def _due(self, *, edited: bool) -> Sequence[SummaryInput]:
+        """Return what deferred summaries are made of, and edited ones if there are facts."""
+        deferred = self._group.unwritten()
+        if not edited:
+            return deferred
+        return [*deferred, *(one for one in self._group.edited() if one.facts or one.previous)]
 
     async def _flushed(self, inputs: Sequence[SummaryInput]) -> Summarised:
         """Return summaries that the last turn of a run flushes; none if the budget is too small.

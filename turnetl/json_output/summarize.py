@@ -2,7 +2,12 @@
 
 from typing import Annotated
 
-from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport, SummaryAudit
+from turnetl.ingestion.summarize_report import (
+    LISTED_EDITED,
+    DeferredSummaries,
+    SummarizeReport,
+    SummaryAudit,
+)
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.usage import UsageOutput, usage_output
@@ -29,9 +34,17 @@ class DeferredSummariesOutput(JsonOutput):
 
     group: fields.GroupField
     to_write: Annotated[
-        int, described("Summaries that were deferred, and that no run has written since.")
+        int,
+        described(
+            "Summaries that were deferred, and that no run has written since; with `--edited` also "
+            "those to be written again."
+        ),
     ]
     written: Annotated[int, described("Of `to_write`, those that are written.")]
+    edited: Annotated[int, described("Summaries that were edited by hand and are kept.")]
+    edited_entities: Annotated[
+        list[str], described("The names of the entities of `edited`, sorted, ten at most.")
+    ]
     recorded: Annotated[
         bool,
         described(
@@ -74,6 +87,8 @@ def _group(group: DeferredSummaries) -> DeferredSummariesOutput:
         group=group.group,
         to_write=group.to_write,
         written=group.written,
+        edited=len(group.edited),
+        edited_entities=list(group.edited[:LISTED_EDITED]),
         recorded=group.is_recorded,
         audit=None if group.audit is None else _audit(group.audit),
         error=group.error,

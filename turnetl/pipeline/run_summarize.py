@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from turnetl import wiring
@@ -25,6 +26,9 @@ from turnetl.pipeline.summary_writers import SummaryWriter, opened_summary_write
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 
+if TYPE_CHECKING:  # imports numpy
+    from turnetl.ingestion.turn_summaries import DeferredEstimate
+
 _STAGE = "summarize"
 
 
@@ -34,6 +38,7 @@ async def summarize(
     groups: Sequence[str] = (),
     *,
     dry_run: bool = False,
+    edited: bool = False,
     audit: int | None = None,
     progress: Progress = ignore_progress,
 ) -> SummarizeReport:
@@ -47,6 +52,7 @@ async def summarize(
         clock: returns the current time.
         groups: group ids or project names; all groups if empty.
         dry_run: write nothing, take no lease, and send no request.
+        edited: also write those again that were edited by hand.
         audit: also compare at most this many summaries of each group, which turns kept, with new
             ones; with it nothing is written. The embedder of the settings embeds both, and a model
             is asked for new ones, unless it is a dry run.
@@ -73,7 +79,7 @@ async def summarize(
             audits = _Audits(embedder, audit, sends=sends)
         store = await stack.enter_async_context(wiring.store(settings, write=writes))
         named = settings.extractor_name if settings.extractor is None else None
-        work = _Work(store, writer, _run(settings, clock), audits, named)
+        work = _Work(store, writer, _run(settings, clock), audits, named, edited)
         selected, found = select_groups(await store.groups(), groups), list[DeferredSummaries]()
         for group in selected:
             found.append(await (work.write(group) if writes else work.preview(group)))
@@ -84,6 +90,7 @@ async def summarize(
     return SummarizeReport(
         tuple(found),
         is_dry_run=not writes,
+        rewrites_edited=edited,
         model=writer.model,
         usage=estimate if dry_run else writer.usage,
     )
@@ -109,6 +116,8 @@ class _Work:
     audits: _Audits | None
     unnamed_extractor: str | None
     """The extractor of the settings, if nobody named one."""
+    edited: bool
+    """Whether summaries that were edited by hand are written again."""
 
     async def preview(self, group: GroupId) -> DeferredSummaries:
         """Return what would be written, with the audit; an error is in the report."""
@@ -116,13 +125,8 @@ class _Work:
         try:
             contents = await self.store.load(group)
             self._check(contents)
-            deferred = self.writer.rules.of_group(contents).deferred()
-            found = DeferredSummaries(
-                group,
-                deferred.count,
-                is_recorded=_is_recorded(contents),
-                estimate=deferred.usage,
-            )
+            deferred = self.writer.rules.of_group(contents).deferred(edited=self.edited)
+            found = replace(_deferred(contents, deferred), estimate=deferred.usage)
             return await self._audited(found, contents)
         except TurnetlError as error:
             return replace(found, error=str(error), exit_code=error.exit_code)
@@ -139,10 +143,10 @@ class _Work:
                 contents = await self.store.load(group)
                 self._check(contents)
                 summaries = self.writer.rules.of_group(contents)
-                deferred = summaries.deferred()
+                deferred = summaries.deferred(edited=self.edited)
                 self.writer.state_cost(group, deferred.count, deferred.usage)
-                found = DeferredSummaries(group, deferred.count, is_recorded=_is_recorded(contents))
-                written = await summaries.write_deferred(self.store, lease, run)
+                found = _deferred(contents, deferred)
+                written = await summaries.write_deferred(self.store, lease, run, edited=self.edited)
         except TurnetlError as error:
             return replace(found, error=str(error), exit_code=error.exit_code)
         return replace(found, written=len(written.texts))
@@ -170,9 +174,13 @@ class _Work:
         return replace(found, audit=await audit_summaries(kept, summariser, embed))
 
 
-def _is_recorded(contents: GroupContents) -> bool:
-    """Return whether turns of the group record summaries, or it has none."""
-    return not contents.receipts or any(contents.summaries.values())
+def _deferred(contents: GroupContents, deferred: "DeferredEstimate") -> DeferredSummaries:
+    """Return the report on a group of which nothing is written yet."""
+    # Whether turns of the group record summaries, or it has none.
+    is_recorded = not contents.receipts or any(contents.summaries.values())
+    return DeferredSummaries(
+        contents.group_id, deferred.count, edited=deferred.kept, is_recorded=is_recorded
+    )
 
 
 def _run(settings: Settings, clock: Clock) -> IngestRun:

@@ -5,7 +5,12 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.exit_code import ExitCode
-from turnetl.ingestion.summarize_report import ALIKE, DeferredSummaries, SummarizeReport
+from turnetl.ingestion.summarize_report import (
+    ALIKE,
+    LISTED_EDITED,
+    DeferredSummaries,
+    SummarizeReport,
+)
 from turnetl.report import status
 from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import add_group_column, caption, plural
@@ -19,7 +24,7 @@ def table(report: SummarizeReport) -> RenderableType:
     add_group_column(view)
     is_audited = any(group.audit for group in report.groups)
     headers = ("to write",) if report.is_dry_run else ("written", "missing")
-    for header in (*headers, *(_AUDIT if is_audited else ())):
+    for header in (*headers, "edited, kept", *(_AUDIT if is_audited else ())):
         view.add_column(header, justify="right")
     for group in report.groups:
         view.add_row(Text(group.group), *_counts(report, group))
@@ -27,14 +32,15 @@ def table(report: SummarizeReport) -> RenderableType:
 
 
 def messages(report: SummarizeReport) -> list[str]:
-    """Return why groups have no summaries to write, or were not written."""
+    """Return why summaries of groups are not written."""
     unrecorded = [
         f"group `{group.group}`: an earlier version of turnetl wrote its summaries and recorded "
         "none: nothing is deferred, and the next turn about an entity writes a new one"
         for group in report.groups
         if not group.is_recorded
     ]
-    return unrecorded + status.error_messages(report.groups)
+    edited = [_edited_message(report, group) for group in report.groups if group.edited]
+    return unrecorded + edited + status.error_messages(report.groups)
 
 
 def exit_code(report: SummarizeReport) -> int:
@@ -42,13 +48,28 @@ def exit_code(report: SummarizeReport) -> int:
     return next((group.exit_code for group in report.groups if group.exit_code), ExitCode.DONE)
 
 
+def _edited_message(report: SummarizeReport, group: DeferredSummaries) -> str:
+    """Return whose edited summaries a group keeps, and how they are written again."""
+    count = len(group.edited)
+    names = ", ".join(f"`{name}`" for name in group.edited[:LISTED_EDITED])
+    more = f" and {count - LISTED_EDITED:,} more" if count > LISTED_EDITED else ""
+    reason = (
+        "; there are no facts to write them from"
+        if report.rewrites_edited
+        else "; `turnetl summarize --edited` writes them again"
+    )
+    kept = f"{plural(count, 'summary', 'summaries')} edited by hand {'is' if count == 1 else 'are'}"
+    return f"group `{group.group}`: {kept} kept, of {names}{more}{reason}"
+
+
 _AUDIT = ("audited", f"cosine ≥ {ALIKE}", "mean cosine", "facts missing")
 
 
 def _counts(report: SummarizeReport, group: DeferredSummaries) -> list[str]:
     if not report.is_dry_run:
-        return [f"{group.written:,}", f"{group.to_write - group.written:,}"]
-    counts = [f"{group.to_write:,}"]
+        missing = group.to_write - group.written
+        return [f"{group.written:,}", f"{missing:,}", f"{len(group.edited):,}"]
+    counts = [f"{group.to_write:,}", f"{len(group.edited):,}"]
     if group.audit is None:
         return counts
     audit = group.audit
@@ -60,7 +81,8 @@ def _summary(report: SummarizeReport) -> str:
     count, done = (
         (report.to_write, "to write") if report.is_dry_run else (report.written, "written")
     )
-    summaries = f"{plural(count, 'deferred summary', 'deferred summaries')} {done}"
+    kind = "deferred or edited " if report.rewrites_edited else "deferred "
+    summaries = f"{plural(count, f'{kind}summary', f'{kind}summaries')} {done}"
     if report.model is None:
         return summaries
     requests, tokens = plural(report.usage.calls, "request"), token_count(report.usage)

@@ -129,6 +129,18 @@ class GroupSummaries:
         """Return what to flush when no other turn follows, sorted by uuid."""
         return tuple(self._input(entity) for entity in self._unwritten({}, {}))
 
+    def edited(self) -> tuple[SummaryInput, ...]:
+        """Return what new summaries of those edited by hand are made of, sorted by uuid.
+
+        Entities about which no turn records anything belong to other programs and are left out.
+        """
+        return tuple(
+            # A new summary repeats what was recorded, not what someone wrote over it.
+            replace(self._input(self._entities[uuid]), previous=known.text)
+            for uuid, known in sorted(self._summaries.items())
+            if self.is_edited(uuid)
+        )
+
     def record(self, plan: SummaryPlan, texts: Mapping[str, str]) -> str:
         """Return the JSON that the turn records.
 
