@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,23 @@ from graphiti_core.driver.neo4j_driver import Neo4jDriver
 from graphiti_core.edges import EntityEdge, EpisodicEdge, HasEpisodeEdge, NextEpisodeEdge
 from graphiti_core.nodes import EntityNode, EpisodicNode, SagaNode
 from graphiti_core.utils.bulk_utils import add_nodes_and_edges_bulk_tx
+from pydantic import BaseModel
 
+from tests import builders
 from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt, turn_id
+from tests.ingestion.undo_runs import ingest_run
 from turnetl import ids
+from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.ladybug_rows import as_utc
 from turnetl.graph.mirror import convert
 from turnetl.graph.open import open_graph
+from turnetl.graph_model import GroupContents
+from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.model import Change, Entity, Fact, Vector
+from turnetl.summaries.gate import GateLimits, GateState
+from turnetl.summaries.records import EntityRecord, decode, replay
+from turnetl.summaries.rule_summariser import RuleSummariser
 
 
 class LadybugDriver(GraphDriver):
@@ -148,6 +157,35 @@ async def test_graphiti_reads_the_session_as_a_saga_in_order(reader: GraphDriver
     assert await _next(reader) == set(pairwise(turns))
 
 
+async def test_graphiti_reads_nothing_of_the_summary_gate(graph_url: str, tmp_path: Path) -> None:
+    contents = await _summarised(graph_url, tmp_path)
+    states = {uuid: one.state for uuid, one in replay(contents.summaries.values()).items()}
+    assert any(state.deferred for state in states.values())
+    assert any(state.pending for state in states.values())
+    refreshes = [one.refresh for text in contents.summaries.values() for one in decode(text)]
+    recorded = [text for one in refreshes if one is not None for text in (one.facts, one.vector)]
+    shown = {uuid: one.shown for uuid, one in replay(contents.summaries.values()).items()}
+    driver = await graphiti(graph_url)
+    entities = await EntityNode.get_by_group_ids(driver, [GROUP])
+    assert {node.uuid for node in entities} >= states.keys()
+    for node in entities:
+        # The structural extractor gives its entities no attribute.
+        assert node.attributes == {}
+        assert {*node.labels} <= {"Entity", "Concept", "Decision", "File"}
+        assert node.summary == shown.get(node.uuid, "")
+    others: list[BaseModel] = []
+    for kind in (EntityEdge, EpisodicNode, SagaNode):
+        found = await kind.get_by_group_ids(driver, [GROUP])
+        assert found
+        others += found
+    await driver.close()
+    read = "\n".join(one.model_dump_json() for one in (*entities, *others))
+    assert recorded
+    assert [text for text in recorded if text is not None and text in read] == []
+    names = GateState.__dataclass_fields__.keys() | EntityRecord.__annotations__.keys() - {"entity"}
+    assert [name for name in names if f'"{name}"' in read] == []
+
+
 async def test_a_turn_that_arrives_late_is_linked_between_its_neighbours(graph_url: str) -> None:
     first, second, third = history()
     late = replace(second, next_turn=third.episode.turn_id)
@@ -182,6 +220,28 @@ async def test_neo4j_holds_the_same_properties_that_graphiti_writes(neo4j_url: s
     # The same uuids: Graphiti's writer replaces all properties.
     await _write_as_graphiti(neo4j_url, list(entities.values()), list(facts.values()))
     assert await _properties(neo4j_url) == ours
+
+
+async def _summarised(url: str, lake: Path) -> GroupContents:
+    """Return a group whose turns wrote, kept and deferred summaries, as turnetl reads it."""
+    episodes = [
+        builders.episode(
+            f"p{number}",
+            ordinal=number,
+            started_at=builders.START + timedelta(minutes=5 * number),
+            user_text=f"We decided to use version {number} of the protocol, not {number + 1}.",
+            tool_calls=(builders.tool("Edit", f"/home/dev/shop/src/cart.py :: + {number}", "ok"),),
+        )
+        for number in range(4)
+    ]
+    limits = GateLimits(min_similarity=1, burst_turns=3)
+    rules = SummaryRules(RuleSummariser(), limits, flushes=False)
+    store = await open_graph(url, user="", password="", write=True)
+    await store.prepare()
+    await ingest_run(store, episodes, lake, StructuralExtractor(), "run", summaries=rules)
+    contents = await store.load(GROUP)
+    await store.close()
+    return contents
 
 
 async def _write_as_graphiti(url: str, entities: list[Entity], facts: list[Fact]) -> None:
