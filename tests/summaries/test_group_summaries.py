@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from tests.builders import episode
 from tests.summaries.facts import START, fact, minutes, vector
-from turnetl.model import Change, Entity, Fact, GroupId, Usage
+from turnetl.model import Change, Entity, Fact, GroupId, TurnId, Usage
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_summaries import GroupSummaries, SummaryPlan, outcome
 from turnetl.summaries.reasons import GateReason
+from turnetl.summaries.record_undo import RecordedSummaries
 from turnetl.summaries.records import replay
 from turnetl.summaries.rule_summary import rule_summary
 
@@ -213,6 +214,37 @@ def test_a_summary_without_a_text_and_one_that_is_flushed_are_counted() -> None:
     assert outcome(ending, texts)[GateReason.FLUSHED] == 2
     summaries.apply(other, summaries.record(ending, texts), minutes(3))
     assert summaries.unwritten() == ()
+
+
+def test_after_an_undo_in_the_middle_every_remaining_fact_is_new_to_the_summary() -> None:
+    group = Group()
+    summaries = group.load()
+    for number in range(4):
+        told = fact(f"f{number}", f"it says {number}", vector(number, 4 - number, number % 2))
+        group.turn(summaries, (told, minutes(100 * number)))
+    history = {TurnId(f"t{number}"): record for number, record in enumerate(group.records)}
+    undone = RecordedSummaries(history).undo(TurnId("t1"), ())
+    group.records = [{**history, **undone.records}[TurnId(f"t{n}")] for n in (0, 2, 3)]
+    del group.facts["f1"]
+    for uuid, (_, after) in undone.texts.items():
+        group.entities[uuid] = replace(group.entities[uuid], summary=after)
+    of_parser = [one for one in group.load().unwritten() if one.entity.uuid == "parser"]
+    [given] = of_parser
+    assert "it says 0" in given.previous
+    assert given.new == {"f0", "f2", "f3"}
+
+
+def test_a_flush_after_the_last_turn_is_made_of_the_same_as_one_within_it() -> None:
+    group = Group()
+    summaries = group.load()
+    group.turn(summaries, (fact("f0", "it says 0", vector(1, 0, 0)), START))
+    last = changes(facts=(fact("f1", "it says 1", vector(0, 1, 0)),))
+    plan = summaries.plan(last, minutes(1), ends_run=True)
+    within = [given for given in plan.flushed if given.entity.uuid == "parser"]
+    summaries.apply(last, summaries.record(plan, {}), minutes(1))
+    after = [given for given in summaries.unwritten() if given.entity.uuid == "parser"]
+    assert [given.degrees for given in within] == [given.degrees for given in after]
+    assert within[0].degrees == {"parser": 2, "lines": 2}
 
 
 def test_a_summary_that_the_provider_did_not_return_is_tried_by_the_next_turn() -> None:

@@ -62,9 +62,13 @@ class GateState:
     deferred: int = 0
     """Turns since the summary was first deferred; 0 if it is not."""
     pending: tuple[str, ...] = ()
-    """Uuids of facts that became active since the summary, oldest first, the latest of them."""
+    """Uuids of facts that became active since the summary, oldest first, the latest of them; or
+    `EVERY_FACT` alone."""
 
 
+EVERY_FACT = "*"
+"""In `pending`: no record says which facts the summary does not state. An undo of a turn takes back
+the summaries that later turns wrote, and the facts of these turns remain."""
 MAX_PENDING = 200
 """Facts that a state names: as many as a prompt shows at most."""
 
@@ -188,6 +192,8 @@ _NO_FACTS = f"{0:032x}"
 
 
 def _pending(state: GateState, delta: NodeDelta) -> tuple[str, ...]:
+    if EVERY_FACT in state.pending:
+        return state.pending
     pending = dict.fromkeys((*state.pending, *(fact.uuid for fact in delta.facts_new)))
     return tuple(pending)[-MAX_PENDING:]
 

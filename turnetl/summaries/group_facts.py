@@ -1,5 +1,6 @@
 """The facts of one group by entity, with the active facts of each entity kept up to date."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from turnetl.model import Fact
@@ -43,10 +44,20 @@ class GroupFacts:
         ]
         return tuple(sorted(active, key=lambda fact: (fact.created_at, fact.uuid)))
 
-    def degrees(self, facts: Iterable[Fact]) -> Mapping[str, int]:
-        """Return the number of facts about each entity that these facts are about."""
+    def degrees(self, facts: Iterable[Fact], changed: Iterable[Fact] = ()) -> Mapping[str, int]:
+        """Return the number of facts about each entity that these facts are about.
+
+        Args:
+            facts: name the entities.
+            changed: new and changed facts, in their new state, which are not applied.
+        """
         entities = {uuid for fact in facts for uuid in (fact.source, fact.target)}
-        return {uuid: len(self._facts_of.get(uuid, ())) for uuid in entities}
+        more: Counter[str] = Counter()
+        for fact in changed:
+            before = self._facts.get(fact.uuid)
+            more.subtract({before.source, before.target} if before else ())
+            more.update({fact.source, fact.target})
+        return {uuid: len(self._facts_of.get(uuid, ())) + more[uuid] for uuid in entities}
 
     def active_after(self, entity: str, changed: Iterable[Fact]) -> ActiveFacts:
         """Return the active facts of an entity after changes, which are not applied."""

@@ -12,6 +12,7 @@ from datetime import datetime
 from turnetl.model import Change, Entity, Fact
 from turnetl.summaries.delta import NodeDelta, node_deltas
 from turnetl.summaries.gate import (
+    EVERY_FACT,
     Decision,
     GateLimits,
     GateState,
@@ -251,16 +252,19 @@ class GroupSummaries:
     ) -> SummaryInput:
         """Return what a summary of the entity is made of, after a turn, if it is touched by one."""
         known = self._summaries.get(entity.uuid, EntitySummary())
-        active = self._facts.active_about(entity.uuid, change.facts if change else ())
-        new = (fact.uuid for fact in (delta.facts_new if delta else ()))
+        changed = change.facts if change else ()
+        active = self._facts.active_about(entity.uuid, changed)
+        new = {*known.state.pending, *(fact.uuid for fact in (delta.facts_new if delta else ()))}
+        if EVERY_FACT in new:
+            new = {fact.uuid for fact in active}
         return SummaryInput(
             entity,
             # Not a flushed text: one run and ten give the model the same input.
             known.text if known.shown else entity.summary,
             active,
-            frozenset((*known.state.pending, *new)),
+            frozenset(new),
             delta.facts_invalidated if delta else (),
-            self._facts.degrees(active),
+            self._facts.degrees(active, changed),
         )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from turnetl.model import TurnId
+from turnetl.summaries.gate import EVERY_FACT
 from turnetl.summaries.records import EntityRecord, decode, encode_records
 
 
@@ -133,4 +134,6 @@ _BEFORE_ALL = -1
 
 def _due(record: EntityRecord) -> EntityRecord:
     """Return the record of a turn that deferred the summary."""
-    return msgspec.structs.replace(record, refresh=None, deferred=max(1, record.deferred))
+    return msgspec.structs.replace(
+        record, refresh=None, deferred=max(1, record.deferred), pending=(EVERY_FACT,)
+    )
