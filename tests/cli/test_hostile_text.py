@@ -78,6 +78,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("forget", "--match", f"no {NAME}", "--dry-run"),
     ("plan", "."),
     ("plan", f"no {NAME}"),
+    ("migrate", "plan", "."),
+    ("migrate", "plan", f"no {NAME}"),
     ("digest", "--since", "2020-01-01"),
     ("digest", "--since", "2020-01-01", "--by", "project", "--markdown"),
     ("digest", "--group", NAME),
