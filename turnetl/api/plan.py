@@ -36,7 +36,7 @@ async def plan(
         settings: everything that is configured; None: as the command line would load it. Their
             budget limits the pilot.
         options: which turns, and how they are extracted.
-        pilot: extract so many turns now, for an estimate with a range, and pay for it; None: send
+        pilot: extract this many turns now, for an estimate with a range, and pay for it; None: send
             no request.
         seed: equal seeds draw equal turns for the pilot.
         redo: estimate a redo of committed turns; groups and times are those of the options.

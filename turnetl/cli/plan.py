@@ -96,7 +96,7 @@ def plan(
     Without archives it is the next ingest, with archives a backfill of them, with --redo a redo.
 
     Args:
-        pilot: Extract so many turns now, for an estimate with a range; 20 are usual. It is paid
+        pilot: Extract this many turns now, for an estimate with a range; 20 are usual. It is paid
             for, up to --budget, and the run does not pay for the same responses again.
         groups: Only this group; repeatable. With archives: the group of all their turns.
     """

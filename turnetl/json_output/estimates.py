@@ -43,7 +43,7 @@ def run_estimate_output(estimate: RecordedEstimate | None) -> RunEstimateOutput 
 
 
 def range_output(amount: Range, decimals: int = 0) -> RangeOutput:
-    """Return the amount with so many decimals."""
+    """Return the amount with this number of decimals."""
     high = None if amount.high is None else round(amount.high, decimals)
     return RangeOutput(round(amount.low, decimals), round(amount.expected, decimals), high)
 
