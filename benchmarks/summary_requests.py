@@ -2,8 +2,8 @@
 
 The turns are extracted by the `llm` or the `hybrid` extractor with a model whose responses are
 computed from their requests, in memory: up to five entities of a turn, facts that quote it and of
-which some end an earlier one, and summaries of 500 characters, whoever asks for them. `add_episode`
-is Graphiti's own function for summaries, applied to the same entities and new facts, with the
+which some end an earlier one, and summaries of 500 characters. `add_episode` is
+Graphiti's own function for summaries, applied to the same entities and new facts, with the
 summaries that it writes itself and the last three turns of the session, where its default would
 send ten turns of the group.
 """

@@ -12,7 +12,7 @@ from turnetl.settings.model import Settings
 from turnetl.trust.folder_trust import FolderTrust
 from turnetl.trust.project_files import read_project
 
-GROUP_MAP = '[[group]]\nname = "{}"\nfolders = ["/work/*"]\n'
+GROUP_MAP = '[[group]]\nname = "{}"\nfolders = ["/srv/*"]\n'
 RULES = '[rules.{}]\ndescription = "a"\nuser_text = "a"\n'
 TEMPLATE = Path(".graphiti", "templates", "own.md")
 ONTOLOGY = Path(".graphiti", "templates", ONTOLOGY_FOLDER, "own.toml")

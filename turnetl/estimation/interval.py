@@ -54,7 +54,7 @@ def predict(
             continue
         drawn = len(stratum.values)
         expected += stratum.others * fmean(stratum.values)
-        # The error of the mean, and that of the sum of so many single turns.
+        # The error of the mean, and that of the sum of the single turns.
         spread = stratum.others**2 / drawn + stratum.others
         parts.append((spread * variance(stratum.values), drawn - 1))
     total = sum(part for part, _ in parts)

@@ -14,8 +14,8 @@ from turnetl.model import GroupId, TurnId
 _FIXED_CHARS = 10_000
 """Characters that cost as much as the instructions of the prompts of a turn, as in `TurnCosts`."""
 _LEADING, _MIN_LEADING, _MAX_LEADING = 5, 3, 4
-"""One of so many turns of a pilot is one with which a group begins, within these limits: they come
-first, and a budget may end the pilot."""
+"""One in this number of turns of a pilot is one with which a group begins, within these limits:
+they come first, and a budget may end the pilot."""
 _MAX_STRATA = 5
 _PER_STRATUM = 3
 

@@ -34,7 +34,7 @@ class UnrecordedReader(Protocol):
     """The part of a `GraphStore` with which a migration finds what it may move."""
 
     async def episode_groups(self) -> Sequence[GroupId]:
-        """Return the groups that hold at least one Episodic node, whoever wrote it, sorted."""
+        """Return the groups that hold at least one Episodic node of any program, sorted."""
 
     async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
         """Return the episodes of the group that are no chunk of a committed turn, by uuid.

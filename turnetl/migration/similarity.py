@@ -57,7 +57,7 @@ class SessionTexts:
         return np.sqrt(cosine / self._norms / math.sqrt(norm) * contained / total)
 
     def _rarity(self, sessions: int) -> float:
-        """Return the weight of a word that so many sessions contain."""
+        """Return the weight of a word that this number of sessions contains."""
         return math.log(1 + self._size / (sessions + 0.5))
 
 
