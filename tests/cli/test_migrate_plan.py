@@ -129,7 +129,7 @@ def test_ambiguous_summaries_are_settled_in_a_file(
         ("archive_gone", ("archive_gone", None)),
     ):
         file.write_text("\n".join([header, "\t".join([cells[0], decision, *cells[2:]])]))
-        settled = plan(tmp_path, url, SAMPLES, "--settled", file, "--json")
+        settled = plan(tmp_path, url, SAMPLES, "--plan", file, "--json")
         assert kind_of(settled, "both") == expected
 
 
@@ -155,7 +155,7 @@ def test_a_wrong_decision_is_a_sentence_with_its_line(
     url, file = f"ladybug://{tmp_path / 'graph.lbug'}", tmp_path / "decisions.tsv"
     fill(url, [LegacyEpisode("both", "session notes", "Ok.", "text", "", RUN)])
     file.write_text(text)
-    result = plan(tmp_path, url, SAMPLES, "--settled", file)
+    result = plan(tmp_path, url, SAMPLES, "--plan", file)
     assert result.exit_code == 2
     assert message in result.messages[0]
 

@@ -1,8 +1,9 @@
 """`turnetl migrate`: session-level data of other programs, compared with the archives."""
 
 from pathlib import Path
+from typing import Annotated
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from turnetl import console
 from turnetl.cli.options import (
@@ -13,6 +14,13 @@ from turnetl.cli.options import (
     GroupNames,
 )
 
+PlanFile = Annotated[
+    Path | None,
+    Parameter(
+        name="--plan",
+        help="A file of `migrate plan --write` in which you filled in the column `session`.",
+    ),
+]
 app = App(
     name="migrate",
     help="Plan the migration of a graph that was filled session by session.",
@@ -27,7 +35,7 @@ def plan(
     *,
     groups: GroupNames = (),
     format: str | None = None,  # noqa: A002 - the name of the option
-    settled: Path | None = None,
+    plan_file: PlanFile = None,
     write: Path | None = None,
     common: CommonOptions = NO_COMMON,
 ) -> int:
@@ -35,14 +43,13 @@ def plan(
 
     Args:
         format: Parse all archives as this format; `turnetl formats` lists them.
-        settled: A file of --write in which you filled in the column `session`.
-        write: Write the ambiguous episodes into this new file, for --settled.
+        write: Write the ambiguous episodes into this new file, for --plan.
     """
     from turnetl import pipeline
     from turnetl.json_output.migrate_plan import migration_plan_output
     from turnetl.report import migration_plan as view
 
-    options = pipeline.MigrationOptions(groups=groups, format_name=format, settled=settled)
+    options = pipeline.MigrationOptions(groups=groups, format_name=format, plan_file=plan_file)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.plan_migration(archives, common.settings(), options, progress=progress)

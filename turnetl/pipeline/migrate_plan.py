@@ -34,7 +34,7 @@ class MigrationOptions:
     """Group ids or project names; all groups with an episode if empty."""
     format_name: str | None = None
     """The format of all archives; None: each is detected by its content."""
-    settled: Path | None = None
+    plan_file: Path | None = None
     """A file in which a person settled ambiguous episodes; None: there is none."""
 
 
@@ -61,7 +61,7 @@ async def plan_migration(
         GraphUnusable: there is no graph, or it cannot be opened.
     """
     check_graph(settings)
-    settled = read_plan(options.settled) if options.settled is not None else {}
+    settled = read_plan(options.plan_file) if options.plan_file is not None else {}
     async with wiring.store(settings, write=False) as store:
         selected = select_groups(await store.episode_groups(), options.groups)
         with _temporary_tables(settings) as tables:

@@ -56,7 +56,7 @@ def _messages(plan: MigrationPlan) -> Iterator[str]:
     if ambiguous := len(plan.of_kind(EpisodeClass.AMBIGUOUS)):
         yield (
             f"{plural(ambiguous, 'episode')} ambiguous: `--write FILE` lists them, fill in the "
-            "column `session`, then `--settled FILE`"
+            "column `session`, then `--plan FILE`"
         )
     gone = len(plan.of_kind(EpisodeClass.ARCHIVE_GONE))
     if gone and not plan.of_kind(EpisodeClass.MATCHED):
