@@ -11,6 +11,7 @@ from graphiti_core import Graphiti
 from graphiti_core.edges import CommunityEdge, EntityEdge, EpisodicEdge, HasEpisodeEdge
 from graphiti_core.nodes import CommunityNode, EntityNode, EpisodeType, EpisodicNode, SagaNode
 from graphiti_core.utils.bulk_utils import add_nodes_and_edges_bulk_tx
+from pydantic import BaseModel
 
 from tests.builders import START
 from tests.graph.committing import opened
@@ -86,7 +87,16 @@ async def add_sessions(graph: Graphiti, episodes: Sequence[LegacyEpisode], group
             reference_time=episode.reference_time,
             source=EpisodeType[episode.source],
             group_id=group,
+            entity_types={"File": File},
         )
+        # Full-text indexes are updated later; the next searches would miss new entities.
+        await graph.driver.execute_query(
+            "CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()"
+        )
+
+
+class File(BaseModel):
+    """A file of the project."""
 
 
 class _Rows:
@@ -154,7 +164,7 @@ class _Rows:
             target_node_uuid=other.uuid,
             group_id=self.group,
             created_at=at,
-            name="CHANGED_WITH",
+            name="WAS_CHANGED_WITH",
             fact=text,
             fact_embedding=vector(text, self.dimensions),
             episodes=[],

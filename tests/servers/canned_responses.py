@@ -30,7 +30,7 @@ def _entities(prompt: str) -> Json:
         entity_type["entity_type_name"]: entity_type["entity_type_id"]
         for entity_type in ast.literal_eval(between(prompt, "ENTITY TYPES"))
     }
-    names = re.findall(r"`([^`]+)`", between(prompt, "CURRENT MESSAGE"))
+    names = re.findall(r"`([^`]+)`", between(prompt, "CURRENT MESSAGE", "TEXT", "JSON"))
     entities = [
         {
             "name": name,
