@@ -5,10 +5,18 @@ from collections.abc import Sequence
 from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.model import GroupId
+from turnetl.shadow_groups import is_shadow
 
 
-def select_groups(existing: Sequence[GroupId], names: Sequence[str]) -> list[GroupId]:
+def select_groups(
+    existing: Sequence[GroupId], names: Sequence[str], *, shadows: bool = False
+) -> list[GroupId]:
     """Return the groups with these ids or project names; all existing groups if there are no names.
+
+    Args:
+        existing: all groups.
+        names: what the user named.
+        shadows: whether the shadow groups of migrations are among "all".
 
     Raises:
         BadUsage: no group has such a name; lists the existing groups.
@@ -19,4 +27,6 @@ def select_groups(existing: Sequence[GroupId], names: Sequence[str]) -> list[Gro
         raise BadUsage(
             f"there is no group `{unknown[0]}`; existing groups: {', '.join(existing) or 'none'}"
         )
-    return [group for group in existing if not names or group in selected]
+    if names:
+        return [group for group in existing if group in selected]
+    return [group for group in existing if shadows or not is_shadow(group)]

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from turnetl.model import GroupId, SessionId, TurnId
+from turnetl.shadow_groups import final_group
 
 _NAMESPACE = UUID("5d0a1c7e-6f0f-5f8e-9c1b-7b1f3a0c2d4e").bytes
 
@@ -84,13 +85,13 @@ def fact_id(turn: TurnId, source: str, relation: str, target: str, text: str) ->
 
 
 def saga_id(group: GroupId, session: SessionId) -> str:
-    """Return the id of the Saga node of a session."""
-    return _id("saga", group, session)
+    """Return the id of the Saga node of a session, which stays when a migration moves it."""
+    return _id("saga", final_group(group), session)
 
 
 def community_id(group: GroupId, members: Iterable[str]) -> str:
     """Return the id of the community with these entities: the same members are one community."""
-    return _id("community", group, *sorted(members))
+    return _id("community", final_group(group), *sorted(members))
 
 
 def edge_id(kind: str, source: str, target: str) -> str:

@@ -25,6 +25,7 @@ CONTRACTS = {
 WITHOUT_CONTRACT = {
     "LadybugConnection": "the methods of a library's class that the store calls",
     "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
+    "MigrationStore": "a part of GraphStore, whose contract suite has its methods",
     "ReceiptStore": "a part of GraphStore, whose contract suite has its methods",
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
     "UnrecordedReader": "a part of GraphStore, whose contract suite has its methods",

@@ -48,7 +48,7 @@ def test_an_embedded_row_has_each_column_and_reads_back_as_the_receipt() -> None
         written = replace(receipt(change), usage=Usage(3, 5, 7, None, cached_tokens=2, seconds=4))
         row = ladybug_rows.commit_row(change, written, number)
         assert [*row] == [column.name for column in ladybug_cypher.TURN_COMMIT]
-        assert ladybug_rows.receipt(row["receipt"]) == written
+        assert ladybug_rows.receipt(row["receipt"], written.group_id) == written
         assert all(row[name] == getattr(written, name) for name in ladybug_cypher.QUERIED)
 
 

@@ -11,6 +11,7 @@ from turnetl.graph.port import ReceiptStore
 from turnetl.graph_model import TurnRun
 from turnetl.lake import Lake
 from turnetl.llm.journal.stats import JournalStats, JournalTotals
+from turnetl.shadow_groups import is_shadow
 
 _OTHER_WORK = ("communities.", "index.", "search.")
 """Beginnings of prompts that no ingest sends."""
@@ -27,6 +28,8 @@ async def earlier_turns(
     """
     found: list[EarlierTurn] = []
     for group in await store.groups():
+        if is_shadow(group):
+            continue
         receipts = [
             receipt
             for receipt in await store.receipts(group)

@@ -19,7 +19,8 @@ RESERVED_FIELDS = frozenset(
 )
 """Fields of Graphiti's own nodes and edges: an ontology field of that name fails every turn."""
 RESERVED_LABELS = frozenset(
-    {"Entity", "Episodic", "Community", "Saga", "TurnCommit", "TurnGroup", "TurnRecipe", "TurnRun"}
+    {"Entity", "Episodic", "Community", "Saga", "TurnCommit", "TurnGroup", "TurnMigration"}
+    | {"TurnRecipe", "TurnRun"}
 )
 """Labels that the graph uses for other nodes."""
 MAX_NAME_LENGTH = 60

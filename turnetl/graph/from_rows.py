@@ -149,16 +149,19 @@ def commit_record(
             entities that it connects.
     """
     images = msgspec.json.decode(recorded.before_images)
+    group = {"group_id": receipt.group_id}
     ends = (endpoints.get(uuid, ()) for uuid in images["facts_new"])
     mentions = (mentioned.get(uuid, ()) for uuid in chunk_ids(receipt))
     return CommitRecord(
         receipt=receipt,
         sequence=recorded.sequence,
         entities_before=tuple(
-            entity_from_row(_with_times(row), row["attributes"], None) for row in images["entities"]
+            entity_from_row(_with_times(row) | group, row["attributes"], None)
+            for row in images["entities"]
         ),
         facts_before=tuple(
-            fact_from_row(_with_times(row), row["attributes"], None) for row in images["facts"]
+            fact_from_row(_with_times(row) | group, row["attributes"], None)
+            for row in images["facts"]
         ),
         entities_new=tuple(images["entities_new"]),
         facts_new=tuple(images["facts_new"]),

@@ -90,6 +90,8 @@ SCHEMA = (
     recipe STRING, lease_owner STRING, lease_until TIMESTAMP, fence INT64,
     sequence INT64, creation_id STRING)""",
     _node_table("TurnRun", schema.RUNS.columns),
+    """CREATE NODE TABLE IF NOT EXISTS TurnMigration (
+    migration_id STRING PRIMARY KEY, group_id STRING, state STRING)""",
     "CREATE NODE TABLE IF NOT EXISTS TurnRecipe (recipe STRING PRIMARY KEY, parts STRING)",
     # The last one: a file that has it has all tables.
     _node_table("TurnCommit", TURN_COMMIT),
@@ -97,7 +99,7 @@ SCHEMA = (
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
 RECEIPTS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.receipt"
-ALL_RECEIPTS = "MATCH (c:TurnCommit) RETURN c.receipt"
+ALL_RECEIPTS = "MATCH (c:TurnCommit) RETURN c.group_id, c.receipt"
 TURN_GROUPS = "MATCH (g:TurnGroup) RETURN g.group_id, g.sequence, g.creation_id ORDER BY g.group_id"
 TURN_COUNTS = "MATCH (c:TurnCommit) RETURN c.group_id, count(*)"
 TURN_IDS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.turn_id"
@@ -107,7 +109,9 @@ WHERE c.group_id = $group_id AND c.sequence > CAST($after AS INT64)
 RETURN c.turn_id ORDER BY c.sequence LIMIT $limit
 """
 _COMMIT_COLUMNS = "RETURN c.receipt, c.sequence, c.before_images, c.summaries"
-COMMIT = f"MATCH (c:TurnCommit {{turn_id: $turn_id}}) {_COMMIT_COLUMNS}"
+COMMIT = f"""
+MATCH (c:TurnCommit {{turn_id: $turn_id}}) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}
+"""
 COMMITS = f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}"
 FACT_ENDS = """
 MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)

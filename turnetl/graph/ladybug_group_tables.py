@@ -74,7 +74,7 @@ def _commits(client: LadybugClient, group: GroupId) -> pl.DataFrame:
     *of_receipt, _, _, _ = group_tables.commit_columns()
     commits = []
     for json, *recorded in client.rows(cypher.COMMITS, {"group_id": group}):
-        receipt = ladybug_rows.receipt(json)
+        receipt = ladybug_rows.receipt(json, group)
         values = (getattr(receipt, name) for name in of_receipt)
         commits.append(group_tables.commit_row([*values, *recorded]))
     return pl.DataFrame(commits, schema=group_tables.COMMITS, orient="row")

@@ -39,7 +39,7 @@ def groups(client: LadybugClient) -> list[GroupId]:
 
 def receipts(client: LadybugClient, group: GroupId) -> list[Receipt]:
     rows = client.query(cypher.RECEIPTS, {"group_id": group})
-    found = (ladybug_rows.receipt(json) for (json,) in rows)
+    found = (ladybug_rows.receipt(json, group) for (json,) in rows)
     return sorted(found, key=attrgetter("started_at", "turn_id"))
 
 
@@ -102,7 +102,9 @@ def versions(client: LadybugClient) -> dict[GroupId, GroupVersion]:
 def commits(client: LadybugClient, group: GroupId, after: int, limit: int) -> list[CommittedTurn]:
     # The ids first: a scan of all columns would read the before-images of every commit.
     parameters = {"group_id": group, "after": str(after), "limit": limit}
-    return [_commit(client, turn) for (turn,) in client.query(cypher.COMMITS_AFTER, parameters)]
+    return [
+        _commit(client, group, turn) for (turn,) in client.query(cypher.COMMITS_AFTER, parameters)
+    ]
 
 
 def commit_records(
@@ -112,7 +114,10 @@ def commit_records(
     if turns is None:
         rows = client.query(cypher.COMMITS, parameters)
     else:
-        lookups = [client.query(cypher.COMMIT, {"turn_id": turn}) for turn in sorted(set(turns))]
+        lookups = [
+            client.query(cypher.COMMIT, parameters | {"turn_id": turn})
+            for turn in sorted(set(turns))
+        ]
         rows = [row for found in lookups for row in found]
     mentioned: dict[str, list[str]] = {}
     for episode, entity in client.query(cypher.MENTIONS, parameters):
@@ -121,12 +126,9 @@ def commit_records(
         uuid: (source, target)
         for uuid, source, target in client.query(cypher.FACT_ENDS, parameters)
     }
-    records = (
-        from_rows.commit_record(ladybug_rows.receipt(json), Recorded(*recorded), mentioned, ends)
-        for json, *recorded in rows
-    )
-    of_group = (record for record in records if record.receipt.group_id == group)
-    return sorted(of_group, key=attrgetter("sequence"))
+    found = ((ladybug_rows.receipt(json, group), Recorded(*rest)) for json, *rest in rows)
+    records = (from_rows.commit_record(*one, mentioned, ends) for one in found)
+    return sorted(records, key=attrgetter("sequence"))
 
 
 def runs(client: LadybugClient) -> list[TurnRun]:
@@ -136,7 +138,7 @@ def runs(client: LadybugClient) -> list[TurnRun]:
 
 def run_totals(client: LadybugClient) -> dict[str, RunTotals]:
     rows = client.rows(cypher.ALL_RECEIPTS, {})
-    return totals_by_run(ladybug_rows.receipt(json) for (json,) in rows)
+    return totals_by_run(ladybug_rows.receipt(json, GroupId(group)) for group, json in rows)
 
 
 def turn_ids(client: LadybugClient, group: GroupId) -> frozenset[TurnId]:
@@ -161,10 +163,10 @@ def facts(client: LadybugClient, group: GroupId, uuids: Collection[str]) -> list
     return _in_order(fact for table in tables for fact in ladybug_rows.facts(table))
 
 
-def _commit(client: LadybugClient, turn: str) -> CommittedTurn:
-    [row] = client.query(cypher.COMMIT, {"turn_id": turn})
+def _commit(client: LadybugClient, group: GroupId, turn: str) -> CommittedTurn:
+    [row] = client.query(cypher.COMMIT, {"group_id": group, "turn_id": turn})
     json, *recorded = row
-    receipt = ladybug_rows.receipt(json)
+    receipt = ladybug_rows.receipt(json, group)
     contents = {uuid: _content(client, uuid) for uuid in from_rows.chunk_ids(receipt)}
     return from_rows.committed_turn(receipt, Recorded(*recorded), contents)
 

@@ -1,7 +1,7 @@
 """Between turnetl's values and Ladybug's rows: times without a zone, attributes as JSON."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,8 @@ from turnetl.graph import from_rows, ladybug_summaries, saga_rows, schema_versio
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.lease import LeaseState, new_creation_id
 from turnetl.graph_model import Community, GroupProfile, Lease, Mention, Receipt, Subgraphs, TurnRun
-from turnetl.model import Change, Entity, Fact, Vector
+from turnetl.model import Change, Entity, Fact, GroupId, Vector
+from turnetl.shadow_groups import final_group
 
 _FLOAT_BYTES = 4
 _RECEIPT = msgspec.json.Decoder(Receipt)
@@ -75,19 +76,24 @@ def lease_state(row: Sequence[Any], *, used: bool) -> LeaseState:
 
 
 def commit_row(change: Change, receipt: Receipt, sequence: int) -> dict[str, Any]:
-    """Return the columns of `cypher.TURN_COMMIT`."""
+    """Return the columns of `cypher.TURN_COMMIT`.
+
+    The receipt names the final group, so that a migration moves a turn by one column.
+    """
+    final = replace(receipt, group_id=final_group(receipt.group_id))
     return {
         **{name: getattr(receipt, name) for name in cypher.QUERIED},
         to_rows.SEQUENCE: sequence,
-        cypher.RECEIPT: msgspec.json.encode(receipt).decode(),
+        cypher.RECEIPT: msgspec.json.encode(final).decode(),
         to_rows.BEFORE_IMAGES: to_rows.before_images(change),
         to_rows.SUMMARIES: change.summaries,
     }
 
 
-def receipt(json: str) -> Receipt:
-    """Return the receipt in the column `cypher.RECEIPT`."""
-    return _RECEIPT.decode(json)
+def receipt(json: str, group: GroupId) -> Receipt:
+    """Return the receipt of a turn of this group in the column `cypher.RECEIPT`."""
+    decoded = _RECEIPT.decode(json)
+    return decoded if decoded.group_id == group else replace(decoded, group_id=group)
 
 
 def run_parameters(run: TurnRun) -> dict[str, Any]:

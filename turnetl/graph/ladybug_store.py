@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from turnetl.graph import (
     ladybug_communities,
@@ -22,6 +21,7 @@ from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection, Reopen
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
+from turnetl.graph.ladybug_migrations import LadybugMigrations
 from turnetl.graph.ladybug_space import DiskSpace, change_size
 from turnetl.graph.ladybug_unrecorded import LadybugUnrecordedReader
 from turnetl.graph_model import (
@@ -44,7 +44,7 @@ from turnetl.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.recipe_parts import RecipeParts
 
 
-class LadybugStore(LadybugUnrecordedReader):
+class LadybugStore(LadybugUnrecordedReader, LadybugMigrations):
     """`GraphStore` over a Ladybug file."""
 
     def __init__(
@@ -252,31 +252,6 @@ class LadybugStore(LadybugUnrecordedReader):
 
     async def close(self) -> None:
         await self._client.close()
-
-    async def _write_row(self, statement: str, parameters: Mapping[str, Any]) -> None:
-        def write(client: LadybugClient) -> None:
-            self._check_space()
-            client.query(statement, parameters)
-
-        await self._client.run(write)
-
-    async def _write_under(
-        self, lease: Lease, until: datetime, write: Callable[[LadybugClient], None]
-    ) -> None:
-        """Write in one transaction under the lease, which it extends."""
-
-        def run(client: LadybugClient) -> None:
-            self._check_space()
-            with client.transaction():
-                ladybug_lease.check(client, lease)
-                ladybug_lease.extend(client, lease, until)
-                write(client)
-
-        await self._client.run(run)
-
-    def _check_space(self, size: int = 0) -> None:
-        if self._space is not None:
-            self._space.check(size)
 
 
 def _write_turn(

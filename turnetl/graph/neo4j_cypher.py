@@ -33,7 +33,11 @@ _COMMIT_ORDER: LiteralString = """
 CREATE CONSTRAINT turn_commit_sequence IF NOT EXISTS
 FOR (c:TurnCommit) REQUIRE (c.group_id, c.sequence) IS UNIQUE
 """
-SCHEMA = (*_GRAPHITI_INDEXES, *_TURNETL_INDEXES, _COMMIT_ORDER)
+_MIGRATION: LiteralString = """
+CREATE CONSTRAINT turn_migration IF NOT EXISTS
+FOR (m:TurnMigration) REQUIRE m.migration_id IS UNIQUE
+"""
+SCHEMA = (*_GRAPHITI_INDEXES, *_TURNETL_INDEXES, _COMMIT_ORDER, _MIGRATION)
 SCHEMA_NAMES = frozenset(statement.split()[2] for statement in SCHEMA)
 ONLINE_INDEXES: LiteralString = "SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name"
 """A constraint has an index of its name."""

@@ -1,13 +1,13 @@
 """The store in Neo4j. The driver is passed in; every write is one transaction."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import LiteralString
 
-from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncTransaction
+from neo4j import AsyncDriver, AsyncGraphDatabase
 
 from turnetl.errors import GraphBusy
 from turnetl.graph import (
@@ -24,10 +24,11 @@ from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph import neo4j_reads as reads
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.lease import grant, locked_group, new_creation_id
+from turnetl.graph.lease import grant, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient, write_all
-from turnetl.graph.neo4j_errors import LIMIT, AlreadyExists, TransactionTimedOut, translate_errors
+from turnetl.graph.neo4j_errors import AlreadyExists, TransactionTimedOut, translate_errors
 from turnetl.graph.neo4j_lease import lock_group
+from turnetl.graph.neo4j_migrations import Neo4jMigrations
 from turnetl.graph.neo4j_rows import statements
 from turnetl.graph.neo4j_unrecorded import Neo4jUnrecordedReader
 from turnetl.graph_model import (
@@ -55,7 +56,7 @@ _INDEX_SECONDS = 300
 """For which a run waits until the indexes of a graph that existed before are complete."""
 
 
-class Neo4jStore(Neo4jUnrecordedReader):
+class Neo4jStore(Neo4jUnrecordedReader, Neo4jMigrations):
     """`GraphStore` over a Neo4j server, 5.26 or later."""
 
     def __init__(
@@ -127,29 +128,6 @@ class Neo4jStore(Neo4jUnrecordedReader):
                 return
         with suppress(AlreadyExists):
             await self._client.write(statement)
-
-    @asynccontextmanager
-    async def _locking(self, group: GroupId) -> AsyncGenerator[AsyncTransaction]:
-        """Open a transaction that locks the group; if it does not get the lock, say who has it."""
-        try:
-            async with self._client.transaction() as transaction:
-                yield transaction
-        except TransactionTimedOut as error:
-            rows = await self._client.read(cypher.LEASE_STATE, group=group)
-            state = neo4j_rows.lease_state(rows[0]) if rows else None
-            owner, until = (state.owner, state.until) if state else (None, None)
-            waited = f"(waited for {self._client.timeout_seconds:g} s; {LIMIT})"
-            raise GraphBusy(f"{locked_group(group, owner, until)} {waited}") from error
-
-    @asynccontextmanager
-    async def _writing_under(
-        self, lease: Lease, until: datetime
-    ) -> AsyncGenerator[AsyncTransaction]:
-        """Open a transaction under the lease, which it extends; commit it at the end."""
-        async with self._locking(lease.group_id) as transaction:
-            await lock_group(transaction, lease, until=until)
-            yield transaction
-            await transaction.commit()
 
     async def groups(self) -> Sequence[GroupId]:
         return await reads.groups(self._client)

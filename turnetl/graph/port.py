@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.migrations import MigrationStore
 from turnetl.graph.unrecorded import UnrecordedReader
 from turnetl.graph_model import (
     CommitRecord,
@@ -50,7 +51,7 @@ class ReceiptStore(Protocol):
         """Return the parts of those recipes that are recorded, by digest."""
 
 
-class GraphStore(ReceiptStore, UnrecordedReader, Protocol):
+class GraphStore(ReceiptStore, UnrecordedReader, MigrationStore, Protocol):
     """A graph that holds groups of turns. Times are passed in; no method reads a clock."""
 
     async def prepare(self) -> None:

@@ -19,6 +19,7 @@ from turnetl.graph_model import Community, Receipt, TurnRun
 from turnetl.llm.float_lists import floats
 from turnetl.model import Attribute, Change, Entity, Fact, Usage, Vector
 from turnetl.recipe_parts import RecipeParts, recipe_digest
+from turnetl.shadow_groups import final_group
 
 RowDict = dict[str, Any]
 
@@ -243,7 +244,9 @@ def _image(value: Entity | Fact) -> RowDict:
     row = entity_row(value) if isinstance(value, Entity) else fact_row(value)
     row.pop("name_embedding", None)
     row.pop("fact_embedding", None)
-    return {**row, "attributes": attribute_row(value)}
+    # The final group: a migration moves a turn without a change of its before-images.
+    group = final_group(value.group_id)
+    return {**row, "group_id": group, "attributes": attribute_row(value)}
 
 
 def _vector(vector: Vector | None) -> list[float]:

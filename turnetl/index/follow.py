@@ -38,9 +38,11 @@ class Follower:
                 await self._remove_group(known.group_id, keep_questions=version is not None)
         unread = unread_commits(catalog.groups(), versions)
         total = sum(map(len, unread.values()))
-        for group, version in sorted(versions.items()):
-            after = unread[group].start - 1
-            await self._follow(group, after, version, lambda: on_progress(self._added, total))
+        for group, numbers in sorted(unread.items()):
+            after = numbers.start - 1
+            await self._follow(
+                group, after, versions[group], lambda: on_progress(self._added, total)
+            )
         with catalog.transaction():
             catalog.questions.prune()
         return CatchUpReport(self._added, self._removed)

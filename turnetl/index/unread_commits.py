@@ -5,12 +5,16 @@ from collections.abc import Iterable, Mapping
 from turnetl.graph_model import GroupVersion
 from turnetl.index.report import IndexedGroup
 from turnetl.model import GroupId
+from turnetl.shadow_groups import is_shadow
 
 
 def unread_commits(
     groups: Iterable[IndexedGroup], versions: Mapping[GroupId, GroupVersion]
 ) -> Mapping[GroupId, range]:
-    """Return the numbers of the commits of each group of a graph that an index has not read."""
+    """Return the numbers of the commits of each group of a graph that an index has not read.
+
+    An index does not read the shadow groups of migrations.
+    """
     known = {group.group_id: group for group in groups}
     return {
         group: range(
@@ -18,4 +22,5 @@ def unread_commits(
             version.sequence + 1,
         )
         for group, version in versions.items()
+        if not is_shadow(group)
     }

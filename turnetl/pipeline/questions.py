@@ -8,6 +8,7 @@ from dataclasses import replace
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.graph.port import GraphStore
+from turnetl.group_names import select_groups
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.question_table import StoredQuestions, text_digest
 from turnetl.index.questions import PROMPT, add_questions, estimate_questions, used_text
@@ -138,7 +139,7 @@ async def _texts_without(stored: Sequence[StoredQuestions], store: GraphStore) -
     """Return the beginning of the texts of all turns in the graph that are not among the stored."""
     digests = {one.turn_id: one.digest for one in stored}
     texts = []
-    for group in await store.groups():
+    for group in select_groups(await store.groups(), ()):
         sequence = 0
         while commits := await store.commits(group, sequence, _BATCH_TURNS):
             sequence = commits[-1].sequence

@@ -1,0 +1,124 @@
+"""The state of a migration in the graph: one TurnMigration for each, and the port to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from turnetl.graph_model import Lease
+from turnetl.model import GroupId
+
+LAYOUT = 1
+"""Version of what a migration writes: one of another version is not continued."""
+
+
+class MigrationPhase(StrEnum):
+    """How far a migration is. Until `CUTTING_OVER`, readers of the group see the old data."""
+
+    RUNNING = "running"
+    """Turns are ingested into the shadow group; not all of them yet."""
+    READY = "ready"
+    """All turns are in the shadow group."""
+    CUTTING_OVER = "cutting_over"
+    """Old data leaves the group, then turns enter it."""
+    CUT_OVER = "cut_over"
+    """The group holds the turns."""
+    ROLLING_BACK = "rolling_back"
+    """Turns leave the group, then old data enters it. It ends in `READY`."""
+    FINISHING = "finishing"
+    """The old data is being deleted: there is no way back."""
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMigration:
+    """The state of a migration: the TurnMigration node."""
+
+    migration_id: str
+    """8 hexadecimal digits."""
+    group_id: GroupId
+    """The group whose session-level data is replaced."""
+    phase: MigrationPhase
+    moved: tuple[str, ...]
+    """Uuids of the episodes that the turns replace, sorted: the cutover moves them."""
+    staying: tuple[str, ...]
+    """Uuids of the other episodes without a TurnCommit when the migration was run last, sorted."""
+    sessions: tuple[tuple[str, str], ...]
+    """(format, session_id) of the sessions whose turns are ingested, sorted."""
+    started_at: datetime
+    updated_at: datetime
+    turns: int = 0
+    """In the shadow group when all were ingested; 0 before."""
+    verdict: str = ""
+    """JSON of `migration.verdict.CompareVerdict`; empty before the first comparison."""
+    had_group: bool = False
+    """Whether the group had a TurnGroup before the cutover."""
+    cut_over_at: datetime | None = None
+    """When the cutover was completed; None if it was not, or was taken back."""
+    layout: int = LAYOUT
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it can still be taken back."""
+        return self.phase is not MigrationPhase.FINISHED
+
+
+class MigrationStore(Protocol):
+    """The part of a `GraphStore` with which a migration records its state."""
+
+    async def migrations(self) -> Sequence[TurnMigration]:
+        """Return all migrations, by (started_at, migration_id)."""
+
+    async def save_migration(
+        self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
+    ) -> None:
+        """Write or replace the state of a migration in one transaction; extend the lease.
+
+        Raises:
+            GraphUnusable: another writer took the group of the lease. Nothing is written.
+            GraphBusy: the graph did not respond.
+        """
+
+
+class _State(msgspec.Struct):
+    """The part of a state that every layout has."""
+
+    layout: int
+    migration_id: str
+    group_id: str
+    phase: str
+    started_at: datetime
+
+
+def encoded(migration: TurnMigration) -> str:
+    """Return the state as JSON."""
+    return msgspec.json.encode(migration).decode()
+
+
+def decoded(states: Sequence[str]) -> list[TurnMigration]:
+    """Return the states in these JSON texts, in order.
+
+    Of one with another layout only what every layout has is known.
+    """
+    found = [_decoded(state) for state in states]
+    return sorted(found, key=lambda one: (one.started_at, one.migration_id))
+
+
+def _decoded(state: str) -> TurnMigration:
+    head = msgspec.json.decode(state, type=_State)
+    if head.layout == LAYOUT:
+        return msgspec.json.decode(state, type=TurnMigration)
+    return TurnMigration(
+        migration_id=head.migration_id,
+        group_id=GroupId(head.group_id),
+        phase=MigrationPhase(head.phase),
+        moved=(),
+        staying=(),
+        sessions=(),
+        started_at=head.started_at,
+        updated_at=head.started_at,
+        layout=head.layout,
+    )
