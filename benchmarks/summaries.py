@@ -41,9 +41,10 @@ from turnetl.model import Change, Episode, GroupId, Vector
 from turnetl.settings import Settings
 from turnetl.summaries.audit import missing_facts
 from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.group_summaries import GroupSummaries, outcome
+from turnetl.summaries.group_summaries import GroupSummaries
 from turnetl.summaries.reasons import SKIPPED, GateReason
 from turnetl.summaries.rule_summary import rule_summary
+from turnetl.summaries.summary_plan import outcome
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTEXT = 3

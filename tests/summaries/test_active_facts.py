@@ -81,3 +81,46 @@ def test_the_embedding_is_the_mean_direction_of_the_statements() -> None:
 
 def test_without_facts_there_is_no_embedding() -> None:
     assert ActiveFactSet().now().embedding is None
+
+
+embeddings = st.sampled_from([None, vector(1, 0), vector(0, 1), vector(1, 0, 0), vector(0, 1, 1)])
+mixed_facts = st.builds(
+    lambda uuid, text, embedding: replace(fact(uuid, text), embedding=embedding),
+    st.sampled_from(["f1", "f2", "f3", "f4", "f5"]),
+    st.sampled_from(["reads lines", "writes rows"]),
+    embeddings,
+)
+
+
+@given(st.lists(mixed_facts), st.randoms(use_true_random=False))
+def test_neither_dimension_nor_missing_vectors_make_the_result_depend_on_the_order(
+    states: Sequence[Fact], random: object
+) -> None:
+    last = final(states)
+    shuffled = [*last]
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    expected = ActiveFactSet(last).now()
+    assert ActiveFactSet(shuffled).now() == expected
+    assert ActiveFactSet(states).now() == expected
+    changed = ActiveFactSet(states)
+    for state in shuffled:
+        changed.discard(state.uuid)
+    assert changed.now() == ActiveFactSet().now()
+
+
+def test_a_statement_has_a_vector_if_one_of_its_facts_has() -> None:
+    with_vector = fact("f1", embedding=vector(0, 1))
+    without = replace(fact("f2"), embedding=None)
+    for ordered in ([with_vector, without], [without, with_vector]):
+        active = ActiveFactSet(ordered)
+        assert active.now().embedding == vector(0, 1)
+        active.discard("f1")
+        assert active.now().embedding is None
+
+
+def test_vectors_of_two_dimensions_have_no_mean_until_one_dimension_remains() -> None:
+    active = ActiveFactSet([fact("f1", "a", vector(1, 0, 0)), fact("f2", "b", vector(0, 1))])
+    assert active.now().embedding is None
+    assert active.now().count == 2
+    active.discard("f1")
+    assert active.now().embedding == vector(0, 1)

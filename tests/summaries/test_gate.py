@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -13,15 +14,18 @@ from turnetl.model import Fact
 from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
 from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.gate import (
+    MAX_DOUBLINGS,
     MAX_PENDING,
     Decision,
     GateLimits,
     GateState,
     after_turn,
     has_ended,
+    may_flush,
     refreshed,
     should_refresh,
     similarity,
+    without_text,
 )
 from turnetl.summaries.reasons import GateReason
 
@@ -238,7 +242,114 @@ def test_after_a_refresh_the_same_facts_are_unchanged(
             assert should_refresh(state, again, at, LIMITS).reason is GateReason.UNCHANGED
 
 
-def test_a_summary_whose_vector_has_another_dimension_is_about_something_else() -> None:
+def test_a_summary_whose_vector_has_another_dimension_cannot_be_compared() -> None:
     active = ActiveFacts(1, "1" * 32, vector(1, 0, 0))
-    assert similarity(vector(1, 0, 0), active) == 1
-    assert similarity(vector(1, 0), active) == 0
+    assert similarity(GateState(embedding=vector(1, 0, 0)), active) == 1
+    assert similarity(GateState(embedding=vector(1, 0)), active) is None
+    assert similarity(GateState(), active) is None
+
+
+def test_vectors_of_two_embedders_are_not_compared_though_they_have_the_same_dimension() -> None:
+    facts_before = ActiveFactSet([READS], "one").now()
+    state = refreshed(GateState(), facts_before, START)
+    for embedder, reason in [("one", GateReason.LOW_DRIFT), ("other", GateReason.INCOMPARABLE)]:
+        active = ActiveFactSet([READS, ALSO_READS], embedder).now()
+        change = NodeDelta("parser", START, (ALSO_READS,), (), (), active)
+        assert decide(state, change) is reason
+
+
+def test_facts_without_a_mean_are_refreshed_and_the_reason_says_so() -> None:
+    short = fact("short", "writes rows", vector(0, 1))
+    change = delta([short], [READS])
+    assert change.active.embedding is None
+    assert decide(summarised(READS), change) is GateReason.INCOMPARABLE
+    in_burst = summarised(READS, turns=[minutes(0), minutes(1)])
+    assert decide(in_burst, delta([short], [READS], at=minutes(2))) is GateReason.BURST
+
+
+def failed(state: GateState, change: NodeDelta) -> GateState:
+    return without_text(state, change, LIMITS, touched=True)
+
+
+def test_an_invalidation_whose_refresh_gave_no_text_is_known_to_the_next_attempt() -> None:
+    ended = replace(ALSO_READS, invalid_at=START)
+    change = delta(known=[READS], ended=[ended])
+    state = failed(summarised(READS, ALSO_READS), change)
+    assert state.ended == ("also",)
+    # Though the turn is part of a burst: what no longer holds is not deferred.
+    later = delta([WRITES], [READS], at=minutes(1))
+    assert decide(state, later) is GateReason.INVALIDATED
+    decision = Decision(GateReason.INVALIDATED)
+    assert after_turn(state, later, decision, minutes(1), LIMITS).ended == ()
+
+
+def test_an_invalidation_of_an_edited_summary_is_known_when_the_edit_is_gone() -> None:
+    change = delta(known=[READS], ended=[replace(ALSO_READS, invalid_at=START)])
+    state = summarised(READS, ALSO_READS)
+    state = after_turn(state, change, Decision(GateReason.EDITED), START, LIMITS)
+    assert decide(state, delta(known=[READS], at=minutes(1))) is GateReason.INVALIDATED
+
+
+def test_the_number_of_ended_facts_in_a_state_is_bounded() -> None:
+    state = summarised(READS)
+    for number in range(MAX_PENDING + 5):
+        ended = fact(f"f{number}", f"fact {number}", invalid_at=START)
+        state = failed(state, delta([WRITES], ended=[ended]))
+    assert len(state.ended) == MAX_PENDING
+    assert state.ended[-1] == f"f{MAX_PENDING + 4}"
+
+
+def attempts(turns: int, *, successes: Sequence[int] = ()) -> list[int]:
+    """Return the turns at which a summariser is asked that returns no text, but for `successes`."""
+    limits = replace(LIMITS, min_similarity=2)
+    entity, asked = Turns(limits=limits), []
+    for number in range(turns):
+        new = fact(f"f{number}", f"fact {number}", vector(1, number, 1))
+        at = minutes(20 * number)
+        change = delta([new], entity.known, at=at)
+        decision = should_refresh(entity.state, change, at, limits)
+        entity.known.append(new)
+        if decision.refresh:
+            asked.append(number)
+        if decision.refresh and number not in successes:
+            entity.state = failed(entity.state, change)
+        else:
+            entity.state = after_turn(entity.state, change, decision, at, LIMITS)
+    return asked
+
+
+def test_a_summariser_that_never_returns_a_text_is_asked_more_and_more_rarely() -> None:
+    assert attempts(60) == [0, 1, 3, 7, 15, 31]
+    late = attempts(1_000)
+    pauses = [after - before for before, after in pairwise(late)]
+    assert pauses == [1, 2, 4, 8, 16, 32, *[2**MAX_DOUBLINGS] * (len(pauses) - 6)]
+
+
+def test_a_text_ends_the_pauses() -> None:
+    asked = attempts(40, successes=[7])
+    assert asked[:4] == [0, 1, 3, 7]
+    assert asked[4:8] == [8, 9, 11, 15]
+
+
+def test_while_no_attempt_is_made_the_reason_is_counted_under_its_own_name() -> None:
+    state, change = GateState(), delta([READS])
+    for _ in range(2):
+        state = failed(state, change)
+    ended = [replace(READS, invalid_at=START)]
+    decision = should_refresh(state, delta([WRITES], ended=ended), START, LIMITS)
+    assert decision == Decision(GateReason.BACKOFF)
+    assert not decision.refresh
+    assert not may_flush(state)
+
+
+def test_a_summary_without_a_text_waits_for_no_burst_to_end_and_may_be_flushed() -> None:
+    state = without_text(GateState(), delta([READS]), LIMITS, touched=True)
+    assert not has_ended(state, minutes(10_000), LIMITS)
+    assert may_flush(state)
+    assert not may_flush(GateState())
+    of_ended_burst = replace(summarised(READS, turns=[START]), deferred=2)
+    assert has_ended(of_ended_burst, minutes(11), LIMITS)
+    state = without_text(of_ended_burst, delta(), LIMITS, touched=False)
+    assert state.recent_turns == of_ended_burst.recent_turns
+    assert may_flush(state)
+    assert not has_ended(state, minutes(11), LIMITS)

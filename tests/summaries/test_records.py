@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.summaries.facts import START, minutes, vector
 from turnetl.errors import GraphUnusable
 from turnetl.llm.vectors import unpack
-from turnetl.summaries.gate import GateState
+from turnetl.summaries.active_facts import ActiveFacts
+from turnetl.summaries.gate import GateState, similarity
 from turnetl.summaries.records import (
     EntitySummary,
     add_record,
@@ -28,6 +29,9 @@ skips = st.builds(
     recent_turns=st.lists(times, max_size=3).map(tuple),
     deferred=st.integers(0, 100),
     pending=st.lists(st.text(max_size=36), max_size=5).map(tuple),
+    ended=st.lists(st.text(max_size=36), max_size=5).map(tuple),
+    failures=st.integers(0, 100),
+    pause=st.integers(0, 64),
 )
 refreshes = st.tuples(hashes, times, st.text())
 turns = st.dictionaries(
@@ -78,7 +82,7 @@ def test_the_records_of_one_run_or_of_several_lead_to_the_same(
 
 
 def test_what_the_end_of_a_run_wrote_is_shown_until_the_next_refresh() -> None:
-    first = GateState("0" * 32, None, START)
+    first = GateState("0" * 32, summarised_at=START)
     made = encode({"parser": EntitySummary(first, "It reads.")}, {"parser": ""})
     skipped = encode({"parser": EntitySummary(replace(first, deferred=1), "It reads.")}, {})
     flushed = with_flushed(skipped, {"parser": "It reads and writes."})
@@ -104,7 +108,7 @@ def test_a_vector_keeps_its_direction(numbers: list[float]) -> None:
     if sum(number * number for number in numbers) < 1e-6:
         return
     written = vector(*numbers)
-    state = GateState("0" * 32, written, START)
+    state = GateState("0" * 32, written, summarised_at=START)
     read = replay([encode({"parser": EntitySummary(state)}, {"parser": ""})])[
         "parser"
     ].state.embedding
@@ -113,10 +117,24 @@ def test_a_vector_keeps_its_direction(numbers: list[float]) -> None:
 
 
 def test_only_a_refresh_records_the_vector_and_the_text() -> None:
-    state = GateState("0" * 32, vector(*range(1, 257)), START, (minutes(1), minutes(2)))
+    made, turns_about = vector(*range(1, 257)), (minutes(1), minutes(2))
+    state = GateState("0" * 32, made, "abc", START, turns_about)
     summary = {"parser": EntitySummary(state, "It reads lines.")}
     assert "It reads lines." in encode(summary, {"parser": ""})
     assert len(encode(summary, {})) < 120
+
+
+def test_a_record_of_an_earlier_version_is_read_and_its_vector_belongs_to_no_known_embedder() -> (
+    None
+):
+    earlier = (
+        '[{"entity":"x","refresh":{"facts":"a","at":"2026-03-01T00:00:00Z","text":"It reads.",'
+        '"vector":"fwAA"},"turns":["2026-03-01T00:00:00Z"],"pending":["f1"]}]'
+    )
+    state = replay([earlier])["x"].state
+    assert (state.embedder, state.ended, state.failures, state.pause) == (None, (), 0, 0)
+    of_known = ActiveFacts(1, "b", state.embedding, "digest")
+    assert similarity(state, of_known) is None
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from turnetl import ids
 from turnetl.errors import RunStopped
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents, Lease
@@ -13,12 +14,13 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.model import Change, Episode, SummaryWrites, Usage
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_sagas import sagas_of
-from turnetl.summaries.group_summaries import GroupSummaries, outcome
+from turnetl.summaries.group_summaries import GroupSummaries
 from turnetl.summaries.port import Summarised, Summariser
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import with_flushed
 from turnetl.summaries.saga_summary import SagaTurn
 from turnetl.summaries.summary_input import SummaryInput
+from turnetl.summaries.summary_plan import outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +74,12 @@ class TurnSummaries:
             max(times, default=None),
             rules.limits,
             unrecorded_until=_unrecorded_until(contents),
+            embedder=_embedder(contents),
         )
         self._sagas = sagas_of(contents)
         # The latest turn and its record, which a flush extends.
         self._latest = next(reversed([*contents.summaries.items()]), None)
-        # Of this run: the end of the run does not ask for them again.
+        # Of the latest turn: the end of the run does not ask for them again.
         self._without_text: set[str] = set()
 
     def decided(self, contents: GroupContents) -> GroupContents:
@@ -105,6 +108,7 @@ class TurnSummaries:
         if at is None:
             raise AssertionError(f"turn {change.episode.turn_id} has no time and is never planned")
         plan = self._group.plan(change, at, ends_run=ends_run and self._rules.flushes)
+        self._without_text.clear()
         written = await self._summarise(plan.inputs)
         flushed = await self._flushed(plan.flushed)
         texts = {**written.texts, **flushed.texts}
@@ -219,6 +223,11 @@ class TurnSummaries:
             for entity in change.entities
         )
         return replace(change, entities=tuple(entities))
+
+
+def _embedder(contents: GroupContents) -> str | None:
+    """Return the digest of the name of what made the vectors of the group, if it is known."""
+    return ids.digest(contents.profile.embedder)[:8] if contents.profile is not None else None
 
 
 def _unrecorded_until(contents: GroupContents) -> datetime | None:

@@ -29,7 +29,10 @@ class ActiveFacts:
     hash: str
     """32 hex digits that depend on the statements alone: not on their order, uuids or times."""
     embedding: Vector | None
-    """The mean of the embeddings, of unit length. None without a statement that has one."""
+    """The mean of the embeddings, of unit length. None without a statement that has one, and if
+    their dimensions differ."""
+    embedder: str | None = None
+    """Digest of the name of what made the embeddings; None if it is not known."""
 
 
 class ActiveFactSet:
@@ -39,12 +42,12 @@ class ActiveFactSet:
     the order of the changes.
     """
 
-    def __init__(self, facts: Iterable[Fact] = ()) -> None:
-        self._statements: dict[str, bytes] = {}
-        self._uses: dict[bytes, int] = {}
-        self._embeddings: dict[bytes, Vector] = {}
+    def __init__(self, facts: Iterable[Fact] = (), embedder: str | None = None) -> None:
+        self._embedder = embedder
+        self._facts: dict[str, tuple[bytes, Vector | None]] = {}
+        self._statements: dict[bytes, _Statement] = {}
         self._hash = 0
-        self._sum: NDArray[np.int64] | None = None
+        self._sums: dict[int, _VectorSum] = {}
         for fact in facts:
             self.put(fact)
 
@@ -52,40 +55,101 @@ class ActiveFactSet:
         """Add a fact, or replace it by its new state. An invalidated fact is not active."""
         self.discard(fact.uuid)
         if fact.invalid_at is None:
-            self._statements[fact.uuid] = _statement(fact)
-            self._add(self._statements[fact.uuid], fact.embedding)
+            self._facts[fact.uuid] = _digest_of(fact), fact.embedding
+            self._add(*self._facts[fact.uuid])
 
     def discard(self, uuid: str) -> None:
         """Remove a fact, if it is active."""
-        statement = self._statements.pop(uuid, None)
-        if statement is not None:
-            self._remove(statement)
+        removed = self._facts.pop(uuid, None)
+        if removed is not None:
+            self._remove(*removed)
 
     def now(self) -> ActiveFacts:
         """Return what is active now."""
-        return ActiveFacts(len(self._uses), f"{self._hash:032x}", _unit_vector(self._sum))
+        sums = [*self._sums.values()]
+        # Vectors of two dimensions have no mean.
+        embedding = _unit_vector(sums[0].total) if len(sums) == 1 else None
+        return ActiveFacts(len(self._statements), f"{self._hash:032x}", embedding, self._embedder)
 
-    def _add(self, statement: bytes, embedding: Vector | None) -> None:
-        self._uses[statement] = self._uses.get(statement, 0) + 1
-        if self._uses[statement] > 1:
+    def _add(self, digest: bytes, embedding: Vector | None) -> None:
+        statement = self._statements.get(digest)
+        if statement is None:
+            statement = self._statements[digest] = _Statement()
+            self._hash = (self._hash + int.from_bytes(digest)) % _HASH_MODULUS
+        before = statement.embedding
+        statement.add(embedding)
+        self._replace(before, statement.embedding)
+
+    def _remove(self, digest: bytes, embedding: Vector | None) -> None:
+        statement = self._statements[digest]
+        before = statement.embedding
+        statement.remove(embedding)
+        self._replace(before, statement.embedding)
+        if not statement.facts:
+            del self._statements[digest]
+            self._hash = (self._hash - int.from_bytes(digest)) % _HASH_MODULUS
+
+    def _replace(self, before: Vector | None, after: Vector | None) -> None:
+        """Replace the embedding of a statement in the sums."""
+        if before == after:
             return
-        self._hash = (self._hash + int.from_bytes(statement)) % _HASH_MODULUS
-        if embedding is not None:
-            self._embeddings[statement] = embedding
-            self._sum = _integers(embedding) + (0 if self._sum is None else self._sum)
+        if before is not None:
+            dimension = len(before)
+            self._sums[dimension].remove(before)
+            if not self._sums[dimension].count:
+                del self._sums[dimension]
+        if after is not None:
+            self._sums.setdefault(len(after), _VectorSum()).add(after)
 
-    def _remove(self, statement: bytes) -> None:
-        self._uses[statement] -= 1
-        if self._uses[statement]:
+
+class _Statement:
+    """The active facts that make one statement, by their embeddings."""
+
+    __slots__ = ("_uses", "embedding", "facts")
+
+    def __init__(self) -> None:
+        self.facts = 0
+        self._uses: dict[Vector, int] = {}
+        self.embedding: Vector | None = None
+        """The one that counts: of several, the smallest, in whichever order they came."""
+
+    def add(self, embedding: Vector | None) -> None:
+        self.facts += 1
+        if embedding is None:
             return
-        del self._uses[statement]
-        self._hash = (self._hash - int.from_bytes(statement)) % _HASH_MODULUS
-        embedding = self._embeddings.pop(statement, None)
-        if embedding is not None and self._sum is not None:
-            self._sum = self._sum - _integers(embedding)
+        self._uses[embedding] = self._uses.get(embedding, 0) + 1
+        if self.embedding is None or embedding < self.embedding:
+            self.embedding = embedding
+
+    def remove(self, embedding: Vector | None) -> None:
+        self.facts -= 1
+        if embedding is None:
+            return
+        self._uses[embedding] -= 1
+        if not self._uses[embedding]:
+            del self._uses[embedding]
+            self.embedding = min(self._uses, default=None)
 
 
-def _statement(fact: Fact) -> bytes:
+class _VectorSum:
+    """The sum of vectors of one dimension."""
+
+    __slots__ = ("count", "total")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total: NDArray[np.int64] | None = None
+
+    def add(self, vector: Vector) -> None:
+        self.count += 1
+        self.total = _integers(vector) + (0 if self.total is None else self.total)
+
+    def remove(self, vector: Vector) -> None:
+        self.count -= 1
+        self.total = self.total - _integers(vector) if self.total is not None else None
+
+
+def _digest_of(fact: Fact) -> bytes:
     """Return the digest of what the fact says, without who says it and when."""
     return _digest(fact.source, fact.relation, fact.target, fact.text)
 

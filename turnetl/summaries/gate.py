@@ -4,14 +4,14 @@ Pure and deterministic: a decision depends on the recorded state and the turn al
 that of the turns.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
 from turnetl.llm.vectors import unpack
-from turnetl.model import Vector
+from turnetl.model import Fact, Vector
 from turnetl.summaries.active_facts import ActiveFacts
 from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.reasons import SKIPPED, GateReason
@@ -54,6 +54,8 @@ class GateState:
     """`ActiveFacts.hash` of the summary; None if there is none."""
     embedding: Vector | None = None
     """`ActiveFacts.embedding` of the summary."""
+    embedder: str | None = None
+    """`ActiveFacts.embedder` of the summary; None without an embedding."""
     summarised_at: datetime | None = None
     """Reference time of the turn at which the summary was made."""
     recent_turns: tuple[datetime, ...] = ()
@@ -64,13 +66,22 @@ class GateState:
     pending: tuple[str, ...] = ()
     """Uuids of facts that became active since the summary, oldest first, the latest of them; or
     `EVERY_FACT` alone."""
+    ended: tuple[str, ...] = ()
+    """Uuids of facts that were invalidated since the summary, which may state them still; oldest
+    first, the latest of them."""
+    failures: int = 0
+    """Refreshes in a row for which the summariser returned no text."""
+    pause: int = 0
+    """Turns about the entity until the summariser may be asked again: 1 is the next turn."""
 
 
 EVERY_FACT = "*"
 """In `pending`: no record says which facts the summary does not state. An undo of a turn takes back
 the summaries that later turns wrote, and the facts of these turns remain."""
 MAX_PENDING = 200
-"""Facts that a state names: as many as a prompt shows at most."""
+"""New facts, and ended ones, that a state names: more than a prompt shows."""
+MAX_DOUBLINGS = 6
+"""Of the pause after a refresh without a text: 64 turns about the entity at most."""
 
 
 def should_refresh(
@@ -101,7 +112,9 @@ def _reasons(
         yield GateReason.EDITED
     if delta.active.hash == (state.fact_hash or _NO_FACTS):
         yield GateReason.UNCHANGED
-    if delta.facts_invalidated:
+    if state.pause > 1:
+        yield GateReason.BACKOFF
+    if delta.facts_invalidated or state.ended:
         yield GateReason.INVALIDATED
     if delta.contradictions:
         yield GateReason.CONTRADICTED
@@ -109,18 +122,21 @@ def _reasons(
         yield GateReason.FIRST
     elif now - state.summarised_at >= limits.max_age:
         yield GateReason.STALE
-    if not state.deferred and similarity(state.embedding, delta.active) >= limits.min_similarity:
-        yield GateReason.LOW_DRIFT
-    if has_ended(state, now, limits):
-        yield GateReason.BURST_ENDED
-    if _is_burst(state, delta.at, limits):
-        yield GateReason.BURST if state.deferred + 1 < limits.burst_cap else GateReason.BURST_CAP
-    yield GateReason.DRIFTED
+    yield from _reasons_of_change(state, delta, now, limits)
 
 
 def has_ended(state: GateState, now: datetime, limits: GateLimits) -> bool:
-    """Return whether the summary is deferred and the burst that deferred it has ended."""
-    return bool(state.deferred) and now - state.recent_turns[-1] > limits.burst_window
+    """Return whether the summary is deferred and the burst that deferred it has ended.
+
+    A summary without a text waits for a turn about its entity instead.
+    """
+    is_waiting = bool(state.deferred) and not state.pause
+    return is_waiting and now - state.recent_turns[-1] > limits.burst_window
+
+
+def may_flush(state: GateState) -> bool:
+    """Return whether the end of a run writes the summary: it is deferred, and may be requested."""
+    return bool(state.deferred) and state.pause <= 1
 
 
 def after_turn(
@@ -137,6 +153,8 @@ def after_turn(
         recent_turns=recent,
         deferred=0 if is_current else deferred,
         pending=() if is_current else _pending(state, delta),
+        ended=() if is_current else _ended(state, delta),
+        pause=max(0, state.pause - 1),
     )
 
 
@@ -145,8 +163,9 @@ def without_text(
 ) -> GateState:
     """Return the state after a refresh for which the summariser returned no text.
 
-    The summary is due, as a deferred one is: the next turn about the entity tries again, or the end
-    of the burst. After that it waits for a turn, so that no turn repeats the request in vain.
+    The summary is due, as a deferred one is. The first attempt after it is that of the next turn
+    about the entity, then of the second, the fourth, and so on: with a summariser that never
+    returns one, requests become rare. What the end of a run writes is no attempt that counts.
 
     Args:
         state: as the turn before left it.
@@ -154,48 +173,80 @@ def without_text(
         limits: the limits.
         touched: whether the turn is about the entity; if not, a burst about it ended.
     """
-    if not touched:
-        return replace(state, deferred=0)
     return replace(
         state,
-        recent_turns=_recent(state, delta.at, limits),
+        recent_turns=_recent(state, delta.at, limits) if touched else state.recent_turns,
         deferred=max(1, state.deferred),
         pending=_pending(state, delta),
+        ended=_ended(state, delta),
+        failures=state.failures + 1,
+        pause=2 ** min(state.failures, MAX_DOUBLINGS),
     )
 
 
 def refreshed(state: GateState, active: ActiveFacts, now: datetime) -> GateState:
     """Return the state after a refresh from these facts."""
-    return replace(
-        state,
+    return GateState(
         fact_hash=active.hash,
         embedding=active.embedding,
+        embedder=None if active.embedding is None else active.embedder,
         summarised_at=now,
-        deferred=0,
-        pending=(),
+        recent_turns=state.recent_turns,
     )
 
 
-def similarity(summary: Vector | None, active: ActiveFacts) -> float:
-    """Return the cosine between the facts of a summary and the active ones; 0 without either.
+def similarity(summary: GateState, active: ActiveFacts) -> float | None:
+    """Return the cosine between the facts of a summary and the active ones.
 
-    It is 0, too, if another embedder made one of them, with vectors of another dimension.
+    It is None if they cannot be compared: one has no vector, or another embedder made it.
     """
-    if summary is None or active.embedding is None:
-        return 0.0
-    one, other = unpack(summary), unpack(active.embedding)
-    return float(np.dot(one.astype(np.float64), other)) if one.size == other.size else 0.0
+    if summary.embedding is None or active.embedding is None:
+        return None
+    one, other = unpack(summary.embedding), unpack(active.embedding)
+    if summary.embedder != active.embedder or one.size != other.size:
+        return None
+    return float(np.dot(one.astype(np.float64), other))
 
 
 _NO_FACTS = f"{0:032x}"
 """`ActiveFacts.hash` of no facts."""
 
 
+def _reasons_of_change(
+    state: GateState, delta: NodeDelta, now: datetime, limits: GateLimits
+) -> Iterator[GateReason]:
+    """Yield the reasons of facts that changed and are not urgent."""
+    drift = _drift(state, delta, limits)
+    if not state.deferred and drift is GateReason.LOW_DRIFT:
+        yield drift
+    if has_ended(state, now, limits):
+        yield GateReason.BURST_ENDED
+    if _is_burst(state, delta.at, limits):
+        yield GateReason.BURST if state.deferred + 1 < limits.burst_cap else GateReason.BURST_CAP
+    # Of a deferred summary, small changes have added up.
+    yield GateReason.DRIFTED if drift is GateReason.LOW_DRIFT else drift
+
+
+def _drift(state: GateState, delta: NodeDelta, limits: GateLimits) -> GateReason:
+    """Return how far the active facts are from those of the summary."""
+    cosine = similarity(state, delta.active)
+    if cosine is None:
+        return GateReason.INCOMPARABLE
+    return GateReason.LOW_DRIFT if cosine >= limits.min_similarity else GateReason.DRIFTED
+
+
 def _pending(state: GateState, delta: NodeDelta) -> tuple[str, ...]:
     if EVERY_FACT in state.pending:
         return state.pending
-    pending = dict.fromkeys((*state.pending, *(fact.uuid for fact in delta.facts_new)))
-    return tuple(pending)[-MAX_PENDING:]
+    return _latest(state.pending, delta.facts_new)
+
+
+def _ended(state: GateState, delta: NodeDelta) -> tuple[str, ...]:
+    return _latest(state.ended, delta.facts_invalidated)
+
+
+def _latest(uuids: tuple[str, ...], facts: Iterable[Fact]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*uuids, *(fact.uuid for fact in facts))))[-MAX_PENDING:]
 
 
 def _is_burst(state: GateState, at: datetime, limits: GateLimits) -> bool:

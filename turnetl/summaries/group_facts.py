@@ -10,7 +10,14 @@ from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
 class GroupFacts:
     """All facts of a group, in memory. The cost of a change does not depend on their number."""
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
+    def __init__(self, facts: Iterable[Fact], embedder: str | None = None) -> None:
+        """Start with the facts of a group.
+
+        Args:
+            facts: oldest first.
+            embedder: digest of the name of what made their embeddings; None if it is not known.
+        """
+        self._embedder = embedder
         self._facts: dict[str, Fact] = {}
         self._facts_of: dict[str, dict[str, None]] = {}
         self._active: dict[str, ActiveFactSet] = {}
@@ -43,6 +50,27 @@ class GroupFacts:
             one for one in facts.values() if one.invalid_at is None and _is_about(one, entity)
         ]
         return tuple(sorted(active, key=lambda fact: (fact.created_at, fact.uuid)))
+
+    def ended_about(
+        self, entity: str, uuids: Iterable[str] | None, changed: Iterable[Fact] = ()
+    ) -> tuple[Fact, ...]:
+        """Return the invalidated facts about an entity.
+
+        Args:
+            entity: its uuid.
+            uuids: of the facts, in the order of the result; None: all, oldest first. One that is
+                active, or that the group does not hold, is left out.
+            changed: new and changed facts, in their new state, which are not applied.
+        """
+        after = {fact.uuid: fact for fact in changed}
+        chosen = (*self._facts_of.get(entity, ()), *after) if uuids is None else uuids
+        found = (after.get(uuid) or self._facts.get(uuid) for uuid in dict.fromkeys(chosen))
+        ended = [
+            one for one in found if one and one.invalid_at is not None and _is_about(one, entity)
+        ]
+        if uuids is None:
+            ended.sort(key=lambda fact: (fact.created_at, fact.uuid))
+        return tuple(ended)
 
     def degrees(self, facts: Iterable[Fact], changed: Iterable[Fact] = ()) -> Mapping[str, int]:
         """Return the number of facts about each entity that these facts are about.
@@ -84,7 +112,8 @@ class GroupFacts:
     def _active_set(self, entity: str) -> ActiveFactSet:
         if entity not in self._active:
             of_entity = self._facts_of.get(entity, ())
-            self._active[entity] = ActiveFactSet(self._facts[fact] for fact in of_entity)
+            facts = (self._facts[fact] for fact in of_entity)
+            self._active[entity] = ActiveFactSet(facts, self._embedder)
         return self._active[entity]
 
 

@@ -4,26 +4,24 @@ Its cost for a turn depends on the entities that the turn touches, not on the si
 """
 
 import heapq
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from turnetl.model import Change, Entity, Fact
 from turnetl.summaries.delta import NodeDelta, node_deltas
 from turnetl.summaries.gate import (
     EVERY_FACT,
-    Decision,
     GateLimits,
     GateState,
     after_turn,
     has_ended,
+    may_flush,
     refreshed,
     should_refresh,
     without_text,
 )
 from turnetl.summaries.group_facts import GroupFacts
-from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import (
     EntitySummary,
     add_record,
@@ -32,22 +30,7 @@ from turnetl.summaries.records import (
     with_flushed,
 )
 from turnetl.summaries.summary_input import SummaryInput
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryPlan:
-    """What a turn does with the summaries of the entities that it touches."""
-
-    decisions: Mapping[str, Decision]
-    """By uuid."""
-    inputs: tuple[SummaryInput, ...]
-    """Of those that are refreshed, sorted by uuid."""
-    states: Mapping[str, GateState]
-    """After the turn, by uuid."""
-    kept: Mapping[str, GateState]
-    """After the turn, of those that are refreshed, if the summariser returns no text."""
-    flushed: tuple[SummaryInput, ...] = ()
-    """Of those that remain deferred, if the run ends with the turn; sorted by uuid."""
+from turnetl.summaries.summary_plan import SummaryPlan
 
 
 class GroupSummaries:
@@ -62,6 +45,7 @@ class GroupSummaries:
         limits: GateLimits,
         *,
         unrecorded_until: datetime | None = None,
+        embedder: str | None = None,
     ) -> None:
         """Start with a group as the graph holds it.
 
@@ -74,20 +58,26 @@ class GroupSummaries:
             unrecorded_until: when the latest turn that records no summaries was committed; None if
                 there is none. A summary of an entity that was created by then was not edited by
                 hand, as long as no turn wrote it one: the extractor of that turn did.
+            embedder: digest of the name of what made the vectors of the facts; None if it is not
+                known.
         """
         self._limits = limits
         self._now = now
         self._entities = {entity.uuid: entity for entity in entities}
-        self._facts = GroupFacts(facts)
+        self._facts = GroupFacts(facts, embedder)
         self._summaries = replay(records)
         self._unrecorded_until = unrecorded_until
-        # Deferred summaries by the latest turn about their entity; may hold outdated entries.
-        self._deferred = [
-            (summary.state.recent_turns[-1], uuid)
-            for uuid, summary in self._summaries.items()
-            if summary.state.deferred
+        self._deferred = {
+            uuid for uuid, summary in self._summaries.items() if summary.state.deferred
+        }
+        # Those that wait for the end of a burst, by the latest turn about their entity; may hold
+        # outdated entries.
+        self._bursts = [
+            (self._summaries[uuid].state.recent_turns[-1], uuid)
+            for uuid in self._deferred
+            if not self._summaries[uuid].state.pause
         ]
-        heapq.heapify(self._deferred)
+        heapq.heapify(self._bursts)
 
     def plan(self, change: Change, at: datetime, *, ends_run: bool = False) -> SummaryPlan:
         """Decide about the entities that a turn touches, and about bursts that have ended.
@@ -126,9 +116,14 @@ class GroupSummaries:
         ]
         return replace(plan, flushed=tuple(flushed))
 
-    def unwritten(self) -> tuple[SummaryInput, ...]:
-        """Return what to flush when no other turn follows, sorted by uuid."""
-        return tuple(self._input(entity) for entity in self._unwritten({}, {}))
+    def unwritten(self, *, all_deferred: bool = False) -> tuple[SummaryInput, ...]:
+        """Return what to flush when no other turn follows, sorted by uuid.
+
+        Args:
+            all_deferred: also those that wait for more turns because no text was returned.
+        """
+        deferred = self._unwritten({}, {}, all_deferred=all_deferred)
+        return tuple(self._input(entity) for entity in deferred)
 
     def edited(self) -> tuple[SummaryInput, ...]:
         """Return what new summaries of those edited by hand are made of, sorted by uuid.
@@ -180,8 +175,11 @@ class GroupSummaries:
             # An edited summary that was not refreshed stays.
             if entity is not None and summary.shown != before.shown:
                 self._entities[uuid] = replace(entity, summary=summary.shown)
+            self._deferred.discard(uuid)
             if summary.state.deferred:
-                heapq.heappush(self._deferred, (summary.state.recent_turns[-1], uuid))
+                self._deferred.add(uuid)
+                if not summary.state.pause:
+                    heapq.heappush(self._bursts, (summary.state.recent_turns[-1], uuid))
 
     def is_edited(self, uuid: str) -> bool:
         """Return whether the entity has another summary than was written."""
@@ -219,32 +217,38 @@ class GroupSummaries:
     def _ended(self, now: datetime, change: Change) -> dict[str, NodeDelta]:
         """Return empty deltas for the deferred entities whose burst ended before this turn."""
         found = {}
-        while self._deferred and now - self._deferred[0][0] > self._limits.burst_window:
-            last, uuid = heapq.heappop(self._deferred)
+        while self._bursts and now - self._bursts[0][0] > self._limits.burst_window:
+            last, uuid = heapq.heappop(self._bursts)
             state = self._summaries[uuid].state
             if has_ended(state, now, self._limits) and state.recent_turns[-1] == last:
                 active = self._facts.active_after(uuid, change.facts)
                 found[uuid] = NodeDelta(uuid, last, (), (), (), active)
         # The turn may fail: once it is applied, its entries are outdated.
         for uuid, delta in found.items():
-            heapq.heappush(self._deferred, (delta.at, uuid))
+            heapq.heappush(self._bursts, (delta.at, uuid))
         return found
 
     def _unwritten(
-        self, states: Mapping[str, GateState], changed: Mapping[str, Entity]
+        self,
+        states: Mapping[str, GateState],
+        changed: Mapping[str, Entity],
+        *,
+        all_deferred: bool = False,
     ) -> Iterator[Entity]:
         """Yield the entities whose summary is deferred and not flushed, after a turn.
 
         Args:
             states: after the turn, of those that it touches.
             changed: the entities that the turn changes, by uuid.
+            all_deferred: also those that wait for more turns because no text was returned.
         """
-        for uuid in sorted({uuid for _, uuid in self._deferred} | states.keys()):
+        for uuid in sorted(self._deferred | states.keys()):
             known = self._summaries.get(uuid, EntitySummary())
             entity = changed.get(uuid) or self._entities.get(uuid)
-            is_deferred = bool(states.get(uuid, known.state).deferred)
-            is_due = is_deferred and not (known.is_flushed and uuid not in states)
-            if entity is not None and is_due and not self.is_edited(uuid):
+            state = states.get(uuid, known.state)
+            is_due = bool(state.deferred) if all_deferred else may_flush(state)
+            is_flushed = known.is_flushed and uuid not in states
+            if entity is not None and is_due and not is_flushed and not self.is_edited(uuid):
                 yield entity
 
     def _input(
@@ -255,29 +259,16 @@ class GroupSummaries:
         changed = change.facts if change else ()
         active = self._facts.active_about(entity.uuid, changed)
         new = {*known.state.pending, *(fact.uuid for fact in (delta.facts_new if delta else ()))}
-        if EVERY_FACT in new:
-            new = {fact.uuid for fact in active}
+        invalidated = delta.facts_invalidated if delta else ()
+        ended = (*known.state.ended, *(fact.uuid for fact in invalidated))
+        is_every = EVERY_FACT in new
         return SummaryInput(
             entity,
             # Not a flushed text: one run and ten give the model the same input.
             known.text if known.shown else entity.summary,
             active,
-            frozenset(new),
-            delta.facts_invalidated if delta else (),
+            frozenset(fact.uuid for fact in active) if is_every else frozenset(new),
+            self._facts.ended_about(entity.uuid, None if is_every else ended, changed),
             self._facts.degrees(active, changed),
+            known.state.failures,
         )
-
-
-def outcome(plan: SummaryPlan, texts: Mapping[str, str]) -> Mapping[GateReason, int]:
-    """Return how many summaries a turn refreshed and kept, by reason, sorted.
-
-    Args:
-        plan: of the turn.
-        texts: the new summaries, also the flushed ones.
-    """
-    reasons = [
-        GateReason.NO_TEXT if decision.refresh and uuid not in texts else decision.reason
-        for uuid, decision in plan.decisions.items()
-    ]
-    reasons += [GateReason.FLUSHED for given in plan.flushed if given.entity.uuid in texts]
-    return dict(sorted(Counter(reasons).items()))

@@ -14,6 +14,10 @@ class GateReason(Reason):
     CONTRADICTED = "contradicted", "A new fact denies an active one."
     STALE = "stale", "The facts changed, and the summary is older than the limit."
     DRIFTED = "drifted", "The facts are no longer about the same."
+    INCOMPARABLE = (
+        "incomparable",
+        "The facts changed, and their vectors cannot be compared with those of the summary.",
+    )
     BURST_ENDED = "burst_ended", "The turns that followed one another closely have ended."
     BURST_CAP = "burst_cap", "The summary was deferred as often as the limit allows."
     FLUSHED = "flushed", "The run ended while the summary was deferred."
@@ -22,6 +26,10 @@ class GateReason(Reason):
     BURST = "burst", "Turns about the entity follow one another closely; deferred."
     EDITED = "edited", "The summary was changed by hand and is kept."
     NO_TEXT = "no_text", "The summariser returned no text; the summary is kept."
+    BACKOFF = (
+        "backoff",
+        "The summariser returned no text before, and is asked again after more turns.",
+    )
 
 
 SKIPPED = frozenset(
@@ -31,6 +39,7 @@ SKIPPED = frozenset(
         GateReason.BURST,
         GateReason.EDITED,
         GateReason.NO_TEXT,
+        GateReason.BACKOFF,
     }
 )
 """The reasons for which a summary is not refreshed."""

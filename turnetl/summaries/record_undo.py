@@ -8,8 +8,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-import msgspec
-
 from turnetl.model import TurnId
 from turnetl.summaries.gate import EVERY_FACT
 from turnetl.summaries.records import EntityRecord, decode, encode_records
@@ -133,7 +131,13 @@ _BEFORE_ALL = -1
 
 
 def _due(record: EntityRecord) -> EntityRecord:
-    """Return the record of a turn that deferred the summary."""
-    return msgspec.structs.replace(
-        record, refresh=None, deferred=max(1, record.deferred), pending=(EVERY_FACT,)
+    """Return the record of a turn that deferred the summary.
+
+    Its facts are others than those for which the summariser returned no text.
+    """
+    return EntityRecord(
+        record.entity,
+        turns=record.turns,
+        deferred=max(1, record.deferred),
+        pending=(EVERY_FACT,),
     )

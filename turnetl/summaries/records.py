@@ -49,6 +49,8 @@ class Refresh(msgspec.Struct, frozen=True, omit_defaults=True):
     at: datetime
     text: str
     vector: str | None = None
+    embedder: str | None = None
+    """`GateState.embedder`. A vector without one is compared with no other that has one."""
     replaced: str = ""
     """The summary before the first one that a turn recorded; empty if there was none."""
 
@@ -61,6 +63,9 @@ class EntityRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     turns: tuple[datetime, ...] = ()
     deferred: int = 0
     pending: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+    failures: int = 0
+    pause: int = 0
     flushed: str | None = None
     """A record with it holds nothing else."""
 
@@ -148,8 +153,17 @@ def _record(uuid: str, summary: EntitySummary, replaced: str | None) -> EntityRe
     if replaced is not None and state.fact_hash is not None and state.summarised_at is not None:
         vector = None if state.embedding is None else _to_text(state.embedding)
         at, text = state.summarised_at, summary.text
-        refresh = Refresh(state.fact_hash, at, text, vector, replaced)
-    return EntityRecord(uuid, refresh, state.recent_turns, state.deferred, state.pending)
+        refresh = Refresh(state.fact_hash, at, text, vector, state.embedder, replaced)
+    return EntityRecord(
+        uuid,
+        refresh,
+        state.recent_turns,
+        state.deferred,
+        state.pending,
+        state.ended,
+        state.failures,
+        state.pause,
+    )
 
 
 def _apply(known: EntitySummary, record: EntityRecord) -> EntitySummary:
@@ -160,10 +174,14 @@ def _apply(known: EntitySummary, record: EntityRecord) -> EntitySummary:
         GateState(
             fact_hash=refresh.facts if refresh else state.fact_hash,
             embedding=_from_text(refresh.vector) if refresh else state.embedding,
+            embedder=refresh.embedder if refresh else state.embedder,
             summarised_at=refresh.at.astimezone(UTC) if refresh else state.summarised_at,
             recent_turns=tuple(time.astimezone(UTC) for time in record.turns),
             deferred=record.deferred,
             pending=record.pending,
+            ended=record.ended,
+            failures=record.failures,
+            pause=record.pause,
         ),
         refresh.text if refresh else known.text,
         None if refresh else known.flushed,

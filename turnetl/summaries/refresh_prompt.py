@@ -102,6 +102,8 @@ def _described(number: int, given: SummaryInput) -> str:
     previous = _line(given.previous, _PREVIOUS_CHARS)
     lines = [
         f"Entity {number}: {name} ({kind})",
+        # The journal has the response of the attempt before.
+        *((f"Attempt {given.failures + 1}",) if given.failures else ()),
         *((f"Summary so far: {previous}",) if previous else ()),
         *_section("New facts:", shown.new),
         *_section("Facts that no longer hold:", shown.invalidated),

@@ -20,6 +20,8 @@ class SummaryInput:
     new: frozenset[str]
     """Uuids of those that the previous summary does not know."""
     invalidated: tuple[Fact, ...]
-    """Facts that the turn invalidated."""
+    """Facts that were invalidated since the previous summary, the latest last."""
     degrees: Mapping[str, int] = field(default_factory=dict)
     """Number of facts about the other entity of each fact, by its uuid."""
+    failures: int = 0
+    """Refreshes in a row for which a summariser returned no text."""
