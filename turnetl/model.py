@@ -223,3 +223,5 @@ class SummaryWrites:
     """By uuid of the entity. One that the graph does not hold is ignored."""
     records: Mapping[TurnId, str] = field(default_factory=dict)
     """What committed turns record from now on."""
+    usages: Mapping[TurnId, Usage] = field(default_factory=dict)
+    """Of turns in `records`, what their receipts hold from now on."""

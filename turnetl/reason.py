@@ -1,7 +1,8 @@
 """The base of the enums whose members are counted or reported as reasons."""
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Self
+from typing import Self, TypeVar
 
 
 class Reason(StrEnum):
@@ -16,3 +17,12 @@ class Reason(StrEnum):
         member._value_ = value
         member.sentence = sentence
         return member
+
+
+R = TypeVar("R", bound=Reason)
+
+
+def add_counts(counts: Mapping[R, int], more: Mapping[R, int]) -> Mapping[R, int]:
+    """Return the sums, sorted by reason."""
+    reasons = sorted({*counts, *more})
+    return {reason: counts.get(reason, 0) + more.get(reason, 0) for reason in reasons}

@@ -50,6 +50,11 @@ def test_status_counts_the_decisions_of_all_runs_and_an_undo_takes_those_of_its_
     }
     assert of_second
     assert counts(run("status", "--json", **where).json["groups"]) == both
+    table = "".join(run("status", **where).stdout.split()).replace("│", "").replace("┃", "")
+    for named in both.values():
+        written, kept = (sum(named[name].values()) for name in NAMES)
+        assert f"(summaries:{written:,}written(" in table
+        assert f"{kept:,}kept" in table
     latest = run("runs", "--json", **where).json["runs"][0]
     for name in NAMES:
         assert latest[name] == dict(sum((Counter(group[name]) for group in second), Counter()))

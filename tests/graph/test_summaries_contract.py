@@ -10,7 +10,7 @@ from tests.graph.reversals import reversal_of
 from tests.graph.sample_changes import NOW, TTL, change, entity, history, turn_id
 from turnetl.errors import GraphUnusable
 from turnetl.graph.port import GraphStore
-from turnetl.model import SummaryWrites
+from turnetl.model import SummaryWrites, Usage
 
 RECORD = '[{"entity":"a"}]'
 LATER = '[{"entity":"a"},{"entity":"b","flushed":"zoë \\"x\\""}]'
@@ -108,3 +108,22 @@ async def test_an_undo_writes_summaries_and_records_of_turns_that_stay(store: Gr
     assert await store.revert(lease, replace(reversal, summaries=writes), now=NOW, ttl=TTL)
     assert (await summaries(store))["total"] == "restored"
     assert [*(await store.load(GROUP)).summaries.values()] == [RECORD, ""]
+
+
+@pytest.mark.parametrize("cost", [0.25, None])
+async def test_summaries_after_the_last_turn_set_what_its_responses_used(
+    store: GraphStore, cost: float | None
+) -> None:
+    lease = await commit_history(store)
+    turns = [change.episode.turn_id for change in history()]
+    before = {one.turn_id: one for one in await store.receipts(GROUP)}
+    used = Usage(3, 1_000, 200, cost, 40, 1.5)
+    writes = SummaryWrites({}, {turns[2]: RECORD}, {turns[2]: used})
+    # A store that did not respond may be asked again.
+    for _ in range(2):
+        await store.write_summaries(lease, writes, now=NOW, ttl=TTL)
+    after = {one.turn_id: one for one in await store.receipts(GROUP)}
+    assert after == {**before, turns[2]: replace(before[turns[2]], usage=used)}
+    others = sum((before[turn].usage for turn in turns[:2]), Usage())
+    totals = await store.run_totals()
+    assert sum((one.usage for one in totals.values()), Usage()) == others + used

@@ -48,12 +48,12 @@ LIMITS = GateLimits(min_similarity=2, burst_turns=2, burst_cap=4)
 def turns(count: int, *, first: int = 0, text: str = "") -> list[Episode]:
     """Return turns five minutes apart, about one file and something new each."""
     return [
-        _turn(number, text or f"`cart.py` uses `store{number}`. `pytest -q` found `cart py`.")
+        turn_about(number, text or f"`cart.py` uses `store{number}`. `pytest -q` found `cart py`.")
         for number in range(first, first + count)
     ]
 
 
-def _turn(number: int, text: str) -> Episode:
+def turn_about(number: int, text: str) -> Episode:
     episode = builders.episode(
         f"p{number}", ordinal=number, started_at=START + timedelta(minutes=5 * number)
     )
@@ -73,11 +73,11 @@ async def ingest(
     run: str = "run-a",
     *,
     clock: Callable[[], datetime] | None = None,
+    flushes: bool = True,
 ) -> IngestProgress:
     extractor = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(None))
-    return await ingest_run(
-        store, episodes, lake, extractor, run, summaries=rules(model), clock=clock
-    )
+    given = rules(model, flushes=flushes)
+    return await ingest_run(store, episodes, lake, extractor, run, summaries=given, clock=clock)
 
 
 def answering(answer: Callable[[int, str], str]) -> CannedModel:
@@ -135,7 +135,7 @@ def described(request: ChatRequest) -> list[str]:
 
 async def test_ten_runs_decide_and_ask_as_one_run_does(store: GraphStore, tmp_path: Path) -> None:
     # The name of the entity that has bursts is like those of new ones: prompts show its summary.
-    episodes = [_turn(number, f"`store2` uses `store{number + 3}`.") for number in range(10)]
+    episodes = [turn_about(number, f"`store2` uses `store{number + 3}`.") for number in range(10)]
     one = CannedModel()
     await ingest(store, tmp_path, episodes, one, clock=TickingClock())
     expected = await store.load(GROUP)
@@ -175,7 +175,7 @@ async def test_a_run_that_dies_at_a_request_for_summaries_resumes_and_pays_nothi
             raise ModelBusy("the connection was lost")
 
     base = CannedModel(dies_once)
-    with closing(_journal(tmp_path)) as journal:
+    with closing(open_journal(tmp_path)) as journal:
         with pytest.raises(ModelBusy):
             await ingest(store, tmp_path / "b", turns(6), JournaledModel(base, journal))
         committed = {receipt.turn_id for receipt in await store.receipts(GROUP)}
@@ -187,7 +187,7 @@ async def test_a_run_that_dies_at_a_request_for_summaries_resumes_and_pays_nothi
     assert len(base.requests) == len(undisturbed.requests) + 1
 
 
-def _journal(folder: Path) -> Journal:
+def open_journal(folder: Path) -> Journal:
     return Journal(folder / "journal.sqlite", clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
 
 
@@ -209,7 +209,7 @@ async def test_an_empty_summary_keeps_the_old_one_and_is_asked_for_again(
     assert summaries(await store.load(GROUP))["store12"].startswith("store12 (")
 
 
-async def test_a_model_that_never_answers_is_not_asked_by_every_later_turn(
+async def test_a_model_that_never_answers_is_not_asked_by_every_laterturn_about(
     store: GraphStore, tmp_path: Path
 ) -> None:
     empty = answering(lambda _, shown: "" if shown.startswith("cart.py") else summary_of(shown))
@@ -231,6 +231,10 @@ class Unbudgeted(CannedModel):
         super().__init__(self._refuse)
         self._allowed = allowed
 
+    def allow(self) -> None:
+        """Refuse nothing any more."""
+        self._allowed = 1_000
+
     def _refuse(self, request: ChatRequest) -> None:
         if request.prompt_name == PROMPT:
             self._allowed -= 1
@@ -238,7 +242,7 @@ class Unbudgeted(CannedModel):
                 raise RunStopped("the budget is used up")
 
 
-async def test_a_budget_that_does_not_cover_the_flush_commits_the_last_turn(
+async def test_a_budget_that_does_not_cover_the_flush_commits_the_lastturn_about(
     store: GraphStore, tmp_path: Path
 ) -> None:
     undisturbed = CannedModel()
@@ -273,7 +277,7 @@ async def test_no_summary_of_a_model_quotes_a_turn_that_was_undone(
 ) -> None:
     quoting = answering(lambda _, shown: " ".join(shown.split())[:900])
     episodes = turns(5)
-    episodes[place] = _turn(place, "`cart.py` uses `zanzibar canary`.")
+    episodes[place] = turn_about(place, "`cart.py` uses `zanzibar canary`.")
     await ingest(store, tmp_path, episodes, quoting)
     contents = await store.load(GROUP)
     assert [text for text in contents.summaries.values() if "zanzibar canary" in text]
@@ -359,7 +363,9 @@ async def test_a_turn_that_states_a_fact_and_denies_it_is_committed_with_its_sum
 ) -> None:
     model = CannedModel()
     text = "`cart.py` uses `sqlite`. `cart.py` no longer uses `sqlite`. `cart.py` uses `sqlite`."
-    done = await ingest(store, tmp_path, [_turn(0, text), *turns(1, first=20, text=text)], model)
+    done = await ingest(
+        store, tmp_path, [turn_about(0, text), *turns(1, first=20, text=text)], model
+    )
     assert (done.committed, done.quarantined) == (2, 0)
     assert summaries(await store.load(GROUP))["cart.py"]
 
@@ -421,7 +427,7 @@ async def test_a_redo_sends_all_requests_for_summaries_before_it_undoes_anything
     def progress(stage: str, done: int, total: int) -> None:
         sent[stage, done, total] = len(base.requests)
 
-    with closing(_journal(tmp_path)) as journal:
+    with closing(open_journal(tmp_path)) as journal:
         model = JournaledModel(base, journal)
         async with opened(graph_url, lake, llm(model, "Look again."), rules(model)) as resources:
             planned = await plan_redo_of(resources)

@@ -63,6 +63,12 @@ def test_a_fact_that_is_stated_again_is_neither_new_nor_invalidated() -> None:
     assert found.facts_new == found.facts_invalidated == ()
 
 
+def test_a_fact_that_holds_again_is_new() -> None:
+    again = fact("f1")
+    found = deltas([again], before=[fact("f1", invalid_at=START)])["parser"]
+    assert (found.facts_new, found.facts_invalidated) == ((again,), ())
+
+
 def test_a_fact_that_ended_before_it_was_told_is_no_change() -> None:
     assert deltas([fact("f1", invalid_at=START)]) == {}
 

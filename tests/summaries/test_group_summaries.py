@@ -58,6 +58,8 @@ class Group:
     now: datetime | None = None
     plans: list[SummaryPlan] = field(default_factory=list)
     reasons: list[Mapping[GateReason, int]] = field(default_factory=list)
+    failing: frozenset[tuple[int, str]] = frozenset()
+    """Turns by their number, each with an entity for which it gets no text."""
 
     def load(self) -> GroupSummaries:
         return GroupSummaries(
@@ -76,7 +78,9 @@ class Group:
         change = changes((*new.values(),), (told,), (known,) if known else (), (*new,))
         plan = summaries.plan(change, at)
         texts = {
-            given.entity.uuid: rule_summary(given.entity, given.facts) for given in plan.inputs
+            given.entity.uuid: rule_summary(given.entity, given.facts)
+            for given in plan.inputs
+            if (len(self.records), given.entity.uuid) not in self.failing
         }
         record = summaries.record(plan, texts)
         summaries.apply(change, record, at)
@@ -106,11 +110,16 @@ facts = st.builds(
 histories = st.lists(st.tuples(facts, st.integers(0, 60).map(minutes)), max_size=10)
 
 
-@given(histories, st.sets(st.integers(0, 9)))
+failures = st.frozensets(st.tuples(st.integers(0, 9), st.sampled_from(NAMES)))
+
+
+@given(histories, st.sets(st.integers(0, 9)), failures)
 def test_one_run_or_many_runs_decide_alike_and_write_the_same(
-    history: Sequence[tuple[Fact, datetime]], starts: set[int]
+    history: Sequence[tuple[Fact, datetime]],
+    starts: set[int],
+    failing: frozenset[tuple[int, str]],
 ) -> None:
-    one, many = Group(), Group()
+    one, many = Group(failing=failing), Group(failing=failing)
     summaries = one.load()
     restarted = many.load()
     for number, turn in enumerate(history):
@@ -118,7 +127,43 @@ def test_one_run_or_many_runs_decide_alike_and_write_the_same(
             restarted = many.load()
         one.turn(summaries, turn)
         many.turn(restarted, turn)
+        assert restarted.unwritten() == summaries.unwritten()
     assert many == one
+
+
+@given(histories, failures, st.integers(0, 10))
+def test_without_its_latest_turns_a_group_decides_as_it_did_before_them(
+    history: Sequence[tuple[Fact, datetime]], failing: frozenset[tuple[int, str]], kept: int
+) -> None:
+    group, shorter = Group(failing=failing), Group(failing=failing)
+    for played, turns in [(group, history), (shorter, history[:kept])]:
+        summaries = played.load()
+        for turn in turns:
+            played.turn(summaries, turn)
+    remaining = RecordedSummaries({TurnId(f"t{n}"): one for n, one in enumerate(group.records)})
+    for number in reversed(range(len(shorter.records), len(history))):
+        remaining.undo(TurnId(f"t{number}"), ())
+    assert [*remaining.records.values()] == shorter.records
+
+
+@given(histories, failures)
+def test_the_next_attempt_knows_all_that_changed_since_the_last_text(
+    history: Sequence[tuple[Fact, datetime]], failing: frozenset[tuple[int, str]]
+) -> None:
+    group = Group(failing=failing)
+    summaries = group.load()
+    stated: dict[str, set[str]] = {name: set() for name in NAMES}
+    for number, (told, at) in enumerate(history):
+        # A fact does not move to other entities.
+        group.turn(summaries, (replace(told, uuid=f"{told.uuid} {told.target}"), at))
+        for given_ in group.plans[-1].inputs:
+            uuid, active = given_.entity.uuid, {fact.uuid for fact in given_.facts}
+            ended = {fact.uuid for fact in given_.invalidated}
+            # What the summary states, and no longer holds; of what it does not state, the new.
+            assert stated[uuid] - active <= ended
+            assert active - stated[uuid] <= given_.new
+            if (number, uuid) not in failing:
+                stated[uuid] = active
 
 
 @given(histories)
@@ -258,3 +303,57 @@ def test_a_summary_that_the_provider_did_not_return_is_tried_by_the_next_turn() 
     summaries.apply(change, summaries.record(plan, {}), START)
     again = summaries.plan(changes(mentions=("parser",)), minutes(1))
     assert again.decisions["parser"].reason is GateReason.FIRST
+
+
+def no_texts(group: Group, summaries: GroupSummaries, change: Change, at: datetime) -> SummaryPlan:
+    """Commit a turn whose requests all return no text."""
+    plan = summaries.plan(change, at)
+    record = summaries.record(plan, {})
+    summaries.apply(change, record, at)
+    group.records.append(record)
+    return plan
+
+
+def test_a_burst_that_ended_without_a_text_is_written_by_the_end_of_a_run() -> None:
+    group = Group()
+    summaries = group.load()
+    for number in range(2):
+        told = fact(f"f{number}", f"it says {number}", vector(number, 1 - number, 0))
+        group.turn(summaries, (told, minutes(number)))
+    elsewhere = changes(mentions=("cat",))
+    plan = no_texts(group, summaries, elsewhere, minutes(30))
+    assert plan.decisions["parser"].reason is GateReason.BURST_ENDED
+    for held in (summaries, group.load()):
+        assert [one.entity.uuid for one in held.unwritten()] == ["lines", "parser"]
+        # No later turn of another entity repeats the request.
+        assert not held.plan(elsewhere, minutes(90)).inputs
+        ending = held.plan(elsewhere, minutes(90), ends_run=True)
+        assert [one.entity.uuid for one in ending.flushed] == ["lines", "parser"]
+
+
+def test_the_end_of_a_run_waits_for_more_turns_too_unless_it_is_asked_for_all() -> None:
+    group = Group()
+    summaries = group.load()
+    group.turn(summaries, (fact("f0", "it says 0", vector(1, 0, 0)), START))
+    for number in range(1, 3):
+        told = fact(f"f{number}", f"it says {number}", vector(0, number, number % 2))
+        no_texts(group, summaries, changes(facts=(told,)), minutes(60 * number))
+        group.facts[told.uuid] = told
+    for held in (summaries, group.load()):
+        assert held.unwritten() == ()
+        due = held.unwritten(all_deferred=True)
+        assert [one.entity.uuid for one in due] == ["lines", "parser"]
+        assert [one.failures for one in due] == [2, 2]
+
+
+def test_facts_whose_vectors_have_two_dimensions_are_summarised_and_the_reason_is_counted() -> None:
+    group = Group()
+    summaries = group.load()
+    group.turn(summaries, (fact("f0", "it says 0", vector(1, 0, 0)), START))
+    group.turn(summaries, (fact("f1", "it says 1", vector(1, 0)), minutes(60)))
+    group.turn(group.load(), (fact("f2", "it says 2", vector(1, 0)), minutes(120)))
+    assert [plan.decisions["parser"].reason for plan in group.plans[1:]] == [
+        GateReason.INCOMPARABLE,
+        GateReason.INCOMPARABLE,
+    ]
+    assert group.reasons[1] == {GateReason.INCOMPARABLE: 2}

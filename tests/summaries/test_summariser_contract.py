@@ -228,9 +228,50 @@ async def test_a_summary_that_the_model_does_not_write_is_missing_and_what_it_co
 
 
 @pytest.mark.parametrize("error", [ModelBusy("none"), ModelUnusable("no key"), RunStopped("used")])
-async def test_an_error_that_is_not_about_the_entities_is_raised(error: Exception) -> None:
+async def test_an_error_that_is_not_about_the_entities_is_returned_and_can_be_raised(
+    error: Exception,
+) -> None:
+    summarised = await ModelSummariser(model_of_summaries(error)).summarise(many(1))
+    assert (summarised.texts, summarised.error) == ({}, error)
     with pytest.raises(type(error)):
-        await ModelSummariser(model_of_summaries(error)).summarise(many(1))
+        summarised.all()
+
+
+@pytest.mark.parametrize("in_halves", [False, True])
+async def test_what_was_paid_for_beside_a_request_that_stops_the_run_is_not_lost(
+    in_halves: bool,
+) -> None:
+    paid = 0
+
+    async def respond(request: ChatRequest) -> ChatResponse:
+        nonlocal paid
+        prompt = request.messages[-1].text
+        shown = described_entities(prompt)
+        if in_halves and len(shown) > PER_REQUEST // 2:
+            raise TooLong("the context window is full", Usage(calls=1))
+        if paid == 2:
+            raise RunStopped("the budget is used up")
+        paid += 1
+        return ChatResponse(
+            json.dumps(RESPONDERS["entity_summaries"](prompt)), 100, 10, truncated=False
+        )
+
+    summarised = await ModelSummariser(FakeModel(respond)).summarise(many(3 * PER_REQUEST))
+    per_response = PER_REQUEST // 2 if in_halves else PER_REQUEST
+    assert isinstance(summarised.error, RunStopped)
+    assert len(summarised.texts) == 2 * per_response
+    assert summarised.usage.prompt_tokens == 2 * 100
+
+
+async def test_an_entity_for_which_no_text_was_returned_is_asked_for_by_another_request() -> None:
+    model = model_of_summaries()
+    once, again = (replace(given("a", 3), failures=failures) for failures in (0, 1))
+    summariser = ModelSummariser(model, max_unasked=0)
+    await summariser.summarise([once])
+    await summariser.summarise([again])
+    first, second = (request.messages[-1].text for request in model.requests)
+    assert "Attempt" not in first
+    assert second == first.replace("(File)\n", "(File)\nAttempt 2\n")
 
 
 async def test_entities_that_do_not_fit_one_request_are_asked_for_in_halves() -> None:

@@ -1,16 +1,24 @@
 """Summaries in Ladybug that are written to entities which nothing else changes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from turnetl.errors import GraphUnusable
 from turnetl.graph import saga_rows
 from turnetl.graph.ladybug_client import LadybugClient
+from turnetl.graph.ladybug_cypher import RECEIPT
+from turnetl.graph_model import Receipt
 from turnetl.model import GroupId, SessionId, SummaryWrites, TurnId
 
+_decoder = msgspec.json.Decoder(Receipt)
 _SET_SUMMARY = "MATCH (n:Entity {uuid: $uuid}) SET n.summary = $summary RETURN n.uuid"
 _SET_SAGA_SUMMARY = "MATCH (s:Saga {uuid: $uuid}) SET s.summary = $summary RETURN s.uuid"
 _SET_RECORD = "MATCH (c:TurnCommit {turn_id: $turn_id}) SET c.summaries = $summaries RETURN 1"
+_RECEIPT = f"MATCH (c:TurnCommit {{turn_id: $turn_id}}) RETURN c.{RECEIPT}"
+_SET_RECEIPT = f"MATCH (c:TurnCommit {{turn_id: $turn_id}}) SET c.{RECEIPT} = $receipt"
 _RENUMBER = """
 MATCH (c:TurnCommit {turn_id: $turn_id})
 SET c.sequence = CAST($sequence AS INT64)
@@ -50,6 +58,11 @@ def write(client: LadybugClient, writes: SummaryWrites) -> None:
     for turn, record in writes.records.items():
         if not client.query(_SET_RECORD, {"turn_id": turn, "summaries": record}):
             raise GraphUnusable(f"turn {turn} is no longer in the graph; run again")
+    for turn, usage in writes.usages.items():
+        for (receipt,) in client.query(_RECEIPT, {"turn_id": turn}):
+            changed = replace(_decoder.decode(receipt), usage=usage)
+            encoded = msgspec.json.encode(changed).decode()
+            client.query(_SET_RECEIPT, {"turn_id": turn, "receipt": encoded})
 
 
 def write_numbered(client: LadybugClient, writes: SummaryWrites, sequence: int) -> None:

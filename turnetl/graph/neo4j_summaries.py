@@ -1,6 +1,7 @@
 """Summaries in Neo4j that are written to entities which nothing else changes."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, LiteralString
 
 from neo4j import AsyncTransaction
@@ -27,6 +28,11 @@ UNWIND $rows AS row
 MATCH (c:TurnCommit {turn_id: row.turn_id})
 SET c.summaries = row.summaries
 RETURN count(*) AS done
+"""
+_SET_USAGES: LiteralString = """
+UNWIND $rows AS row
+MATCH (c:TurnCommit {turn_id: row.turn_id})
+SET c += row.usage
 """
 _RENUMBER: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group})
@@ -60,6 +66,9 @@ async def write(transaction: AsyncTransaction, writes: SummaryWrites) -> None:
         result = await transaction.run(_SET_RECORDS, rows=rows)
         if (await result.single(strict=True))["done"] != len(rows):
             raise GraphUnusable("a turn is no longer in the graph; run again")
+    if writes.usages:
+        usages = [{"turn_id": turn, "usage": asdict(use)} for turn, use in writes.usages.items()]
+        await transaction.run(_SET_USAGES, rows=usages)
 
 
 async def renumber(transaction: AsyncTransaction, group: GroupId, turn: TurnId) -> None:

@@ -209,7 +209,7 @@ class GraphStore(ReceiptStore, UnrecordedReader, MigrationStore, Protocol):
     async def write_summaries(
         self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
     ) -> None:
-        """Write summaries and what turns record about them in one transaction; extend the lease.
+        """Write summaries, and what turns record about them, in one transaction; extend the lease.
 
         The latest of the turns, which must be that of the group, gets the next number of a commit,
         so that an index reads it again.

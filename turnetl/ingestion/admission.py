@@ -6,12 +6,14 @@ before it, through to the commit. All groups of a run share one admission.
 
 import asyncio
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from turnetl.ingestion.turn_costs import TurnCosts
-from turnetl.llm.accounts import Account
+from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.cost_bounds import Amount, amount_of, total_tokens
 from turnetl.model import Usage
 from turnetl.progress import RunCost
@@ -136,6 +138,16 @@ class TurnAdmission:
         margin = (account.required - account.spent).at_least(Amount())
         if cost.tokens:
             self.costs.learn(turn.chars, cost, cost + margin)
+
+    @contextmanager
+    def flushing(self) -> Iterator[None]:
+        """Count the requests of the block as paid for committed turns: for their summaries."""
+        account = Account(lambda _: None)
+        try:
+            with charged_to(account):
+                yield
+        finally:
+            self.paid += account.spent
 
     def finish(self, turn: AdmittedTurn) -> None:
         """Let waiting turns start in the place of this one."""

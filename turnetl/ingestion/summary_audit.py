@@ -28,7 +28,7 @@ async def audit_summaries(
         ModelBusy: no response after all retries.
         ModelUnusable: the user must act first.
     """
-    fresh = (await summariser.summarise(kept)).texts
+    fresh = (await summariser.summarise(kept)).all().texts
     audited = [given.entity for given in kept if given.entity.uuid in fresh]
     if not audited:
         return SummaryAudit()

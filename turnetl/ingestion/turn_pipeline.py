@@ -15,7 +15,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from turnetl.errors import BadTurn, RunStopped
 from turnetl.extraction.port import Extractor
@@ -36,14 +36,12 @@ from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, TurnId
-from turnetl.reason import Reason
+from turnetl.reason import add_counts
 from turnetl.recipe_parts import recipe_digest
 from turnetl.summaries.reasons import GateReason
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
-
-R = TypeVar("R", bound=Reason)
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +119,7 @@ class TurnPipeline:
             GraphBusy: another run holds the group, or the graph stopped responding; committed turns
                 stay.
             GraphUnusable: another extractor filled the group, and the user named none.
-            RunStopped: several turns in a row failed.
+            RunStopped: several turns in a row failed, or the budget is used up.
         """
         async with self._leased(group_id) if lease is None else nullcontext(lease) as held:
             await self._run.on_lease()
@@ -149,9 +147,7 @@ class TurnPipeline:
             async with aclosing(turns) as prefetched:
                 await self._ingest_turns(group, prefetched, progress)
             if group.summaries is not None:
-                flushed = await group.summaries.write_deferred(self._store, held, self._run)
-                counts = {GateReason.FLUSHED: len(flushed.texts)} if flushed.texts else {}
-                self.done = replace(self.done, summaries=add_counts(self.done.summaries, counts))
+                await self._flush(group.summaries, held)
         return self.done
 
     async def _ingest_turns(
@@ -174,6 +170,14 @@ class TurnPipeline:
             if failures >= MAX_CONSECUTIVE_FAILURES:
                 raise _too_many_failures(group.mirror.group_id, failures)
             progress(self.done)
+
+    async def _flush(self, summaries: "TurnSummaries", lease: Lease) -> None:
+        """Write the summaries that are still deferred after the last commit."""
+        with self._admission.flushing():
+            flushed = await summaries.write_deferred(self._store, lease, self._run)
+        counts = {GateReason.FLUSHED: len(flushed.texts)} if flushed.texts else {}
+        self.done = replace(self.done, summaries=add_counts(self.done.summaries, counts))
+        flushed.all()
 
     @asynccontextmanager
     async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
@@ -282,12 +286,6 @@ async def run_profile(
     # In a thread: an embedder behind HTTP may have to ask its server.
     dimensions = await asyncio.to_thread(lambda: embedder.dimensions)
     return GroupProfile(embedder.name, dimensions, recipe)
-
-
-def add_counts(counts: Mapping[R, int], more: Mapping[R, int]) -> Mapping[R, int]:
-    """Return the sums, sorted by reason."""
-    reasons = sorted({*counts, *more})
-    return {reason: counts.get(reason, 0) + more.get(reason, 0) for reason in reasons}
 
 
 def _too_many_failures(group: GroupId, failures: int) -> RunStopped:

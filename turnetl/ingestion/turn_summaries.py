@@ -11,7 +11,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents, Lease
 from turnetl.ingestion.commit import while_busy
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.model import Change, Episode, SummaryWrites, Usage
+from turnetl.model import Change, Episode, SummaryWrites, TurnId, Usage
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_sagas import sagas_of
 from turnetl.summaries.group_summaries import GroupSummaries
@@ -77,8 +77,8 @@ class TurnSummaries:
             embedder=_embedder(contents),
         )
         self._sagas = sagas_of(contents)
-        # The latest turn and its record, which a flush extends.
-        self._latest = next(reversed([*contents.summaries.items()]), None)
+        # What a flush extends.
+        self._latest = _latest_turn(contents)
         # Of the latest turn: the end of the run does not ask for them again.
         self._without_text: set[str] = set()
 
@@ -109,7 +109,7 @@ class TurnSummaries:
             raise AssertionError(f"turn {change.episode.turn_id} has no time and is never planned")
         plan = self._group.plan(change, at, ends_run=ends_run and self._rules.flushes)
         self._without_text.clear()
-        written = await self._summarise(plan.inputs)
+        written = (await self._summarise(plan.inputs)).all()
         flushed = await self._flushed(plan.flushed)
         texts = {**written.texts, **flushed.texts}
         decided = replace(
@@ -130,7 +130,7 @@ class TurnSummaries:
         if at is not None:
             self._group.apply(change, change.summaries, at)
             self._sagas.add(_saga_turn(change.episode, at), change.facts)
-        self._latest = change.episode.turn_id, change.summaries
+        self._latest = _LatestTurn(change.episode.turn_id, change.summaries, change.usage)
 
     def deferred(self, *, edited: bool = False) -> DeferredEstimate:
         """Return how many summaries are still deferred after the last commit. Sends nothing.
@@ -138,7 +138,7 @@ class TurnSummaries:
         Args:
             edited: also count those that were edited by hand.
         """
-        inputs = self._due(edited=edited)
+        inputs = self._due(all_deferred=True, edited=edited)
         due = {one.entity.uuid for one in inputs}
         kept = (one.entity for one in self._group.edited() if one.entity.uuid not in due)
         return DeferredEstimate(
@@ -148,7 +148,13 @@ class TurnSummaries:
         )
 
     async def write_deferred(
-        self, store: GraphStore, lease: Lease, run: IngestRun, *, edited: bool = False
+        self,
+        store: GraphStore,
+        lease: Lease,
+        run: IngestRun,
+        *,
+        all_deferred: bool = False,
+        edited: bool = False,
     ) -> Summarised:
         """Write the summaries that are still deferred after the last commit, if the run flushes.
 
@@ -156,60 +162,67 @@ class TurnSummaries:
             store: the graph.
             lease: of the group.
             run: its clock and limits.
+            all_deferred: also write those that wait for more turns because no text was returned.
             edited: also write those that were edited by hand.
 
+        Returns:
+            What was written; with an error if a request for others was stopped.
+
         Raises:
-            RunStopped: the budget does not cover them.
-            ModelBusy: no response after all retries.
-            ModelUnusable: the user must act first.
             GraphBusy: the graph did not respond to any attempt.
             GraphUnusable: another run took the group over.
         """
-        written = await self.rehearse_deferred(edited=edited)
+        written = await self._deferred_texts(all_deferred=all_deferred, edited=edited)
         if self._latest is not None and written.texts:
-            turn, record = self._latest
-            writes = SummaryWrites(written.texts, {turn: with_flushed(record, written.texts)})
+            latest = self._latest.flushed(written)
+            writes = SummaryWrites(
+                written.texts, {latest.turn: latest.record}, {latest.turn: latest.usage}
+            )
             await while_busy(
                 lambda: store.write_summaries(lease, writes, now=run.clock(), ttl=run.lease_ttl),
                 retry_delay=run.retry_delay,
             )
         return written
 
-    async def rehearse_deferred(self, *, edited: bool = False) -> Summarised:
-        """Return what `write_deferred` would write. Writes nothing.
-
-        Args:
-            edited: as `write_deferred`.
+    async def rehearse_deferred(self) -> None:
+        """Request what `write_deferred` would write. Writes nothing.
 
         Raises:
-            As `write_deferred`.
+            RunStopped: the budget does not cover them.
+            ModelBusy: no response after all retries.
+            ModelUnusable: the user must act first.
         """
+        (await self._deferred_texts()).all()
+
+    async def _deferred_texts(
+        self, *, all_deferred: bool = False, edited: bool = False
+    ) -> Summarised:
         if not self._rules.flushes:
             return Summarised({})
-        due = self._due(edited=edited)
+        due = self._due(all_deferred=all_deferred, edited=edited)
         return await self._summarise(
             [one for one in due if one.entity.uuid not in self._without_text]
         )
 
-    def _due(self, *, edited: bool) -> Sequence[SummaryInput]:
+    def _due(self, *, all_deferred: bool, edited: bool) -> Sequence[SummaryInput]:
         """Return what deferred summaries are made of, and edited ones if there are facts."""
-        deferred = self._group.unwritten()
+        deferred = self._group.unwritten(all_deferred=all_deferred)
         if not edited:
             return deferred
         return [*deferred, *(one for one in self._group.edited() if one.facts or one.previous)]
 
     async def _flushed(self, inputs: Sequence[SummaryInput]) -> Summarised:
-        """Return summaries that the last turn of a run flushes; none if the budget is too small.
+        """Return summaries that the last turn of a run flushes: those that the budget covers.
 
-        The turn is paid for, and is committed without them.
+        The turn is paid for, and is committed without the others.
         """
-        try:
-            return await self._summarise(inputs)
-        except RunStopped:
-            return Summarised({})
+        flushed = await self._summarise(inputs)
+        return flushed if isinstance(flushed.error, RunStopped) else flushed.all()
 
     async def _summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
         written = await self._rules.summariser.summarise(inputs)
+        if written.error is not None:
+            return written
         self._without_text |= {one.entity.uuid for one in inputs}
         self._without_text -= written.texts.keys()
         return written
@@ -223,6 +236,29 @@ class TurnSummaries:
             for entity in change.entities
         )
         return replace(change, entities=tuple(entities))
+
+
+@dataclass(frozen=True, slots=True)
+class _LatestTurn:
+    """The turn that was committed last."""
+
+    turn: TurnId
+    record: str
+    """What it records about summaries."""
+    usage: Usage
+
+    def flushed(self, written: Summarised) -> "_LatestTurn":
+        """Return the turn with summaries that the end of a run writes, and what they cost."""
+        record = with_flushed(self.record, written.texts)
+        return replace(self, record=record, usage=self.usage + written.usage)
+
+
+def _latest_turn(contents: GroupContents) -> _LatestTurn | None:
+    latest = next(reversed([*contents.summaries.items()]), None)
+    if latest is None:
+        return None
+    of_turn = (one.usage for one in contents.receipts if one.turn_id == latest[0])
+    return _LatestTurn(*latest, next(of_turn))
 
 
 def _embedder(contents: GroupContents) -> str | None:

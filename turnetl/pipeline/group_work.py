@@ -12,10 +12,10 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport
-from turnetl.ingestion.turn_pipeline import add_counts
 from turnetl.model import GroupId, Usage
 from turnetl.pipeline.waiting import tell
 from turnetl.progress import Progress, ProgressUpdate
+from turnetl.reason import add_counts
 
 log = logging.getLogger(__name__)
 

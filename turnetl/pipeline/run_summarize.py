@@ -146,10 +146,14 @@ class _Work:
                 deferred = summaries.deferred(edited=self.edited)
                 self.writer.state_cost(group, deferred.count, deferred.usage)
                 found = _deferred(contents, deferred)
-                written = await summaries.write_deferred(self.store, lease, run, edited=self.edited)
+                written = await summaries.write_deferred(
+                    self.store, lease, run, all_deferred=True, edited=self.edited
+                )
+                found = replace(found, written=len(written.texts))
+                written.all()
         except TurnetlError as error:
             return replace(found, error=str(error), exit_code=error.exit_code)
-        return replace(found, written=len(written.texts))
+        return found
 
     def _check(self, contents: GroupContents) -> None:
         if self.unnamed_extractor is not None:

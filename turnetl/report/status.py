@@ -13,7 +13,7 @@ from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.model import GroupId, Usage
 from turnetl.recipe_parts import RecipePart
-from turnetl.report import costs, index
+from turnetl.report import costs, index, summary_counts
 from turnetl.report.layout import add_group_column, caption, plural
 
 _LISTED = 3
@@ -40,8 +40,9 @@ def table(report: IngestReport) -> RenderableType:
             f"{group.pending:,}",
         )
         _, entities, facts = graph_counts(group)
-        reasons = [*uncommitted_lines(group), *_extractor_lines(group), *_cost_lines(group)]
-        view.add_row(Text(group.group), *counts, entities, facts, reasons_cell(reasons))
+        lines = [*uncommitted_lines(group), *_extractor_lines(group), *_cost_lines(group)]
+        cell = reasons_cell([*lines, *_summary_lines(group)])
+        view.add_row(Text(group.group), *counts, entities, facts, cell)
     line = index.status_line(report.index, report.index_problem)
     return Group(view, caption(_summary(report)), caption(line))
 
@@ -179,6 +180,10 @@ def _cost_lines(group: GroupReport) -> list[str]:
         return []
     tokens = costs.token_count(usage)
     return [f"(cost so far: {costs.format_cost(usage.cost)}, {tokens:,} tokens)"]
+
+
+def _summary_lines(group: GroupReport) -> list[str]:
+    return [f"(summaries: {summary_counts.line(group.summaries)})"] if group.summaries else []
 
 
 def _unfiltered(report: IngestReport) -> int:

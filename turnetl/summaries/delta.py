@@ -18,7 +18,8 @@ class NodeDelta:
     at: datetime
     """The turn's reference time."""
     facts_new: tuple[Fact, ...]
-    """Active facts about the entity that the group did not hold, each with its embedding."""
+    """Facts about the entity that the group did not hold, or that hold again; each with its
+    embedding."""
     facts_invalidated: tuple[Fact, ...]
     """Facts that were active before the turn."""
     contradictions: tuple[str, ...]
@@ -56,7 +57,7 @@ def node_deltas(
     for fact in facts:
         known = before.get(fact.uuid)
         was_active = known is not None and known.invalid_at is None
-        if known is None and fact.invalid_at is None:
+        if not was_active and fact.invalid_at is None:
             _add(new, fact)
         elif was_active and fact.invalid_at is not None:
             _add(ended, fact)

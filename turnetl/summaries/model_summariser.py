@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from turnetl.errors import BadTurn, Skip, TooLong
+from turnetl.errors import BadTurn, Skip, TooLong, TurnetlError
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import estimate_tokens
@@ -56,16 +56,10 @@ class ModelSummariser:
 
     async def summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
         texts, to_ask = self._without_request(inputs)
-        parts = list(in_requests(to_ask))
-        # Every request is awaited, even if one fails: it is paid for, and the journal keeps it.
-        found = await asyncio.gather(*map(self._ask, parts), return_exceptions=True)
-        usage = Usage()
-        for result in found:
-            if isinstance(result, BaseException):
-                raise result
-            texts |= result.texts
-            usage += result.usage
-        return Summarised(dict(sorted(texts.items())), usage)
+        # Every request is awaited, even if one fails: it is paid for, and its summaries count.
+        found = await asyncio.gather(*map(self._ask, in_requests(to_ask)))
+        joined = _joined(Summarised(texts), *found)
+        return replace(joined, texts=dict(sorted(joined.texts.items())))
 
     def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:
         total = Usage()
@@ -88,6 +82,8 @@ class ModelSummariser:
             return _joined(failed, *halves)
         except Skip as error:
             return _failed(error)
+        except TurnetlError as error:
+            return Summarised({}, error=error)
         try:
             return Summarised(refreshed_texts(inputs, response), response.usage)
         except ValueError as error:
@@ -113,7 +109,8 @@ class ModelSummariser:
 
 def _joined(*parts: Summarised) -> Summarised:
     texts: Mapping[str, str] = {uuid: text for part in parts for uuid, text in part.texts.items()}
-    return Summarised(texts, sum((part.usage for part in parts), Usage()))
+    error = next((part.error for part in parts if part.error is not None), None)
+    return Summarised(texts, sum((part.usage for part in parts), Usage()), error)
 
 
 def _failed(error: Skip) -> Summarised:

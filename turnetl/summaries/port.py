@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from turnetl.errors import TurnetlError
 from turnetl.model import Usage
 from turnetl.summaries.summary_input import SummaryInput
 
@@ -15,6 +16,18 @@ class Summarised:
     texts: Mapping[str, str]
     """By uuid of the entity; none is empty. An entity that is missing keeps its summary."""
     usage: Usage = field(default_factory=Usage)
+    error: TurnetlError | None = None
+    """What stopped some of the requests; the others are paid for, and have their texts here."""
+
+    def all(self) -> "Summarised":
+        """Return the summaries of all requests.
+
+        Raises:
+            TurnetlError: `error`.
+        """
+        if self.error is not None:
+            raise self.error
+        return self
 
 
 class Summariser(Protocol):
@@ -26,10 +39,10 @@ class Summariser(Protocol):
         Args:
             inputs: sorted by uuid, each entity once; none give no summary and cost nothing.
 
-        Raises:
-            RunStopped: the budget does not cover them.
-            ModelBusy: no response after all retries.
-            ModelUnusable: the user must act first.
+        Returns:
+            The summaries; with an error if the budget does not cover all of them (`RunStopped`), no
+            response came after all retries (`ModelBusy`), or the user must act first
+            (`ModelUnusable`).
         """
         ...
 
