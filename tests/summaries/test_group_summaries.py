@@ -1,6 +1,6 @@
 """The summaries of a group over its turns, in one run or in several."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -152,18 +152,26 @@ def test_the_next_attempt_knows_all_that_changed_since_the_last_text(
 ) -> None:
     group = Group(failing=failing)
     summaries = group.load()
-    stated: dict[str, set[str]] = {name: set() for name in NAMES}
+    stated: dict[str, set[Statement]] = {name: set() for name in NAMES}
     for number, (told, at) in enumerate(history):
-        # A fact does not move to other entities.
-        group.turn(summaries, (replace(told, uuid=f"{told.uuid} {told.target}"), at))
+        # A fact neither moves to other entities nor says something else later.
+        uuid = f"{told.uuid} {told.target} {told.text}"
+        group.turn(summaries, (replace(told, uuid=uuid), at))
         for given_ in group.plans[-1].inputs:
-            uuid, active = given_.entity.uuid, {fact.uuid for fact in given_.facts}
-            ended = {fact.uuid for fact in given_.invalidated}
+            entity, active = given_.entity.uuid, statements(given_.facts)
+            new = statements(fact for fact in given_.facts if fact.uuid in given_.new)
             # What the summary states, and no longer holds; of what it does not state, the new.
-            assert stated[uuid] - active <= ended
-            assert active - stated[uuid] <= given_.new
-            if (number, uuid) not in failing:
-                stated[uuid] = active
+            assert stated[entity] - active <= statements(given_.invalidated)
+            assert active - stated[entity] <= new
+            if (number, entity) not in failing:
+                stated[entity] = active
+
+
+Statement = tuple[str, str]
+
+
+def statements(facts: Iterable[Fact]) -> set[Statement]:
+    return {(fact.target, fact.text) for fact in facts}
 
 
 @given(histories)
