@@ -36,6 +36,8 @@ class RunOptions:
     """The time of turns whose archive has no times; without it they stay pending."""
     retry: bool = False
     """Include quarantined turns."""
+    sessions: frozenset[tuple[str, str]] | None = None
+    """(format, session_id): only the turns of these sessions; None: of all."""
     dry_run: bool = False
     """Write nothing to the graph and send no request."""
     wait_seconds: float = 0
@@ -106,6 +108,7 @@ def ingest_scope(settings: Settings, options: RunOptions, now: datetime) -> Scop
         limit=options.limit,
         assume=options.assumed_time,
         retry=options.retry,
+        sessions=options.sessions,
     )
 
 

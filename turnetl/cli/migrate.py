@@ -1,18 +1,32 @@
-"""`turnetl migrate`: session-level data of other programs, compared with the archives."""
+"""`turnetl migrate`: session-level data of other programs, replaced by the turns of archives."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.cli.options import (
     INSPECTION_COMMANDS,
     NO_COMMON,
+    NO_EXTRACTION,
     ArchivePaths,
+    CloseAfterMinutes,
     CommonOptions,
+    ExtractionOptions,
+    ExtractorOption,
+    Flag,
     GroupNames,
+    SelectionOptions,
 )
+from turnetl.clock import now
+
+if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
+    from turnetl.run_options import RunOptions
+    from turnetl.settings import Settings
+
 
 PlanFile = Annotated[
     Path | None,
@@ -21,9 +35,45 @@ PlanFile = Annotated[
         help="A file of `migrate plan --write` in which you filled in the column `session`.",
     ),
 ]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class MigrationSelection:
+    """The turns of a run, and its extractor."""
+
+    extractor: ExtractorOption = None
+    limit: Annotated[int | None, Parameter(validator=Number(gte=1))] = None
+    "Ingest at most this many turns of each group; the next run continues."
+    close_after: CloseAfterMinutes = None
+    assume_time: str | None = None
+    "Time of turns without one: an ISO time (UTC without a zone), or `mtime` for that of the file."
+    retry: Flag = False
+    "Include turns that failed before."
+    wait: Annotated[float, Parameter(validator=Number(gte=0), show_default=False)] = 0
+    "Seconds for which to try again if another process writes the graph [default: 0]."
+    dry_run: Flag = False
+    "Write nothing and send no request; print what would be ingested."
+
+    def settings(self, common: CommonOptions, **arguments: Any) -> "Settings":
+        return common.settings(
+            extractor=self.extractor, close_after_minutes=self.close_after, **arguments
+        )
+
+    def run_options(self, extraction: ExtractionOptions) -> "RunOptions":
+        selected = SelectionOptions(
+            limit=self.limit,
+            assume_time=self.assume_time,
+            wait=self.wait,
+            dry_run=self.dry_run,
+        )
+        return selected.run_options(extraction=extraction, retry=self.retry)
+
+
+NO_MIGRATION_SELECTION = MigrationSelection()
 app = App(
     name="migrate",
-    help="Plan the migration of a graph that was filled session by session.",
+    help="Replace the session-level data of a graph by turns, with a way back.",
     group=INSPECTION_COMMANDS,
 )
 
@@ -58,4 +108,42 @@ def plan(
         pipeline.write_plan_file(write, report)
     console.print_messages(view.messages(report))
     console.print_result(view.table(report), migration_plan_output(report), as_json=common.json)
+    return view.exit_code(report)
+
+
+@app.command
+def run(
+    archives: ArchivePaths,
+    /,
+    *,
+    groups: GroupNames = (),
+    format: str | None = None,  # noqa: A002 - the name of the option
+    plan_file: PlanFile = None,
+    selection: MigrationSelection = NO_MIGRATION_SELECTION,
+    extraction: ExtractionOptions = NO_EXTRACTION,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Ingest the turns of the matched sessions beside the old data. Readers see nothing of them.
+
+    Args:
+        format: Parse all archives as this format; `turnetl formats` lists them.
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.migrate_run import migration_run_output
+    from turnetl.report import migration_run as view
+
+    settings = selection.settings(common, **extraction.settings)
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(
+            pipeline.run_migration(
+                archives,
+                settings,
+                pipeline.MigrationOptions(groups, format, plan_file),
+                selection.run_options(extraction),
+                now,
+                progress=progress,
+            )
+        )
+    console.print_messages(view.messages(report))
+    console.print_result(view.table(report), migration_run_output(report), as_json=common.json)
     return view.exit_code(report)

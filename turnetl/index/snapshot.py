@@ -114,6 +114,6 @@ def turns_behind(status: IndexStatus, versions: Mapping[GroupId, GroupVersion]) 
     held = {group.group_id: group.turns for group in status.groups}
     unread = unread_commits(status.groups, versions)
     return sum(
-        len(unread[group]) or abs(held.get(group, 0) - version.turns)
-        for group, version in versions.items()
+        len(numbers) or abs(held.get(group, 0) - versions[group].turns)
+        for group, numbers in unread.items()
     )

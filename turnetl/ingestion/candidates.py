@@ -25,10 +25,26 @@ def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
     rows = lake.scan_episodes(group).with_columns(
         pl.col("started_at").is_null().alias("has_no_time")
     )
+    if scope.sessions is not None:
+        rows = rows.filter(_is_of(scope.sessions))
     if scope.assume is not None and rows.select(pl.col("has_no_time").any()).collect().item():
         archives = [file.metadata for file in lake.turn_files(group)]
         rows = assumed_time.fill(rows, lake.scan_turns(group), archives, scope.assume)
     return close_inactive_turns(rows, scope.now - scope.close_after)
+
+
+def _is_of(sessions: Collection[tuple[str, str]]) -> pl.Expr:
+    """Return whether a turn is of one of these sessions, given as (format, session_id)."""
+    by_format: dict[str, list[str]] = {}
+    for format_name, session_id in sorted(sessions):
+        by_format.setdefault(format_name, []).append(session_id)
+    return pl.any_horizontal(
+        pl.lit(value=False),
+        *(
+            (pl.col("format") == name) & pl.col("session_id").is_in(ids)
+            for name, ids in by_format.items()
+        ),
+    )
 
 
 def load_episodes(

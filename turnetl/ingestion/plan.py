@@ -48,6 +48,8 @@ class Scope:
     """Maximum number of turns of each group."""
     retry: bool = False
     """Include quarantined turns."""
+    sessions: frozenset[tuple[str, str]] | None = None
+    """(format, session_id): only turns of these sessions are candidates; None: of all."""
 
 
 @dataclass(frozen=True, slots=True)

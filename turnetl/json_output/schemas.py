@@ -18,6 +18,7 @@ from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
 from turnetl.json_output.migrate_plan import MigrationPlanOutput
+from turnetl.json_output.migrate_run import MigrationRunOutput
 from turnetl.json_output.model_check import ModelCheckOutput
 from turnetl.json_output.parse import ParseFilesOutput
 from turnetl.json_output.plan import PlanOutput
@@ -81,6 +82,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "summarize": (SummarizeOutput,),
     "communities build": (CommunitiesOutput,),
     "migrate plan": (MigrationPlanOutput,),
+    "migrate run": (MigrationRunOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),
     "show": (

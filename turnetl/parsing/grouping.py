@@ -1,6 +1,7 @@
 """The group of an archive's turns: by default one group for each project.
 
-The user's choices take precedence in this order: a fixed name with --group, the first matching
+The user's choices take precedence in this order: a fixed name with --group, as it is if the lake
+has a group of that name, the first matching
 entry of the group map file, a template with --group, the default.
 """
 
@@ -28,10 +29,14 @@ class Grouping:
     host: str = ""
     map_entries: tuple[GroupMapEntry, ...] = ()
     """Entries of the group map file, in order."""
+    existing: GroupId | None = None
+    """A group that exists, whatever its name: all archives go to it. None: there is none."""
 
     @property
     def is_fixed(self) -> bool:
         """Return whether all archives go to one group that the user named."""
+        if self.existing is not None:
+            return True
         return self.template is not None and group_names.is_fixed(self.template)
 
     @property
@@ -68,6 +73,8 @@ class Grouping:
         archive: str,
     ) -> GroupId | None:
         """Return the group that the user named for such an archive; None: the default applies."""
+        if self.existing is not None:
+            return self.existing
         template = self._mapped_name(cwd, format, archive) or self.template
         if template is None:
             return None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         plan_migration,
         write_plan_file,
     )
+    from turnetl.pipeline.migrate_run import run_migration
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
@@ -66,6 +67,7 @@ __all__ = [
     "preview_undo",
     "redo",
     "repair_graph",
+    "run_migration",
     "runs",
     "sample_queries",
     "search_recipe",
@@ -103,6 +105,7 @@ __getattr__ = lazy_exports(
             "plan_migration",
             "write_plan_file",
         ),
+        "turnetl.pipeline.migrate_run": ("run_migration",),
         "turnetl.pipeline.opened_items": ("show", "show_archive_lines"),
         "turnetl.pipeline.origin": ("why",),
         "turnetl.pipeline.questions": (

@@ -79,7 +79,7 @@ async def _plan_and_ingest(
 ) -> IngestReport:
     """Plan the groups and ingest them; after a turn is committed, no error is raised any more."""
     planned = await plan_groups(turn_files(Lake(settings.lake)), settings, options, clock)
-    planned = _without_unintended_changes(planned, settings, options)
+    planned = without_unintended_changes(planned, settings, options)
     if options.dry_run:
         from turnetl.pipeline.previews import preview_requests  # noqa: PLC0415 - the models
 
@@ -93,7 +93,7 @@ async def _plan_and_ingest(
         )
 
 
-def _without_unintended_changes(
+def without_unintended_changes(
     planned: PlannedGroups, settings: Settings, options: RunOptions
 ) -> PlannedGroups:
     """Return the plans with an error for each group that another extractor would continue.
@@ -149,12 +149,12 @@ async def _ingest(
                         used=stack.used,
                     )
                     report = replace(report, estimate=estimate)
-                    keep(_with_model_usage(report, stack))
+                    keep(with_model_usage(report, stack))
                     await recorder.ended(report)
             await index.finish()
             # The index may have asked an embedder for vectors meanwhile.
             cost = resources.admission.run_cost(stack.used())
-            keep(replace(_with_model_usage(report, stack), cost=cost))
+            keep(replace(with_model_usage(report, stack), cost=cost))
 
     return await kept_report(work)
 
@@ -222,7 +222,7 @@ def _estimate(
     return estimate_record.assign(resources.lake.root, workload, run.run_id)
 
 
-def _with_model_usage(report: IngestReport, stack: "ModelStack") -> IngestReport:
+def with_model_usage(report: IngestReport, stack: "ModelStack") -> IngestReport:
     """Return the report with the requests of the run."""
     usage = stack.meter.by_prompt() if stack.meter is not None else {}
     cached = stack.journal.hits if stack.journal is not None else 0

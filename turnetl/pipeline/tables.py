@@ -12,6 +12,7 @@ from turnetl.errors import BadArchive, TableUnusable
 from turnetl.formats import Format
 from turnetl.group_names import select_groups
 from turnetl.lake import Lake
+from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import find_archive
 from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.parsing.redacted_problems import redacted_problems
@@ -77,6 +78,7 @@ def plan_parse(
     format_name: str | None = None,
     dry_run: bool = False,
     progress: Progress = ignore_progress,
+    group: GroupId | None = None,
 ) -> ParsePlan:
     """Find the archives and check how they are parsed. Opens no archive.
 
@@ -86,6 +88,7 @@ def plan_parse(
         format_name: the format of all archives; None: each is detected by its content.
         dry_run: write nothing; report what would be done.
         progress: called after each archive.
+        group: the group of all archives, whatever its name; None: as the settings say.
 
     Raises:
         BadUsage: an unknown format, or a grouping that is not valid.
@@ -93,7 +96,9 @@ def plan_parse(
     return ParsePlan(
         paths=parsing.expand(paths),
         settings=settings,
-        grouping=wiring.archive_grouping(settings, stores=not dry_run),
+        grouping=parsing.Grouping(existing=group)
+        if group is not None
+        else wiring.archive_grouping(settings, stores=not dry_run),
         known=wiring.format_named(format_name),
         dry_run=dry_run,
         progress=progress,

@@ -32,6 +32,8 @@ def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
     Raises:
         BadUsage: a group template or a map file that is not valid; names file and line.
     """
+    if settings.group in (groups := Lake(settings.lake).groups()):
+        return Grouping(existing=groups[groups.index(GroupId(settings.group))])
     map_file = settings.group_map
     grouping = load_grouping(
         settings.group,

@@ -1,0 +1,175 @@
+"""`turnetl migrate run`: turns beside the old data, which no reader sees."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.graph.graph_dump import dump_graph
+from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_graph
+from tests.legacy.sessions import LegacySession, legacy_sessions
+from tests.legacy.styles import LegacyStyle, legacy_episode
+from turnetl.graph.open import open_graph
+from turnetl.model import GroupId, TurnId
+from turnetl.shadow_groups import turns_group
+
+GROUP = GroupId("old-summaries")
+
+
+@pytest.fixture(scope="module")
+def sessions() -> tuple[LegacySession, ...]:
+    return legacy_sessions(Path(SAMPLES))
+
+
+def fill(
+    url: str,
+    sessions: Sequence[LegacySession],
+    *,
+    group: str = GROUP,
+    dimensions: int = DIMENSIONS,
+) -> None:
+    async def write() -> None:
+        episodes = [legacy_episode(session, LegacyStyle.NAME) for session in sessions]
+        await write_legacy_graph(url, episodes, group, dimensions=dimensions)
+        await write_foreign_data(url, group, dimensions=dimensions)
+
+    asyncio.run(write())
+
+
+def turnetl(folder: Path, graph: str, *arguments: str | Path) -> CommandResult:
+    return run_in_process(*map(str, arguments), "--graph", graph, folder=folder)
+
+
+def of_readers(url: str) -> list[str]:
+    """Return what the graph holds outside of the shadow group of the turns."""
+    lines = asyncio.run(dump_graph(url))
+    hidden = {line for line in lines if turns_group(GROUP) in line}
+    # An edge of an embedded graph has no group of its own.
+    nodes = {json.loads(line)[1].get("uuid") for line in hidden} - {None}
+    return [line for line in lines if line not in hidden and not nodes & set(_ends(line))]
+
+
+def _ends(line: str) -> list[str]:
+    label, _ = json.loads(line)
+    return label[1:] if isinstance(label, list) and len(label) == 3 else []
+
+
+def test_the_turns_are_ingested_beside_the_old_data_which_stays(
+    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    fill(graph_url, sessions)
+    before = asyncio.run(dump_graph(graph_url))
+    result = turnetl(tmp_path, graph_url, "migrate", "run", SAMPLES, "--json")
+    assert result.exit_code == 0, result.stderr
+    [migration] = result.json["migrations"]
+    assert (migration["group"], migration["phase"]) == (GROUP, "ready")
+    assert migration["turns"] == result.json["ingest"]["committed"] > len(sessions)
+    assert (migration["moved"], migration["staying"]) == (len(sessions), 2)
+    assert of_readers(graph_url) == before
+    again = turnetl(tmp_path, graph_url, "migrate", "run", SAMPLES, "--json")
+    assert again.exit_code == 0, again.stderr
+    assert again.json["ingest"]["committed"] == 0
+    assert again.json["migrations"] == result.json["migrations"]
+    assert of_readers(graph_url) == before
+
+
+def test_readers_see_nothing_of_the_turns_unless_they_name_their_group(
+    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    fill(graph_url, sessions[:2])
+    assert turnetl(tmp_path, graph_url, "migrate", "run", SAMPLES).exit_code == 0
+    status = turnetl(tmp_path, graph_url, "status", "--json")
+    assert [(one["group"], one["committed"]) for one in status.json["groups"]] == [(GROUP, 0)]
+    index = turnetl(tmp_path, graph_url, "index", "--json")
+    assert index.json["turns"] == 0, index.stderr
+    assert turnetl(tmp_path, graph_url, "search", "tests", "--json").json["hits"] == []
+    digest = turnetl(tmp_path, graph_url, "digest", "--since", "2020-01-01", "--json")
+    assert turns_group(GROUP) not in digest.stdout
+    named = turnetl(tmp_path, graph_url, "status", "--group", turns_group(GROUP), "--json")
+    [of_shadow] = named.json["groups"]
+    assert of_shadow["committed"] > 0
+
+
+def test_the_turns_are_those_of_a_backfill_of_the_group(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url, other = (f"ladybug://{tmp_path / name}.lbug" for name in ("migrated", "ordinary"))
+    fill(url, sessions)
+    (tmp_path / "lake").mkdir()
+    assert turnetl(tmp_path, url, "migrate", "run", SAMPLES).exit_code == 0
+    # The lake has a group of this name now, which is therefore taken as it is.
+    filled = turnetl(tmp_path, other, "backfill", SAMPLES, "--group", GROUP)
+    assert filled.exit_code == 0, filled.stderr
+
+    async def receipts(graph: str, group: GroupId) -> dict[TurnId, str]:
+        store = await open_graph(graph, user="", password="", write=False)
+        found = {one.turn_id: one.content_hash for one in await store.receipts(group)}
+        await store.close()
+        return found
+
+    migrated = asyncio.run(receipts(url, turns_group(GROUP)))
+    assert migrated == asyncio.run(receipts(other, GROUP))
+    assert len(migrated) > len(sessions)
+
+
+def test_an_interrupted_run_is_continued_and_other_archives_add_their_sessions(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, sessions)
+    first = turnetl(tmp_path, url, "migrate", "run", SAMPLES, "--limit", "3", "--json")
+    [migration] = first.json["migrations"]
+    assert (migration["phase"], first.json["ingest"]["committed"]) == ("running", 3)
+    assert "turns are missing; `turnetl migrate run ARCHIVES --group" in " ".join(first.messages)
+    second = turnetl(tmp_path, url, "migrate", "run", SAMPLES, "--json")
+    [continued] = second.json["migrations"]
+    assert continued["migration_id"] == migration["migration_id"]
+    assert continued["phase"] == "ready"
+    assert continued["turns"] == second.json["ingest"]["committed"] + 3
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path, sessions: tuple[LegacySession, ...]) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, sessions[:1])
+    before = asyncio.run(dump_graph(url))
+    result = turnetl(tmp_path, url, "migrate", "run", SAMPLES, "--dry-run", "--lake", "lake")
+    assert result.exit_code == 0, result.stderr
+    assert "nothing was written" in result.stdout
+    assert asyncio.run(dump_graph(url)) == before
+    assert not (tmp_path / "lake").exists()
+
+
+def test_a_graph_without_session_level_data_has_nothing_to_migrate(tmp_path: Path) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    assert turnetl(tmp_path, url, "backfill", SAMPLES).exit_code == 0
+    result = turnetl(tmp_path, url, "migrate", "run", SAMPLES)
+    assert result.exit_code == 1
+    assert "the graph holds no session-level data" in result.messages[0]
+
+
+def test_embeddings_of_other_dimensions_are_refused_before_the_first_write(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, sessions[:1], dimensions=12)
+    before = asyncio.run(dump_graph(url))
+    result = turnetl(tmp_path, url, "migrate", "run", SAMPLES, "--group", GROUP, "--lake", "lake")
+    assert result.exit_code == 2
+    assert "has embeddings of 12 dimensions" in result.messages[0]
+    assert asyncio.run(dump_graph(url)) == before
+    assert not (tmp_path / "lake").exists()
+
+
+def test_a_group_with_turns_of_its_own_is_refused(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, sessions[:2], group="mine")
+    filled = turnetl(tmp_path, url, "backfill", SAMPLES, "--group", "mine")
+    assert filled.exit_code == 0, filled.stderr
+    result = turnetl(tmp_path, url, "migrate", "run", SAMPLES)
+    assert result.exit_code == 1
+    assert "group `mine` holds turns of turnetl already" in result.messages[0]

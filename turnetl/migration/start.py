@@ -1,0 +1,141 @@
+"""Begin a migration, or continue it: which state is recorded, and what speaks against it."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from turnetl import ids
+from turnetl.errors import BadUsage, GraphUnusable
+from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration
+from turnetl.migration.classify import EpisodeClass
+from turnetl.migration.report import GroupMigration
+from turnetl.model import GroupId
+from turnetl.shadow_groups import is_shadow
+
+_ID_DIGITS = 8
+_VALID_GROUP = re.compile(r"[A-Za-z0-9_-]{1,90}")
+"""Names that Graphiti accepts, with room for the suffix of a shadow group in a file name."""
+_BEFORE_CUTOVER = (MigrationPhase.RUNNING, MigrationPhase.READY)
+
+
+def open_migration(migrations: Sequence[TurnMigration], group: GroupId) -> TurnMigration | None:
+    """Return the migration of a group that is not finished; None if there is none.
+
+    Raises:
+        GraphUnusable: another version of turnetl began it.
+    """
+    found = [one for one in migrations if one.group_id == group and one.is_open]
+    if not found:
+        return None
+    [migration] = found[-1:]
+    if migration.layout != LAYOUT:
+        raise GraphUnusable(
+            f"migration `{migration.migration_id}` of group `{group}` was begun by another version "
+            f"of turnetl (layout {migration.layout}; this version writes {LAYOUT}); finish it, or "
+            "take it back, with that version"
+        )
+    return migration
+
+
+def begun(
+    plan: GroupMigration, migrations: Sequence[TurnMigration], now: datetime
+) -> TurnMigration:
+    """Return the state with which a run of this plan begins.
+
+    A run with other archives adds their sessions to an open migration.
+
+    Args:
+        plan: of the group, with at least one matched session.
+        migrations: all that the graph records.
+        now: the current time.
+
+    Raises:
+        BadUsage: the migration is past its runs.
+        GraphUnusable: as `open_migration`.
+    """
+    migration = open_migration(migrations, plan.group)
+    present = {one.episode.uuid for one in plan.episodes}
+    moved = {one.episode.uuid for one in plan.of_kind(EpisodeClass.MATCHED)}
+    sessions = {(one.format, str(one.session_id)) for one in plan.sessions}
+    if migration is None:
+        migration = TurnMigration(
+            migration_id=ids.digest(plan.group, now.isoformat())[:_ID_DIGITS],
+            group_id=plan.group,
+            phase=MigrationPhase.RUNNING,
+            moved=(),
+            staying=(),
+            sessions=(),
+            started_at=now,
+            updated_at=now,
+        )
+    elif migration.phase not in _BEFORE_CUTOVER:
+        raise BadUsage(
+            f"group `{plan.group}`: its migration `{migration.migration_id}` is "
+            f"{phase_text(migration.phase)}; {remedy(migration)}"
+        )
+    moved |= present & set(migration.moved)
+    return replace(
+        migration,
+        phase=MigrationPhase.RUNNING,
+        moved=tuple(sorted(moved)),
+        staying=tuple(sorted(present - moved)),
+        sessions=tuple(sorted(sessions | set(migration.sessions))),
+        updated_at=now,
+    )
+
+
+def refusal(
+    plan: GroupMigration, *, dimensions: int | None, with_turns: Collection[GroupId]
+) -> str | None:
+    """Return why the group cannot be migrated, and what to do; None if it can.
+
+    Args:
+        plan: of the group.
+        dimensions: of the embedder; None if they are not known without a request.
+        with_turns: the groups of the graph that hold turns.
+    """
+    group = plan.group
+    if is_shadow(group) or not _VALID_GROUP.fullmatch(group):
+        return (
+            f"group `{group}` cannot be migrated: no group of turns may have this name; use only "
+            "letters, digits, `-` and single `_`, at most 90"
+        )
+    if not plan.sessions:
+        return f"group `{group}` has no episode of a session of these archives"
+    if group in with_turns:
+        return (
+            f"group `{group}` holds turns of turnetl already, which would be mixed with those of "
+            "the migration: `turnetl backfill` ingests the other turns of these archives, and "
+            "`turnetl undo --group` takes turns back"
+        )
+    others = sorted(size for size in plan.embedding_sizes if dimensions not in (None, size))
+    if others and len(plan.of_kind(EpisodeClass.MATCHED)) < len(plan.episodes):
+        return (
+            f"group `{group}` has embeddings of {others[0]:,} dimensions, the embedder makes "
+            f"{dimensions:,}, and some of its data stays with the group, which can hold only one "
+            "kind; use the embedder of the old data"
+        )
+    return None
+
+
+def phase_text(phase: MigrationPhase) -> str:
+    """Return the phase as words of a sentence."""
+    return phase.value.replace("_", " ")
+
+
+def remedy(migration: TurnMigration) -> str:
+    """Return the command that a migration waits for, as the end of a sentence."""
+    return _REMEDIES[migration.phase].format(group=f"--group {migration.group_id}")
+
+
+_BACK = "`turnetl migrate rollback {group}` takes it back"
+_REMEDIES = {
+    MigrationPhase.RUNNING: "`turnetl migrate run ARCHIVES {group}` continues it",
+    MigrationPhase.READY: "`turnetl migrate cutover {group}` completes it",
+    MigrationPhase.CUTTING_OVER: f"`turnetl migrate cutover {{group}}` continues it, {_BACK}",
+    MigrationPhase.CUT_OVER: f"`turnetl migrate finish {{group}}` deletes the old data, {_BACK}",
+    MigrationPhase.ROLLING_BACK: "`turnetl migrate rollback {group}` continues it",
+    MigrationPhase.FINISHING: "`turnetl migrate finish {group}` continues it",
+    MigrationPhase.FINISHED: "nothing is left to do",
+}

@@ -1,0 +1,215 @@
+"""Run a migration: ingest the turns of matched sessions into the shadow groups of their groups."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import BadUsage, GraphBusy
+from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.shadow_store import ShadowStore
+from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.ingestion.turn_pipeline import run_profile
+from turnetl.lake import Lake
+from turnetl.llm.stack import ModelStack
+from turnetl.migration.report import GroupMigration, MigrationPlan
+from turnetl.migration.run_report import MigrationRun, RefusedGroup
+from turnetl.migration.start import begun, open_migration, refusal
+from turnetl.model import GroupId
+from turnetl.pipeline.executor import InProcess
+from turnetl.pipeline.group_plans import plan_groups_in
+from turnetl.pipeline.kept_report import kept_report
+from turnetl.pipeline.migrate_plan import MigrationOptions, plan_migration
+from turnetl.pipeline.run_ingest import (
+    ingest_groups,
+    with_model_usage,
+    without_unintended_changes,
+)
+from turnetl.pipeline.run_records import recording, run_recorder
+from turnetl.pipeline.tables import filter_turns, plan_parse
+from turnetl.pipeline.waiting import after_other_writers
+from turnetl.progress import Progress, ignore_progress
+from turnetl.run_options import RunOptions, new_ingest_run, settings_for_run
+from turnetl.settings import Settings
+
+
+async def run_migration(
+    archives: Sequence[str],
+    settings: Settings,
+    migration: MigrationOptions,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    progress: Progress = ignore_progress,
+) -> MigrationRun:
+    """Ingest the turns of all sessions that a plan matches, each group into its shadow group.
+
+    The group itself is not written. A run that was interrupted, or that its budget stopped, is
+    continued by the next one; one with other archives adds their sessions.
+
+    Args:
+        archives: files, folders or globs.
+        settings: everything that is configured.
+        migration: which groups and archives are compared.
+        options: which turns are ingested, and how.
+        clock: returns the current time.
+        progress: called after each archive, group and turn.
+
+    Raises:
+        BadUsage: settings or options that are not valid, or a named group that cannot be migrated.
+        GraphBusy: the graph did not respond, or another process writes it.
+        GraphUnusable: there is no graph, it cannot be written, or another version began the
+            migration.
+        Fatal: the lake cannot be written.
+    """
+    run_settings = settings_for_run(settings, options)
+    wiring.check(run_settings, options.preprocessing)
+    plan = await plan_migration(archives, settings, migration, progress=progress)
+    states, refused = await _states(plan, run_settings, migration, clock)
+    empty = MigrationRun(plan, tuple(states), tuple(refused), IngestReport(None, ()))
+    if options.dry_run or not states:
+        return empty
+    recorded = replace(options, archives=tuple(archives))
+    run = _Run(archives, run_settings, migration, recorded, clock, progress)
+    return await after_other_writers(
+        lambda: run.execute(empty), seconds=options.wait_seconds, busy=GraphBusy
+    )
+
+
+async def _states(
+    plan: MigrationPlan, settings: Settings, migration: MigrationOptions, clock: Clock
+) -> tuple[list[TurnMigration], list[RefusedGroup]]:
+    """Return the states to begin with, and the groups that cannot be migrated."""
+    states, refused = list[TurnMigration](), list[RefusedGroup]()
+    async with wiring.store(settings, write=False) as store:
+        recorded, with_turns = await store.migrations(), await store.groups()
+    for group in plan.groups:
+        reason = refusal(group, dimensions=plan.dimensions, with_turns=with_turns)
+        if reason is None or (open_migration(recorded, group.group) is not None and group.sessions):
+            states.append(begun(group, recorded, clock()))
+        elif migration.groups:
+            raise BadUsage(reason)
+        else:
+            refused.append(RefusedGroup(group.group, reason))
+    return states, refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The run of all groups, one after another."""
+
+    archives: Sequence[str]
+    settings: Settings
+    migration: MigrationOptions
+    options: RunOptions
+    clock: Clock
+    progress: Progress
+
+    async def execute(self, begun_with: MigrationRun) -> MigrationRun:
+        """Record the states, ingest the turns, and record how far each group came."""
+
+        async def work(keep: Callable[[MigrationRun], None]) -> None:
+            with wiring.model_stack(self.settings, self.clock) as stack:
+                async with wiring.ingest_resources(self.settings, stack) as resources:
+                    run = new_ingest_run(self.settings, self.clock)
+                    recorder = run_recorder(
+                        run,
+                        tuple(state.group_id for state in begun_with.migrations),
+                        resources,
+                        settings=self.settings,
+                        options=self.options,
+                        stack=stack,
+                    )
+                    leased = replace(run, on_lease=recorder.started)
+                    async with recording(recorder):
+                        report = await self._groups(begun_with, resources, leased, stack)
+                        keep(report)
+                        await recorder.ended(report.ingested)
+
+        return await kept_report(work)
+
+    async def _groups(
+        self,
+        begun_with: MigrationRun,
+        resources: IngestResources,
+        run: IngestRun,
+        stack: ModelStack,
+    ) -> MigrationRun:
+        plans = {plan.group: plan for plan in begun_with.plan.groups}
+        states, reports = list[TurnMigration](), list[GroupReport]()
+        for state in begun_with.migrations:
+            shadow = replace(resources, store=ShadowStore(resources.store, state.group_id))
+            await self._save(shadow, state, run)
+            archives = self._archives_of(plans[state.group_id])
+            await asyncio.to_thread(self._tables, state.group_id, archives)
+            report = await self._ingested(state, shadow, run, stack)
+            reports.append(report)
+            states.append(await self._ended(shadow, state, report, run))
+        ingested = IngestReport(run.run_id, tuple(reports))
+        cost = resources.admission.run_cost(stack.used())
+        ingested = replace(with_model_usage(ingested, stack), cost=cost)
+        return replace(begun_with, migrations=tuple(states), ingested=ingested)
+
+    def _archives_of(self, plan: GroupMigration) -> Sequence[str]:
+        """Return the archives of the matched sessions; all of them if one has a redacted path."""
+        paths = sorted({path for session in plan.sessions for path in session.archives})
+        return [*map(str, paths)] if all(path.exists() for path in paths) else self.archives
+
+    def _tables(self, group: GroupId, archives: Sequence[str]) -> None:
+        """Parse the archives into the group, and filter it."""
+        plan = plan_parse(
+            archives,
+            self.settings,
+            format_name=self.migration.format_name,
+            progress=self.progress,
+            group=group,
+        )
+        plan.report(work() for work in plan.batches(None))
+        groups = [group, *Lake(self.settings.lake).groups_without_turns()]
+        filter_turns(self.settings, groups, progress=self.progress)
+
+    async def _ingested(
+        self, state: TurnMigration, shadow: IngestResources, run: IngestRun, stack: ModelStack
+    ) -> GroupReport:
+        group = state.group_id
+        options = replace(self.options, groups=(group,), sessions=frozenset(state.sessions))
+        files = {group: Lake(self.settings.lake).turn_files(group)}
+        planned = await plan_groups_in(
+            shadow.store, files, self.settings, options, self.clock, verify=True
+        )
+        report = await ingest_groups(
+            without_unintended_changes(planned, self.settings, options),
+            shadow,
+            self.settings,
+            options,
+            run,
+            executor=InProcess(),
+            progress=self.progress,
+            used=stack.used,
+        )
+        [of_group] = report.groups
+        return of_group
+
+    async def _ended(
+        self, shadow: IngestResources, state: TurnMigration, report: GroupReport, run: IngestRun
+    ) -> TurnMigration:
+        """Record how far the group came, and return that state."""
+        if report.error is not None or report.pending or report.quarantined:
+            return state
+        turns = len(await shadow.store.turn_ids(state.group_id))
+        ended = replace(state, phase=MigrationPhase.READY, turns=turns, updated_at=self.clock())
+        await self._save(shadow, ended, run)
+        return ended
+
+    async def _save(self, shadow: IngestResources, state: TurnMigration, run: IngestRun) -> None:
+        """Write the state under the lease of the shadow group."""
+        group, ttl = state.group_id, run.lease_ttl
+        profile = await run_profile(shadow.extractor, shadow.embedder, group)
+        async with held_lease(
+            shadow.store, group, profile, owner=run.owner, clock=self.clock, ttl=ttl
+        ) as lease:
+            await shadow.store.save_migration(lease, state, now=self.clock(), ttl=ttl)

@@ -1,0 +1,68 @@
+"""The run of a migration: what was ingested, and what is next."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.graph.migrations import MigrationPhase
+from turnetl.migration.classify import EpisodeClass
+from turnetl.migration.run_report import MigrationRun
+from turnetl.migration.start import phase_text, remedy
+from turnetl.report import ingest
+from turnetl.report.layout import add_group_column, caption, plural
+
+_HEADERS = ("phase", "sessions", "turns", "old episodes", "others that stay")
+
+
+def table(report: MigrationRun) -> RenderableType:
+    """Render a row per migration; then the table of the ingest."""
+    if not report.migrations:
+        return caption("nothing to migrate")
+    view = Table()
+    add_group_column(view)
+    for header in _HEADERS:
+        view.add_column(header, justify="right")
+    planned = {group.group: group.turns for group in report.plan.groups}
+    for one in report.migrations:
+        counts = (
+            len(one.sessions),
+            one.turns or planned[one.group_id],
+            len(one.moved),
+            len(one.staying),
+        )
+        view.add_row(Text(one.group_id), phase_text(one.phase), *(f"{count:,}" for count in counts))
+    if not report.ingested.groups:
+        return Group(view, caption("nothing was written"))
+    return Group(view, ingest.table(report.ingested))
+
+
+def messages(report: MigrationRun) -> list[str]:
+    """Return what was left alone, what failed, and the next command."""
+    return list(_messages(report))
+
+
+def exit_code(report: MigrationRun) -> int:
+    """Return that of the ingest; 1 if there was nothing to migrate."""
+    if not report.migrations:
+        return ExitCode.FAILED
+    return ingest.exit_code(report.ingested)
+
+
+def _messages(report: MigrationRun) -> Iterator[str]:
+    for refused in report.refused:
+        yield refused.reason
+    if not report.plan.groups:
+        yield "the graph holds no session-level data; `turnetl migrate plan` shows what it holds"
+    yield from ingest.messages(report.ingested)
+    for one in report.migrations:
+        if report.ingested.groups and one.phase is not MigrationPhase.READY:
+            yield f"group `{one.group_id}`: turns are missing; {remedy(one)}"
+    ambiguous = len(report.plan.of_kind(EpisodeClass.AMBIGUOUS))
+    if ambiguous and report.migrations:
+        yield (
+            f"{plural(ambiguous, 'episode')} ambiguous, so that they stay: `turnetl migrate plan "
+            "--write FILE` lists them; fill in the column `session`, then `--plan FILE`"
+        )
