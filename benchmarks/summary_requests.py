@@ -181,7 +181,7 @@ class _OneForEach:
             assert entity is not None
             active = self._facts.active_about(uuid)
             given = SummaryInput(
-                entity, _summary(entity.name), active, new, (), self._facts.degrees(active)
+                entity, _summary(entity.name), active, new, (), self._facts.degrees(active, {})
             )
             response = json.dumps(_summaries_of([(1, entity.name)]))
             self._totals.add("each", refresh_request([given]), response)

@@ -57,7 +57,7 @@ def delta(
 
 def summarised(*known: Fact, at: datetime = START, turns: Sequence[datetime] = ()) -> GateState:
     """Return the state of an entity whose summary was made from these facts."""
-    return replace(refreshed(GateState(), ActiveFactSet(known).now(), at), recent_turns=(*turns,))
+    return refreshed(ActiveFactSet(known).now(), at, (*turns,))
 
 
 def decide(state: GateState, change: NodeDelta, now: datetime | None = None) -> GateReason:
@@ -251,7 +251,7 @@ def test_a_summary_whose_vector_has_another_dimension_cannot_be_compared() -> No
 
 def test_vectors_of_two_embedders_are_not_compared_though_they_have_the_same_dimension() -> None:
     facts_before = ActiveFactSet([READS], "one").now()
-    state = refreshed(GateState(), facts_before, START)
+    state = refreshed(facts_before, START)
     for embedder, reason in [("one", GateReason.LOW_DRIFT), ("other", GateReason.INCOMPARABLE)]:
         active = ActiveFactSet([READS, ALSO_READS], embedder).now()
         change = NodeDelta("parser", START, (ALSO_READS,), (), (), active)
@@ -268,7 +268,7 @@ def test_facts_without_a_mean_are_refreshed_and_the_reason_says_so() -> None:
 
 
 def failed(state: GateState, change: NodeDelta) -> GateState:
-    return without_text(state, change, LIMITS, touched=True)
+    return without_text(state, change, LIMITS)
 
 
 def test_an_invalidation_whose_refresh_gave_no_text_is_known_to_the_next_attempt() -> None:
@@ -343,13 +343,13 @@ def test_while_no_attempt_is_made_the_reason_is_counted_under_its_own_name() -> 
 
 
 def test_a_summary_without_a_text_waits_for_no_burst_to_end_and_may_be_flushed() -> None:
-    state = without_text(GateState(), delta([READS]), LIMITS, touched=True)
+    state = without_text(GateState(), delta([READS]), LIMITS)
     assert not has_ended(state, minutes(10_000), LIMITS)
     assert may_flush(state)
     assert not may_flush(GateState())
     of_ended_burst = replace(summarised(READS, turns=[START]), deferred=2)
     assert has_ended(of_ended_burst, minutes(11), LIMITS)
-    state = without_text(of_ended_burst, delta(), LIMITS, touched=False)
+    state = without_text(of_ended_burst, replace(delta(), touched=False), LIMITS)
     assert state.recent_turns == of_ended_burst.recent_turns
     assert may_flush(state)
     assert not has_ended(state, minutes(11), LIMITS)

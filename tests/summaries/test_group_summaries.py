@@ -220,6 +220,20 @@ def test_a_summary_that_was_edited_by_hand_is_kept_also_by_the_next_run() -> Non
     assert summaries.is_edited("parser")
 
 
+def test_the_end_of_a_burst_is_no_decision_about_an_edited_summary() -> None:
+    group = Group()
+    for number in range(2):
+        told = fact(f"f{number}", f"it says {number}", vector(number, 1 - number, 0))
+        group.turn(group.load(), (told, minutes(number)))
+    group.entities["parser"] = replace(group.entities["parser"], summary="My own words.")
+    summaries = group.load()
+    for number in range(2):
+        elsewhere = fact(f"g{number}", f"a cat {number}", source="cat", target="sofa")
+        group.turn(summaries, (elsewhere, minutes(30 + 60 * number)))
+    assert [plan.decisions["lines"].reason for plan in group.plans[2:3]] == [GateReason.BURST_ENDED]
+    assert all("parser" not in plan.decisions for plan in group.plans[2:])
+
+
 def test_an_edited_summary_is_written_again_from_facts_and_what_was_recorded() -> None:
     group = Group()
     group.turn(group.load(), (fact("f1"), START))

@@ -6,6 +6,7 @@ A statement that several turns repeat is one statement: it is no news the second
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +46,12 @@ class ActiveFactSet:
     def __init__(self, facts: Iterable[Fact] = (), embedder: str | None = None) -> None:
         self._embedder = embedder
         self._facts: dict[str, tuple[bytes, Vector | None]] = {}
-        self._statements: dict[bytes, _Statement] = {}
+        # By digest of the statement: how many facts make it, and how many with each vector.
+        self._uses: dict[bytes, int] = {}
+        self._vectors: dict[bytes, dict[Vector, int]] = {}
         self._hash = 0
         self._sums: dict[int, _VectorSum] = {}
+        self._now: ActiveFacts | None = None
         for fact in facts:
             self.put(fact)
 
@@ -66,87 +70,72 @@ class ActiveFactSet:
 
     def now(self) -> ActiveFacts:
         """Return what is active now."""
-        sums = [*self._sums.values()]
-        # Vectors of two dimensions have no mean.
-        embedding = _unit_vector(sums[0].total) if len(sums) == 1 else None
-        return ActiveFacts(len(self._statements), f"{self._hash:032x}", embedding, self._embedder)
+        if self._now is None:
+            sums = [*self._sums.values()]
+            # Vectors of two dimensions have no mean.
+            embedding = _unit_vector(sums[0].total) if len(sums) == 1 else None
+            self._now = ActiveFacts(
+                len(self._uses), f"{self._hash:032x}", embedding, self._embedder
+            )
+        return self._now
 
-    def _add(self, digest: bytes, embedding: Vector | None) -> None:
-        statement = self._statements.get(digest)
-        if statement is None:
-            statement = self._statements[digest] = _Statement()
-            self._hash = (self._hash + int.from_bytes(digest)) % _HASH_MODULUS
-        before = statement.embedding
-        statement.add(embedding)
-        self._replace(before, statement.embedding)
+    def _add(self, statement: bytes, embedding: Vector | None) -> None:
+        self._now = None
+        uses = self._uses.get(statement, 0)
+        self._uses[statement] = uses + 1
+        if not uses:
+            self._hash = (self._hash + int.from_bytes(statement)) % _HASH_MODULUS
+        if embedding is None:
+            return
+        vectors = self._vectors.setdefault(statement, {})
+        smallest = min(vectors, default=None)
+        vectors[embedding] = vectors.get(embedding, 0) + 1
+        self._replace(smallest, embedding if smallest is None else min(smallest, embedding))
 
-    def _remove(self, digest: bytes, embedding: Vector | None) -> None:
-        statement = self._statements[digest]
-        before = statement.embedding
-        statement.remove(embedding)
-        self._replace(before, statement.embedding)
-        if not statement.facts:
-            del self._statements[digest]
-            self._hash = (self._hash - int.from_bytes(digest)) % _HASH_MODULUS
+    def _remove(self, statement: bytes, embedding: Vector | None) -> None:
+        self._now = None
+        self._uses[statement] -= 1
+        if not self._uses[statement]:
+            del self._uses[statement]
+            self._hash = (self._hash - int.from_bytes(statement)) % _HASH_MODULUS
+        if embedding is None:
+            return
+        vectors = self._vectors[statement]
+        smallest = min(vectors)
+        vectors[embedding] -= 1
+        if not vectors[embedding]:
+            del vectors[embedding]
+            self._replace(smallest, min(vectors, default=None))
+        if not vectors:
+            del self._vectors[statement]
 
     def _replace(self, before: Vector | None, after: Vector | None) -> None:
-        """Replace the embedding of a statement in the sums."""
+        """Replace the vector of a statement in the sums: of several, the smallest counts.
+
+        So the order in which its facts came does not.
+        """
         if before == after:
             return
         if before is not None:
-            dimension = len(before)
-            self._sums[dimension].remove(before)
-            if not self._sums[dimension].count:
-                del self._sums[dimension]
+            held = self._sums[len(before)]
+            if held.vectors == 1:
+                del self._sums[len(before)]
+            else:
+                self._sums[len(before)] = _VectorSum(held.vectors - 1, held.total - _integers(before))
         if after is not None:
-            self._sums.setdefault(len(after), _VectorSum()).add(after)
+            added, other = _integers(after), self._sums.get(len(after))
+            self._sums[len(after)] = (
+                _VectorSum(1, added)
+                if other is None
+                else _VectorSum(other.vectors + 1, other.total + added)
+            )
 
 
-class _Statement:
-    """The active facts that make one statement, by their embeddings."""
-
-    __slots__ = ("_uses", "embedding", "facts")
-
-    def __init__(self) -> None:
-        self.facts = 0
-        self._uses: dict[Vector, int] = {}
-        self.embedding: Vector | None = None
-        """The one that counts: of several, the smallest, in whichever order they came."""
-
-    def add(self, embedding: Vector | None) -> None:
-        self.facts += 1
-        if embedding is None:
-            return
-        self._uses[embedding] = self._uses.get(embedding, 0) + 1
-        if self.embedding is None or embedding < self.embedding:
-            self.embedding = embedding
-
-    def remove(self, embedding: Vector | None) -> None:
-        self.facts -= 1
-        if embedding is None:
-            return
-        self._uses[embedding] -= 1
-        if not self._uses[embedding]:
-            del self._uses[embedding]
-            self.embedding = min(self._uses, default=None)
-
-
-class _VectorSum:
+class _VectorSum(NamedTuple):
     """The sum of vectors of one dimension."""
 
-    __slots__ = ("count", "total")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.total: NDArray[np.int64] | None = None
-
-    def add(self, vector: Vector) -> None:
-        self.count += 1
-        self.total = _integers(vector) + (0 if self.total is None else self.total)
-
-    def remove(self, vector: Vector) -> None:
-        self.count -= 1
-        self.total = self.total - _integers(vector) if self.total is not None else None
+    vectors: int
+    total: NDArray[np.int64]
 
 
 def _digest_of(fact: Fact) -> bytes:
@@ -166,8 +155,8 @@ def _integers(embedding: Vector) -> NDArray[np.int64]:
     return np.rint(scaled).astype(np.int64)
 
 
-def _unit_vector(total: NDArray[np.int64] | None) -> Vector | None:
-    if total is None or not total.any():
+def _unit_vector(total: NDArray[np.int64]) -> Vector | None:
+    if not total.any():
         return None
     values = total.astype(np.float64)
     return pack(values / np.linalg.norm(values))

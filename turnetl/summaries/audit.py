@@ -42,7 +42,7 @@ def missing_facts(kept: str, fresh: str) -> int:
 def _input(entity: Entity, summary: EntitySummary, facts: GroupFacts) -> SummaryInput:
     active = facts.active_about(entity.uuid)
     new = frozenset(summary.state.pending)
-    return SummaryInput(entity, summary.text, active, new, (), facts.degrees(active))
+    return SummaryInput(entity, summary.text, active, new, (), facts.degrees(active, {}))
 
 
 def _latest_decisions(contents: GroupContents) -> Mapping[str, EntityRecord]:

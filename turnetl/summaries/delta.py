@@ -27,6 +27,8 @@ class NodeDelta:
     it."""
     active: ActiveFacts
     """After the turn."""
+    touched: bool = True
+    """Whether the turn is about the entity; if not, a burst of turns about it ended."""
 
 
 def node_deltas(

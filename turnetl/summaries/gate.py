@@ -143,9 +143,9 @@ def after_turn(
     state: GateState, delta: NodeDelta, decision: Decision, now: datetime, limits: GateLimits
 ) -> GateState:
     """Return the state that is recorded with the turn, whether or not the summary is refreshed."""
-    recent = _recent(state, delta.at, limits)
+    recent = _recent(state, delta, limits)
     if decision.refresh:
-        return replace(refreshed(state, delta.active, now), recent_turns=recent)
+        return refreshed(delta.active, now, recent)
     deferred = state.deferred + 1 if decision.reason is GateReason.BURST else state.deferred
     is_current = decision.reason is GateReason.UNCHANGED
     return replace(
@@ -158,9 +158,7 @@ def after_turn(
     )
 
 
-def without_text(
-    state: GateState, delta: NodeDelta, limits: GateLimits, *, touched: bool
-) -> GateState:
+def without_text(state: GateState, delta: NodeDelta, limits: GateLimits) -> GateState:
     """Return the state after a refresh for which the summariser returned no text.
 
     The summary is due, as a deferred one is. The first attempt after it is that of the next turn
@@ -171,11 +169,10 @@ def without_text(
         state: as the turn before left it.
         delta: what this turn changes.
         limits: the limits.
-        touched: whether the turn is about the entity; if not, a burst about it ended.
     """
     return replace(
         state,
-        recent_turns=_recent(state, delta.at, limits) if touched else state.recent_turns,
+        recent_turns=_recent(state, delta, limits),
         deferred=max(1, state.deferred),
         pending=_pending(state, delta),
         ended=_ended(state, delta),
@@ -184,14 +181,16 @@ def without_text(
     )
 
 
-def refreshed(state: GateState, active: ActiveFacts, now: datetime) -> GateState:
+def refreshed(
+    active: ActiveFacts, now: datetime, recent_turns: tuple[datetime, ...] = ()
+) -> GateState:
     """Return the state after a refresh from these facts."""
     return GateState(
         fact_hash=active.hash,
         embedding=active.embedding,
         embedder=None if active.embedding is None else active.embedder,
         summarised_at=now,
-        recent_turns=state.recent_turns,
+        recent_turns=recent_turns,
     )
 
 
@@ -221,7 +220,7 @@ def _reasons_of_change(
         yield drift
     if has_ended(state, now, limits):
         yield GateReason.BURST_ENDED
-    if _is_burst(state, delta.at, limits):
+    if _is_burst(state, delta, limits):
         yield GateReason.BURST if state.deferred + 1 < limits.burst_cap else GateReason.BURST_CAP
     # Of a deferred summary, small changes have added up.
     yield GateReason.DRIFTED if drift is GateReason.LOW_DRIFT else drift
@@ -249,12 +248,14 @@ def _latest(uuids: tuple[str, ...], facts: Iterable[Fact]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*uuids, *(fact.uuid for fact in facts))))[-MAX_PENDING:]
 
 
-def _is_burst(state: GateState, at: datetime, limits: GateLimits) -> bool:
-    return len(_recent(state, at, limits)) >= limits.burst_turns
+def _is_burst(state: GateState, delta: NodeDelta, limits: GateLimits) -> bool:
+    return len(_recent(state, delta, limits)) >= limits.burst_turns
 
 
-def _recent(state: GateState, at: datetime, limits: GateLimits) -> tuple[datetime, ...]:
+def _recent(state: GateState, delta: NodeDelta, limits: GateLimits) -> tuple[datetime, ...]:
     """Return the times in the window that ends with the latest turn, which may not be this one."""
-    times = sorted((*state.recent_turns, at))
+    if not delta.touched:
+        return state.recent_turns
+    times = sorted((*state.recent_turns, delta.at))
     within = [time for time in times if times[-1] - time <= limits.burst_window]
     return tuple(within[-limits.burst_turns :])

@@ -1,6 +1,5 @@
 """The facts of one group by entity, with the active facts of each entity kept up to date."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from turnetl.model import Fact
@@ -72,20 +71,30 @@ class GroupFacts:
             ended.sort(key=lambda fact: (fact.created_at, fact.uuid))
         return tuple(ended)
 
-    def degrees(self, facts: Iterable[Fact], changed: Iterable[Fact] = ()) -> Mapping[str, int]:
+    def degree_changes(self, changed: Iterable[Fact]) -> Mapping[str, int]:
+        """Return how many facts more there will be about each entity, by its uuid.
+
+        Args:
+            changed: new and changed facts, in their new state, which are not applied.
+        """
+        more: dict[str, int] = {}
+        for fact in changed:
+            before = self._facts.get(fact.uuid)
+            for uuid in {before.source, before.target} if before else ():
+                more[uuid] = more.get(uuid, 0) - 1
+            for uuid in {fact.source, fact.target}:
+                more[uuid] = more.get(uuid, 0) + 1
+        return more
+
+    def degrees(self, facts: Iterable[Fact], changes: Mapping[str, int]) -> Mapping[str, int]:
         """Return the number of facts about each entity that these facts are about.
 
         Args:
             facts: name the entities.
-            changed: new and changed facts, in their new state, which are not applied.
+            changes: of `degree_changes`.
         """
         entities = {uuid for fact in facts for uuid in (fact.source, fact.target)}
-        more: Counter[str] = Counter()
-        for fact in changed:
-            before = self._facts.get(fact.uuid)
-            more.subtract({before.source, before.target} if before else ())
-            more.update({fact.source, fact.target})
-        return {uuid: len(self._facts_of.get(uuid, ())) + more[uuid] for uuid in entities}
+        return {uuid: len(self._facts_of.get(uuid, ())) + changes.get(uuid, 0) for uuid in entities}
 
     def active_after(self, entity: str, changed: Iterable[Fact]) -> ActiveFacts:
         """Return the active facts of an entity after changes, which are not applied."""

@@ -4,7 +4,7 @@ Its cost for a turn depends on the entities that the turn touches, not on the si
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -17,7 +17,6 @@ from turnetl.summaries.gate import (
     after_turn,
     has_ended,
     may_flush,
-    refreshed,
     should_refresh,
     without_text,
 )
@@ -31,6 +30,9 @@ from turnetl.summaries.records import (
 )
 from turnetl.summaries.summary_input import SummaryInput
 from turnetl.summaries.summary_plan import SummaryPlan
+
+_NOTHING = EntitySummary()
+_NO_CHANGES: Mapping[str, int] = {}
 
 
 class GroupSummaries:
@@ -90,28 +92,24 @@ class GroupSummaries:
         now = at if self._now is None else max(self._now, at)
         changed = {entity.uuid: entity for entity in change.entities}
         touched = self._deltas(change, at)
-        decisions, states, kept, inputs = {}, {}, {}, []
+        more = self._facts.degree_changes(change.facts)
+        decisions, states, refreshed, inputs = {}, {}, {}, []
         for uuid, delta in sorted({**self._ended(now, change), **touched}.items()):
             entity = changed.get(uuid) or self._entities.get(uuid)
             if entity is None:  # another program removed it
                 continue
-            known = self._summaries.get(uuid, EntitySummary())
-            edited = self.is_edited(uuid)
-            decision = should_refresh(known.state, delta, now, self._limits, edited=edited)
+            state, edited = self._known(uuid).state, self.is_edited(uuid)
+            decision = should_refresh(state, delta, now, self._limits, edited=edited)
             decisions[uuid] = decision
-            states[uuid] = (
-                after_turn(known.state, delta, decision, now, self._limits)
-                if uuid in touched or not decision.refresh
-                else refreshed(known.state, delta.active, now)
-            )
+            states[uuid] = after_turn(state, delta, decision, now, self._limits)
             if decision.refresh:
-                inputs.append(self._input(entity, change, delta))
-                kept[uuid] = without_text(known.state, delta, self._limits, touched=uuid in touched)
-        plan = SummaryPlan(decisions, tuple(inputs), states, kept)
+                inputs.append(self._input(entity, change.facts, more, delta))
+                refreshed[uuid] = delta
+        plan = SummaryPlan(decisions, tuple(inputs), states, refreshed)
         if not ends_run:
             return plan
         flushed = [
-            self._input(entity, change, touched.get(entity.uuid))
+            self._input(entity, change.facts, more, touched.get(entity.uuid))
             for entity in self._unwritten(states, changed)
         ]
         return replace(plan, flushed=tuple(flushed))
@@ -147,14 +145,15 @@ class GroupSummaries:
         """
         summaries, refreshed_now = {}, {}
         for uuid, state in plan.states.items():
-            known = self._summaries.get(uuid, EntitySummary())
+            known = self._known(uuid)
             if not plan.decisions[uuid].refresh:
                 summaries[uuid] = EntitySummary(state, known.text)
             elif uuid in texts:
                 summaries[uuid] = EntitySummary(state, texts[uuid])
                 refreshed_now[uuid] = "" if known.shown else self.summary(uuid) or ""
             else:
-                summaries[uuid] = EntitySummary(plan.kept[uuid], known.text)
+                kept = without_text(known.state, plan.deltas[uuid], self._limits)
+                summaries[uuid] = EntitySummary(kept, known.text)
         flushed = {given.entity.uuid for given in plan.flushed} & texts.keys()
         record = encode(summaries, refreshed_now)
         return with_flushed(record, {uuid: texts[uuid] for uuid in flushed}) if flushed else record
@@ -183,7 +182,7 @@ class GroupSummaries:
 
     def is_edited(self, uuid: str) -> bool:
         """Return whether the entity has another summary than was written."""
-        entity, known = self._entities.get(uuid), self._summaries.get(uuid, EntitySummary())
+        entity, known = self._entities.get(uuid), self._known(uuid)
         if entity is None or entity.summary == known.shown:
             return False
         until = self._unrecorded_until
@@ -220,9 +219,10 @@ class GroupSummaries:
         while self._bursts and now - self._bursts[0][0] > self._limits.burst_window:
             last, uuid = heapq.heappop(self._bursts)
             state = self._summaries[uuid].state
-            if has_ended(state, now, self._limits) and state.recent_turns[-1] == last:
+            is_current = state.recent_turns[-1] == last and not self.is_edited(uuid)
+            if is_current and has_ended(state, now, self._limits):
                 active = self._facts.active_after(uuid, change.facts)
-                found[uuid] = NodeDelta(uuid, last, (), (), (), active)
+                found[uuid] = NodeDelta(uuid, last, (), (), (), active, touched=False)
         # The turn may fail: once it is applied, its entries are outdated.
         for uuid, delta in found.items():
             heapq.heappush(self._bursts, (delta.at, uuid))
@@ -243,7 +243,7 @@ class GroupSummaries:
             all_deferred: also those that wait for more turns because no text was returned.
         """
         for uuid in sorted(self._deferred | states.keys()):
-            known = self._summaries.get(uuid, EntitySummary())
+            known = self._known(uuid)
             entity = changed.get(uuid) or self._entities.get(uuid)
             state = states.get(uuid, known.state)
             is_due = bool(state.deferred) if all_deferred else may_flush(state)
@@ -252,13 +252,17 @@ class GroupSummaries:
                 yield entity
 
     def _input(
-        self, entity: Entity, change: Change | None = None, delta: NodeDelta | None = None
+        self,
+        entity: Entity,
+        changed: Sequence[Fact] = (),
+        degree_changes: Mapping[str, int] = _NO_CHANGES,
+        delta: NodeDelta | None = None,
     ) -> SummaryInput:
         """Return what a summary of the entity is made of, after a turn, if it is touched by one."""
-        known = self._summaries.get(entity.uuid, EntitySummary())
-        changed = change.facts if change else ()
+        known = self._known(entity.uuid)
         active = self._facts.active_about(entity.uuid, changed)
-        new = {*known.state.pending, *(fact.uuid for fact in (delta.facts_new if delta else ()))}
+        facts_new = delta.facts_new if delta else ()
+        new = frozenset((*known.state.pending, *(fact.uuid for fact in facts_new)))
         invalidated = delta.facts_invalidated if delta else ()
         ended = (*known.state.ended, *(fact.uuid for fact in invalidated))
         is_every = EVERY_FACT in new
@@ -267,8 +271,11 @@ class GroupSummaries:
             # Not a flushed text: one run and ten give the model the same input.
             known.text if known.shown else entity.summary,
             active,
-            frozenset(fact.uuid for fact in active) if is_every else frozenset(new),
+            frozenset(fact.uuid for fact in active) if is_every else new,
             self._facts.ended_about(entity.uuid, None if is_every else ended, changed),
-            self._facts.degrees(active, changed),
+            self._facts.degrees(active, degree_changes),
             known.state.failures,
         )
+
+    def _known(self, uuid: str) -> EntitySummary:
+        return self._summaries.get(uuid, _NOTHING)

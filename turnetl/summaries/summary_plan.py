@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.gate import Decision, GateState
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.summary_input import SummaryInput
@@ -19,8 +20,8 @@ class SummaryPlan:
     """Of those that are refreshed, sorted by uuid."""
     states: Mapping[str, GateState]
     """After the turn, by uuid."""
-    kept: Mapping[str, GateState]
-    """After the turn, of those that are refreshed, if the summariser returns no text."""
+    deltas: Mapping[str, NodeDelta]
+    """Of those that are refreshed, by uuid."""
     flushed: tuple[SummaryInput, ...] = ()
     """Of those that remain deferred, if the run ends with the turn; sorted by uuid."""
 
