@@ -57,10 +57,13 @@ class ActiveFactSet:
 
     def put(self, fact: Fact) -> None:
         """Add a fact, or replace it by its new state. An invalidated fact is not active."""
+        counted = None if fact.invalid_at is not None else (_digest_of(fact), fact.embedding)
+        if counted == self._facts.get(fact.uuid):
+            return
         self.discard(fact.uuid)
-        if fact.invalid_at is None:
-            self._facts[fact.uuid] = _digest_of(fact), fact.embedding
-            self._add(*self._facts[fact.uuid])
+        if counted is not None:
+            self._facts[fact.uuid] = counted
+            self._add(*counted)
 
     def discard(self, uuid: str) -> None:
         """Remove a fact, if it is active."""
@@ -121,7 +124,9 @@ class ActiveFactSet:
             if held.vectors == 1:
                 del self._sums[len(before)]
             else:
-                self._sums[len(before)] = _VectorSum(held.vectors - 1, held.total - _integers(before))
+                self._sums[len(before)] = _VectorSum(
+                    held.vectors - 1, held.total - _integers(before)
+                )
         if after is not None:
             added, other = _integers(after), self._sums.get(len(after))
             self._sums[len(after)] = (

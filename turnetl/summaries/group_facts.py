@@ -105,9 +105,10 @@ class GroupFacts:
             _put_if_about(active, fact, entity)
         found = active.now()
         for fact in concerned:
-            active.discard(fact.uuid)
             if fact.uuid in held:
                 active.put(self._facts[fact.uuid])
+            else:
+                active.discard(fact.uuid)
         return found
 
     def active_between(self, one: str, other: str) -> Iterator[Fact]:
