@@ -140,10 +140,10 @@ def test_without_a_graph_the_message_says_where_it_was_looked_for(tmp_path: Path
     assert "turnetl backfill" in result.json["error"]
 
 
-def test_a_graph_without_communities_says_who_makes_them(folder: Path) -> None:
+def test_a_graph_without_communities_says_what_makes_them(folder: Path) -> None:
     result = search(folder, "--recipe", "community-hybrid-search-rrf", QUERY)
     assert result.exit_code == 0
-    assert "Graphiti's `build_communities` does" in result.stderr
+    assert "the groups have no communities: run `turnetl communities build`" in result.stderr
 
 
 def test_the_cross_encoder_is_the_configured_model_behind_the_journal(

@@ -20,6 +20,7 @@ from turnetl.graph import ladybug_reads as reads
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenConnection, Reopen
+from turnetl.graph.ladybug_commit import is_committed, write_turn
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug_migrations import LadybugMigrations
 from turnetl.graph.ladybug_space import DiskSpace, change_size
@@ -191,10 +192,10 @@ class LadybugStore(LadybugUnrecordedReader, LadybugMigrations):
         def commit(client: LadybugClient) -> bool:
             self._check_space(change_size(change))
             with client.transaction():
-                if client.query(cypher.IS_COMMITTED, {"turn_id": change.episode.turn_id}):
+                if is_committed(client, change.episode.turn_id):
                     ladybug_lease.check(client, lease)
                     return False
-                _write_turn(client, lease, change, receipt, now=now, until=now + ttl)
+                write_turn(client, lease, change, receipt, now=now, until=now + ttl)
             return True
 
         return await self._client.run(commit)
@@ -206,7 +207,7 @@ class LadybugStore(LadybugUnrecordedReader, LadybugMigrations):
             self._check_space()
             with client.transaction():
                 ladybug_lease.check(client, lease)
-                if not client.query(cypher.IS_COMMITTED, {"turn_id": reversal.receipt.turn_id}):
+                if not is_committed(client, reversal.receipt.turn_id):
                     return None
                 ladybug_lease.extend(client, lease, now + ttl)
                 return ladybug_reversal.revert(client, reversal, now)
@@ -252,25 +253,3 @@ class LadybugStore(LadybugUnrecordedReader, LadybugMigrations):
 
     async def close(self) -> None:
         await self._client.close()
-
-
-def _write_turn(
-    client: LadybugClient,
-    lease: Lease,
-    change: Change,
-    receipt: Receipt,
-    *,
-    now: datetime,
-    until: datetime,
-) -> None:
-    """Write a turn with the next number of its group; extend the lease.
-
-    Raises:
-        GraphUnusable: another writer took the group, or the turn names an entity or a fact that
-            the graph does not hold.
-    """
-    sequence = ladybug_lease.next_sequence(client, lease, until)
-    statements = ladybug_rows.statements(change, receipt, now, sequence=sequence)
-    for query, parameters, must_match in statements:
-        if not client.query(query, parameters) and must_match:
-            raise to_rows.incomplete_graph(lease.group_id)

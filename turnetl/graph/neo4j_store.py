@@ -2,14 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import LiteralString
 
 from neo4j import AsyncDriver, AsyncGraphDatabase
 
-from turnetl.errors import GraphBusy
 from turnetl.graph import (
     neo4j_communities,
     neo4j_group_repair,
@@ -26,10 +23,11 @@ from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.lease import grant, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient, write_all
-from turnetl.graph.neo4j_errors import AlreadyExists, TransactionTimedOut, translate_errors
+from turnetl.graph.neo4j_errors import translate_errors
 from turnetl.graph.neo4j_lease import lock_group
 from turnetl.graph.neo4j_migrations import Neo4jMigrations
 from turnetl.graph.neo4j_rows import statements
+from turnetl.graph.neo4j_schema import create_schema
 from turnetl.graph.neo4j_unrecorded import Neo4jUnrecordedReader
 from turnetl.graph_model import (
     CommitRecord,
@@ -52,8 +50,6 @@ from turnetl.recipe_parts import RecipeParts
 
 _CONNECT_TIMEOUT = 5.0
 """Seconds."""
-_INDEX_SECONDS = 300
-"""For which a run waits until the indexes of a graph that existed before are complete."""
 
 
 class Neo4jStore(Neo4jUnrecordedReader, Neo4jMigrations):
@@ -103,31 +99,7 @@ class Neo4jStore(Neo4jUnrecordedReader, Neo4jMigrations):
             raise schema_version.other_version(address, row["version"])
 
     async def prepare(self) -> None:
-        # Each statement of the schema takes a transaction, also if it changes nothing.
-        online = await self._client.read(cypher.ONLINE_INDEXES)
-        if {row["name"] for row in online} >= cypher.SCHEMA_NAMES:
-            return
-        for statement in cypher.SCHEMA:
-            await self._create(statement)
-        await self._client.read(
-            cypher.AWAIT_INDEXES, extra_seconds=_INDEX_SECONDS, seconds=_INDEX_SECONDS
-        )
-
-    async def _create(self, statement: LiteralString) -> None:
-        """Create an index or constraint; of several concurrent runs, one creates it."""
-        for delay in (0.1, 0.3, 0.9, 2.7):
-            try:
-                with suppress(AlreadyExists):
-                    await self._client.write(statement)
-            except TransactionTimedOut:
-                raise
-            except GraphBusy:
-                # Two concurrent creations may lock each other out.
-                await asyncio.sleep(delay)
-            else:
-                return
-        with suppress(AlreadyExists):
-            await self._client.write(statement)
+        await create_schema(self._client)
 
     async def groups(self) -> Sequence[GroupId]:
         return await reads.groups(self._client)

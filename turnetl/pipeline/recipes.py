@@ -60,10 +60,7 @@ async def search_recipe(
             log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
             return RecipeResults(options.recipe, None)
         if options.recipe.searches_communities_only and not _has_communities(loaded):
-            log.warning(
-                "the groups have no communities: turnetl makes none, "
-                "Graphiti's `build_communities` does"
-            )
+            log.warning("the groups have no communities: run `turnetl communities build`")
         async with wiring.embedder(settings) as embedder:
             results = await search_with_recipe(
                 loaded,

@@ -12,7 +12,7 @@ from turnetl.retrieval.turn_summary import one_line
 from turnetl.summaries.rule_summary import with_facts
 
 _INTENT_CHARS, _OUTCOME_CHARS = 200, 300
-_STATED = frozenset({"FAILED_WITH", "DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
+STATED = frozenset({"FAILED_WITH", "DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
 """Relations of the facts that a summary of a session states."""
 
 
@@ -58,5 +58,5 @@ def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
     lines = [
         f"{label}: {text}" for label, text in (("Asked", intent), ("Outcome", outcome)) if text
     ]
-    stated = (fact for fact in facts if fact.relation in _STATED)
+    stated = (fact for fact in facts if fact.relation in STATED)
     return with_facts("\n".join(lines), stated).lstrip("\n")

@@ -1,0 +1,221 @@
+"""Graphiti finds the communities that `turnetl communities build` built, and may replace them."""
+
+import asyncio
+import logging
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from graphiti_core import Graphiti
+from graphiti_core.nodes import CommunityNode, EntityNode
+from graphiti_core.search.search_config import SearchConfig
+from graphiti_core.search.search_config_recipes import (
+    COMBINED_HYBRID_SEARCH_RRF,
+    COMMUNITY_HYBRID_SEARCH_RRF,
+)
+from graphiti_core.search.search_utils import community_fulltext_search, community_similarity_search
+from graphiti_core.utils.maintenance.community_operations import build_community, remove_communities
+
+from tests.cli.command import SAMPLES, run_in_process
+from tests.extraction.canned_model import CannedModel, request_text
+from tests.graph.test_graphiti_reads import graphiti as graphiti_driver
+from tests.servers.neo4j_server import Neo4jServer
+from turnetl import wiring
+from turnetl.graph.open import open_graph
+from turnetl.graph_model import Community, GroupContents
+from turnetl.llm.chat import ChatRequest
+from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
+from turnetl.model import GroupId
+from turnetl.settings import Settings
+
+GROUP = GroupId("bookshop")
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an embedded graph of the samples; it is only copied."""
+    folder = tmp_path_factory.mktemp("samples")
+    assert run_in_process("backfill", SAMPLES, folder=folder).exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def embedded(samples: Path, tmp_path: Path) -> str:
+    """Return the URL of an embedded graph of the samples."""
+    shutil.copytree(samples, tmp_path, dirs_exist_ok=True)
+    return f"ladybug://{tmp_path / '.turnetl' / 'lake' / 'graph.lbug'}"
+
+
+@pytest.fixture
+def served(neo4j: Neo4jServer, tmp_path: Path) -> str:
+    """Return the URL of a Neo4j with the samples."""
+    run = run_in_process("backfill", SAMPLES, "--graph", neo4j.url, folder=tmp_path)
+    assert run.exit_code == 0
+    return neo4j.url
+
+
+def build(folder: Path, graph: str) -> None:
+    assert run_in_process("communities", "build", "--graph", graph, folder=folder).exit_code == 0
+
+
+def stored(graph: str) -> tuple[Sequence[Community], GroupContents]:
+    async def read() -> tuple[Sequence[Community], GroupContents]:
+        store = await open_graph(graph, user="", password="")
+        found = await store.communities(GROUP), await store.load(GROUP)
+        await store.close()
+        return found
+
+    return asyncio.run(read())
+
+
+def described(request: ChatRequest) -> dict[str, str]:
+    """Answer the two prompts with which Graphiti describes a community."""
+    text = f"about {len(request_text(request))} characters"
+    return {"summary": text, "description": text}
+
+
+@asynccontextmanager
+async def opened(server: Neo4jServer) -> AsyncIterator[Graphiti]:
+    """Open a Graphiti with the embedder of the graph."""
+    async with wiring.embedder(Settings()) as embedder:
+        graphiti = Graphiti(
+            server.address,
+            server.user,
+            server.password,
+            llm_client=GraphitiModel(CannedModel(described)),
+            embedder=GraphitiEmbedder(embedder),
+            cross_encoder=NoReranker(),
+        )
+        await graphiti.build_indices_and_constraints()
+        server.run("CALL db.awaitIndexes(300)")
+        yield graphiti
+        await graphiti.close()  # type: ignore[no-untyped-call]  # Graphiti does not annotate it
+
+
+@pytest.mark.neo4j
+@pytest.mark.parametrize("recipe", [COMMUNITY_HYBRID_SEARCH_RRF, COMBINED_HYBRID_SEARCH_RRF])
+def test_graphitis_recipes_find_every_community_by_its_name(
+    served: str, neo4j: Neo4jServer, recipe: SearchConfig, tmp_path: Path
+) -> None:
+    build(tmp_path, served)
+    communities, _ = stored(served)
+
+    async def found() -> dict[str, list[tuple[str, str]]]:
+        async with opened(neo4j) as graphiti:
+            results = {
+                one.uuid: await graphiti.search_(one.name, recipe, [GROUP]) for one in communities
+            }
+        return {
+            uuid: [(node.uuid, node.summary) for node in result.communities]
+            for uuid, result in results.items()
+        }
+
+    hits = asyncio.run(found())
+    assert len(hits) > 4
+    assert [one.name for one in communities if (one.uuid, one.summary) not in hits[one.uuid]] == []
+
+
+@pytest.mark.neo4j
+def test_graphitis_full_text_search_and_its_vector_search_each_find_every_community(
+    served: str, neo4j: Neo4jServer, tmp_path: Path
+) -> None:
+    build(tmp_path, served)
+    communities, _ = stored(served)
+
+    async def found() -> dict[str, tuple[set[str], set[str]]]:
+        hits = {}
+        async with opened(neo4j) as graphiti:
+            for one in communities:
+                vector = await graphiti.embedder.create(one.name)
+                by_words = await community_fulltext_search(graphiti.driver, one.name, [GROUP])
+                by_vector = await community_similarity_search(graphiti.driver, vector, [GROUP])
+                hits[one.uuid] = uuids(by_words), uuids(by_vector)
+        return hits
+
+    hits = asyncio.run(found())
+    assert len(hits) > 4
+    assert [one.name for one in communities if one.uuid not in hits[one.uuid][0]] == []
+    assert [one.name for one in communities if one.uuid not in hits[one.uuid][1]] == []
+
+
+def uuids(nodes: Sequence[CommunityNode]) -> set[str]:
+    return {node.uuid for node in nodes}
+
+
+def test_graphitis_vector_search_finds_every_community_in_an_embedded_graph(
+    embedded: str, tmp_path: Path
+) -> None:
+    # Its full-text search needs an extension of the database, which turnetl does not install.
+    build(tmp_path, embedded)
+    communities, _ = stored(embedded)
+
+    async def found() -> dict[str, list[str]]:
+        driver = await graphiti_driver(embedded)
+        async with wiring.embedder(Settings()) as embedder:
+            vectors = {
+                one.uuid: await GraphitiEmbedder(embedder).create(one.name) for one in communities
+            }
+        results = {
+            uuid: await community_similarity_search(driver, vector, [GROUP])
+            for uuid, vector in vectors.items()
+        }
+        await driver.close()
+        return {uuid: [node.uuid for node in nodes] for uuid, nodes in results.items()}
+
+    hits = asyncio.run(found())
+    assert len(hits) > 4
+    assert [one.name for one in communities if one.uuid not in hits[one.uuid]] == []
+
+
+@pytest.mark.parametrize("graph", ["embedded", pytest.param("served", marks=pytest.mark.neo4j)])
+def test_graphitis_recipe_in_memory_finds_every_community_by_its_name(
+    graph: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url = str(request.getfixturevalue(graph))
+    build(tmp_path, url)
+    for one in stored(url)[0]:
+        arguments = ("--recipe", "community-hybrid-search-rrf", "--group", GROUP, "--graph", url)
+        result = run_in_process("search", *arguments, one.name, "--json", folder=tmp_path)
+        assert one.name in [found["name"] for found in result.json["communities"]]
+
+
+@pytest.mark.neo4j
+def test_communities_that_graphiti_makes_change_nothing_else_and_a_build_replaces_them(
+    served: str, neo4j: Neo4jServer, tmp_path: Path
+) -> None:
+    # The clusters are given: Graphiti's label propagation does not end on this graph.
+    build(tmp_path, served)
+    ours, contents = stored(served)
+
+    async def replace() -> set[tuple[str, str]]:
+        async with opened(neo4j) as graphiti:
+            await remove_communities(graphiti.driver, [GROUP])
+            members = set()
+            for one in ours:
+                cluster = await EntityNode.get_by_uuids(graphiti.driver, [*one.members])
+                node, edges = await build_community(graphiti.llm_client, cluster)
+                await node.generate_name_embedding(graphiti.embedder)
+                await node.save(graphiti.driver)
+                for edge in edges:
+                    await edge.save(graphiti.driver)
+                    members.add((node.uuid, edge.target_node_uuid))
+        return members
+
+    written = asyncio.run(replace())
+    theirs, after = stored(served)
+    assert {(one.uuid, member) for one in theirs for member in one.members} == written
+    assert after == contents
+    build(tmp_path, served)
+    again, _ = stored(served)
+    assert [(one.uuid, one.name, one.members) for one in again] == [
+        (one.uuid, one.name, one.members) for one in ours
+    ]
+
+
+@pytest.fixture(autouse=True)
+def quiet_driver_logs(caplog: pytest.LogCaptureFixture) -> None:
+    """Graphiti's driver creates its indexes twice concurrently, and logs that."""
+    caplog.set_level(logging.CRITICAL, logger="neo4j")
+    caplog.set_level(logging.CRITICAL, logger="graphiti_core")
