@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from turnetl.api.plan import plan
     from turnetl.api.redo import redo
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
-    from turnetl.api.search import search
+    from turnetl.api.search import search, search_sessions
     from turnetl.api.summarize import summarize
     from turnetl.api.undo import undo
     from turnetl.api.verify import verify
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
     from turnetl.retrieval.digest import Digest
     from turnetl.retrieval.fix import ErrorHistory
-    from turnetl.retrieval.hits import SearchHit
+    from turnetl.retrieval.hits import SearchHit, SessionHit
     from turnetl.retrieval.timeline import Timeline
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings, load_settings
@@ -82,6 +82,7 @@ __all__ = [
     "RunsReport",
     "SearchHit",
     "SessionDetails",
+    "SessionHit",
     "Settings",
     "Skip",
     "SummarizeReport",
@@ -107,6 +108,7 @@ __all__ = [
     "run",
     "runs",
     "search",
+    "search_sessions",
     "show",
     "status",
     "summarize",
@@ -123,7 +125,7 @@ _MODULES = {
     "turnetl.api.plan": ("plan",),
     "turnetl.api.redo": ("redo",),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
-    "turnetl.api.search": ("search",),
+    "turnetl.api.search": ("search", "search_sessions"),
     "turnetl.api.summarize": ("summarize",),
     "turnetl.api.undo": ("undo",),
     "turnetl.api.verify": ("verify",),
@@ -153,7 +155,7 @@ _MODULES = {
     ),
     "turnetl.retrieval.digest": ("Digest",),
     "turnetl.retrieval.fix": ("ErrorHistory",),
-    "turnetl.retrieval.hits": ("SearchHit",),
+    "turnetl.retrieval.hits": ("SearchHit", "SessionHit"),
     "turnetl.retrieval.timeline": ("Timeline",),
     "turnetl.settings": ("Settings", "load_settings"),
     "turnetl.verification.report": ("VerifyReport",),

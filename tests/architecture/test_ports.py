@@ -27,6 +27,8 @@ WITHOUT_CONTRACT = {
     "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
     "MigrationStore": "a part of GraphStore, whose contract suite has its methods",
     "ReceiptStore": "a part of GraphStore, whose contract suite has its methods",
+    "SessionLevelGraph": "a part of GraphStore, whose contract suite has its methods",
+    "SessionLevelReader": "a part of GraphStore, whose contract suite has its methods",
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
     "UnrecordedReader": "a part of GraphStore, whose contract suite has its methods",
     "_Embedded": "attributes that entities and facts have in common",

@@ -1,4 +1,4 @@
-"""The public function that searches."""
+"""The public functions that search."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,9 +8,43 @@ from turnetl import pipeline
 from turnetl.api.arguments import check_limit, group_ids
 from turnetl.clock import as_utc, now
 from turnetl.index.selection import Selection
-from turnetl.retrieval.hits import SearchHit
+from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.search import Order
 from turnetl.settings import Settings, load_settings
+
+
+async def search_sessions(
+    query: str,
+    settings: Settings | None = None,
+    *,
+    groups: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 10,
+) -> Sequence[SessionHit]:
+    """Return the session-level episodes of other programs that match a query, best first.
+
+    A hit leads to the session that its episode names, if it names one, and never to a turn. Writes
+    nothing but the search index, which is brought up to date with the graph first.
+
+    Args:
+        query: words or a whole question; an empty one lists the episodes that the other arguments
+            select, newest first.
+        settings: everything that is configured; None: as the command line would load it.
+        groups: group ids or project names; all groups if empty.
+        since: only episodes with this reference time or a later one; UTC without a time zone.
+        until: only episodes with an earlier reference time.
+        limit: at most this number of episodes.
+
+    Raises:
+        BadUsage: an unknown group, a limit below 1, or settings that are not valid.
+        GraphUnusable: the graph cannot be opened.
+    """
+    check_limit(limit)
+    selection = Selection(groups=group_ids(groups), since=as_utc(since), until=as_utc(until))
+    return await pipeline.search_sessions(
+        query, settings or load_settings(), now, selection=selection, limit=limit
+    )
 
 
 async def search(
@@ -35,7 +69,9 @@ async def search(
 ) -> Sequence[SearchHit]:
     """Return the turns that match a query, best first, each with its facts.
 
-    Writes nothing but the search index, which is brought up to date with the graph first.
+    Session-level episodes are in `session_hits` of the best turn of their session; those of other
+    sessions are found by `search_sessions`. Writes nothing but the search index, which is brought
+    up to date with the graph first.
 
     Args:
         query: words or a whole question; an empty one lists the turns that the other arguments

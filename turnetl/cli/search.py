@@ -177,11 +177,10 @@ def _search_turns(
         )
     console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
-    no_hits = view.no_hits_message(query, result.distant)
-    table = view.table(result.hits, no_hits, Path.cwd(), selection.as_of)
+    no_hits = view.no_hits_message(query, result.found.distant)
+    table = view.table(result.found.results, no_hits, Path.cwd(), selection.as_of)
     output = search_output(
-        result.hits,
-        result.distant,
+        result.found,
         as_of=selection.as_of,
         caught_up_at=result.caught_up_at,
         unread=result.unread,

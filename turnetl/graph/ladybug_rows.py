@@ -111,7 +111,7 @@ def entities(table: Any) -> list[Entity]:
     rows = table.drop_columns(["embedding"]).to_pylist()
     return [
         from_rows.entity_from_row(with_zone(row), _attributes(row), vector)
-        for row, vector in zip(rows, _vectors(table["embedding"]), strict=True)
+        for row, vector in zip(rows, vectors_of(table["embedding"]), strict=True)
     ]
 
 
@@ -120,7 +120,7 @@ def facts(table: Any) -> list[Fact]:
     rows = table.drop_columns(["embedding"]).to_pylist()
     return [
         from_rows.fact_from_row(with_zone(row), _attributes(row), vector)
-        for row, vector in zip(rows, _vectors(table["embedding"]), strict=True)
+        for row, vector in zip(rows, vectors_of(table["embedding"]), strict=True)
     ]
 
 
@@ -217,7 +217,7 @@ def with_zone(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _vectors(column: Any) -> list[Vector | None]:
+def vectors_of(column: Any) -> list[Vector | None]:
     """Return the bytes of each list of float32 in an Arrow column."""
     return [vector for chunk in column.chunks for vector in _chunk_vectors(chunk)]
 

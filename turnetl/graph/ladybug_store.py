@@ -23,8 +23,8 @@ from turnetl.graph.ladybug_client import LadybugClient, LadybugConnection, OpenC
 from turnetl.graph.ladybug_commit import is_committed, write_turn
 from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug_migrations import LadybugMigrations
+from turnetl.graph.ladybug_session_level import LadybugSessionLevelReader
 from turnetl.graph.ladybug_space import DiskSpace, change_size
-from turnetl.graph.ladybug_unrecorded import LadybugUnrecordedReader
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -45,7 +45,7 @@ from turnetl.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.recipe_parts import RecipeParts
 
 
-class LadybugStore(LadybugUnrecordedReader, LadybugMigrations):
+class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
     """`GraphStore` over a Ladybug file."""
 
     def __init__(

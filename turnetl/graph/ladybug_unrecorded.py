@@ -45,7 +45,7 @@ class LadybugUnrecordedReader:
         )
 
     async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
-        return await self._client.run(lambda client: _episodes(client, group))
+        return await self._client.run(lambda client: read_episodes(client, group))
 
     async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
         return await self._client.run(
@@ -53,7 +53,8 @@ class LadybugUnrecordedReader:
         )
 
 
-def _episodes(client: LadybugClient, group: GroupId) -> list[UnrecordedEpisode]:
+def read_episodes(client: LadybugClient, group: GroupId) -> list[UnrecordedEpisode]:
+    """See `UnrecordedReader.unrecorded_episodes`."""
     parameters = {"group_id": group}
     committed = [(one.turn_id, one.chunks) for one in reads.receipts(client, group)]
     own = {turn for turn, _ in committed} | later_chunks(committed)

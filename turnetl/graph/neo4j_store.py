@@ -28,7 +28,7 @@ from turnetl.graph.neo4j_lease import lock_group
 from turnetl.graph.neo4j_migrations import Neo4jMigrations
 from turnetl.graph.neo4j_rows import statements
 from turnetl.graph.neo4j_schema import create_schema
-from turnetl.graph.neo4j_unrecorded import Neo4jUnrecordedReader
+from turnetl.graph.neo4j_session_level import Neo4jSessionLevelReader
 from turnetl.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -52,7 +52,7 @@ _CONNECT_TIMEOUT = 5.0
 """Seconds."""
 
 
-class Neo4jStore(Neo4jUnrecordedReader, Neo4jMigrations):
+class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
     """`GraphStore` over a Neo4j server, 5.26 or later."""
 
     def __init__(

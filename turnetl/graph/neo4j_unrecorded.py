@@ -17,7 +17,7 @@ RETURN DISTINCT e.group_id AS group_id ORDER BY group_id
 """
 
 
-def _time(name: LiteralString) -> LiteralString:
+def zoned_time(name: LiteralString) -> LiteralString:
     """Return an entry of a map: a time of the item; null if it is no time with a zone."""
     value: LiteralString = f"item.{name}"
     return f"""{name}: CASE WHEN {value} IS :: ZONED DATETIME NOT NULL
@@ -31,7 +31,7 @@ _EPISODES: LiteralString = in_pages(
     """,
     NODE,
     f"""item {{.uuid, .name, .content, .source, .source_description,
-    {_time("created_at")}, {_time("valid_at")}}}""",
+    {zoned_time("created_at")}, {zoned_time("valid_at")}}}""",
     SMALL_PAGE,
 )
 _CHUNKED: LiteralString = """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.migrations import MigrationStore
+from turnetl.graph.session_level import SessionLevelReader
 from turnetl.graph.unrecorded import UnrecordedReader
 from turnetl.graph_model import (
     CommitRecord,
@@ -51,7 +52,7 @@ class ReceiptStore(Protocol):
         """Return the parts of those recipes that are recorded, by digest."""
 
 
-class GraphStore(ReceiptStore, UnrecordedReader, MigrationStore, Protocol):
+class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationStore, Protocol):
     """A graph that holds groups of turns. Times are passed in; no method reads a clock."""
 
     async def prepare(self) -> None:

@@ -13,6 +13,7 @@ from turnetl.errors import BadUsage
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.port import GraphStore
+from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.unrecorded import UnrecordedEpisode
 from turnetl.graph_model import (
     CommitRecord,
@@ -132,6 +133,22 @@ class ShadowStore:
 
     async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
         return await self._store.embedding_sizes(self._in(group))
+
+    async def content_state(self) -> str:
+        return await self._store.content_state()
+
+    async def session_level_groups(self) -> Sequence[GroupId]:
+        return [self._group] if self._shadow in await self._store.session_level_groups() else []
+
+    async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
+        found = await self._store.session_level(self._in(group), vectors=vectors)
+        return replace(
+            found,
+            group_id=group,
+            episodes=self._all_out(found.episodes),
+            entities=self._all_out(found.entities),
+            facts=self._all_out(found.facts),
+        )
 
     async def migrations(self) -> Sequence[TurnMigration]:
         return await self._store.migrations()

@@ -157,6 +157,17 @@ def forget_turns(parts: IndexParts, keys: Collection[int]) -> None:
     parts.catalog.remove_turns(keys)
 
 
+def forget_batch(parts: IndexParts, keys: Collection[int]) -> None:
+    """Remove turns and what only they state, in a transaction."""
+    entities, facts = parts.catalog.touched(keys)
+    with parts.catalog.transaction():
+        forget_turns(parts, keys)
+        parts.catalog.prune(entities, facts)
+        parts.catalog.next_generation()
+    parts.reload()
+    parts.remove_words()
+
+
 def batches_with_questions(
     catalog: Catalog, questions: Mapping[int, Sequence[str]]
 ) -> Iterator[TurnBatch]:

@@ -23,7 +23,7 @@ from turnetl.index.port import IndexedFact, IndexedTurn
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.report import IndexedGroup
 from turnetl.index.selecting import Selector, microseconds
-from turnetl.model import Entity, Fact, GroupId, TurnId
+from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 
 _RECEIPTS = msgspec.json.Decoder(Receipt)
 _ENTITIES = msgspec.json.Decoder(Entity)
@@ -80,6 +80,11 @@ class Catalog(CatalogState):
     def turn_ids(self, group: GroupId) -> set[TurnId]:
         rows = self.query("SELECT turn_id FROM turns WHERE group_id = ?", group)
         return {TurnId(turn) for (turn,) in rows}
+
+    def session_ids(self) -> list[SessionId]:
+        """Return the ids of all sessions with a turn, sorted."""
+        rows = self.query("SELECT DISTINCT session_id FROM turns ORDER BY session_id")
+        return [SessionId(session) for (session,) in rows]
 
     def add_turn(self, key: int, turn: CommittedTurn) -> None:
         """Add a turn that is not in the catalog, with a key that is higher than all others."""

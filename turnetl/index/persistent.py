@@ -16,7 +16,7 @@ from turnetl.index.batch_writer import (
     REMOVED_BATCH,
     BatchWriter,
     batches_with_questions,
-    forget_turns,
+    forget_batch,
 )
 from turnetl.index.catalog import Catalog
 from turnetl.index.creation import create_index, ensure_index
@@ -41,7 +41,7 @@ from turnetl.index.report import CatchUpReport, IndexedGroup, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import TurnId
+from turnetl.model import SessionId, TurnId
 
 
 class PersistentIndex:
@@ -95,6 +95,18 @@ class PersistentIndex:
             self._parts.catalog.record("graph_state", graph_state)
 
     @property
+    def content_state(self) -> str | None:
+        """The state of the graph's content at the last look for session-level episodes."""
+        with translated_errors(self._folder):
+            state: str | None = self._parts.catalog.setting("content_state")
+            return state
+
+    def mark_content(self, state: str) -> None:
+        """Record the state of the graph's content: if it is the same, nothing is looked for."""
+        with translated_errors(self._folder), self._parts.catalog.transaction():
+            self._parts.catalog.record("content_state", state)
+
+    @property
     def caught_up_at(self) -> datetime | None:
         """When the index last held everything in the graph; None if it never did."""
         with translated_errors(self._folder):
@@ -117,7 +129,7 @@ class PersistentIndex:
         now: datetime,
         on_progress: ProgressCallback | None = None,
     ) -> CatchUpReport:
-        with self._writing() as parts:
+        with self.writing() as parts:
             parts.remove_words()
             follower = Follower(parts, graph, embedder)
             report = await follower.catch_up(on_progress or _no_progress)
@@ -132,7 +144,7 @@ class PersistentIndex:
     async def add_questions(
         self, questions: Mapping[int, Sequence[str]], embedder: Embedder
     ) -> None:
-        with self._writing() as parts:
+        with self.writing() as parts:
             writer = BatchWriter(parts, embedder)
             for batch in batches_with_questions(parts.catalog, questions):
                 await writer.write(batch)
@@ -143,11 +155,11 @@ class PersistentIndex:
             return parts.catalog.questions.all()
 
     def forget(self, turns: Collection[TurnId]) -> int:
-        with self._writing() as parts:
+        with self.writing() as parts:
             keys = sorted(parts.catalog.turn_keys(turns).values())
             # A transaction is held in memory.
             for start in range(0, len(keys), REMOVED_BATCH):
-                _forget_batch(parts, keys[start : start + REMOVED_BATCH])
+                forget_batch(parts, keys[start : start + REMOVED_BATCH])
             return len(keys)
 
     def select(self, selection: Selection) -> Keys:
@@ -207,6 +219,11 @@ class PersistentIndex:
         with self._reading() as parts:
             return parts.catalog.facts(keys)
 
+    def session_ids(self) -> Sequence[SessionId]:
+        """Return the ids of all sessions with a turn, sorted."""
+        with self._reading() as parts:
+            return parts.catalog.session_ids()
+
     def lookup(self) -> Lookup:
         with self._reading() as parts:
             return parts.catalog.lookup()
@@ -246,7 +263,7 @@ class PersistentIndex:
             yield self._parts
 
     @contextmanager
-    def _writing(self) -> Iterator[IndexParts]:
+    def writing(self) -> Iterator[IndexParts]:
         """Exclude other writers; return the files with all that was committed."""
         with translated_errors(self._folder), write_lock(self._folder):
             if self._parts.is_replaced:
@@ -255,16 +272,6 @@ class PersistentIndex:
                 self._parts = self._open()
             self._parts.reload()
             yield self._parts
-
-
-def _forget_batch(parts: IndexParts, keys: Collection[int]) -> None:
-    entities, facts = parts.catalog.touched(keys)
-    with parts.catalog.transaction():
-        forget_turns(parts, keys)
-        parts.catalog.prune(entities, facts)
-        parts.catalog.next_generation()
-    parts.reload()
-    parts.remove_words()
 
 
 def _no_progress(_done: int, _total: int) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
+from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.index.report import IndexStatus
 from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.extractor_change import ExtractorUse
@@ -68,6 +69,9 @@ class GroupReport:
     """Turns that their archives held once and no longer hold; they stay."""
     counts: GroupCounts | None = None
     """None if the graph did not respond."""
+    session_level: SessionLevelCounts | None = None
+    """The part of `counts` that other programs wrote and no turn states; None if there is none, if
+    the graph did not respond, and in the report of an ingest."""
     usage: Usage | None = None
     """Usage of the responses that the turns in the graph are made of, whenever they were paid for;
     None if it was not requested."""

@@ -1,6 +1,5 @@
 """`turnetl search --json`."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -8,7 +7,8 @@ from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import Usage
-from turnetl.retrieval.hits import SearchHit
+from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit
+from turnetl.retrieval.session_hits import CombinedHits
 
 
 class HitFactOutput(JsonOutput):
@@ -18,6 +18,37 @@ class HitFactOutput(JsonOutput):
     relation: Annotated[str, described("The fact's relation.")]
     valid_at: fields.ValidAtField
     invalid_at: fields.InvalidAtField
+
+
+class SessionHitOutput(JsonOutput):
+    """An episode of another program: it leads to a session at most, never to a turn or a line."""
+
+    episode: Annotated[str, described("Uuid of the episode, a node of Graphiti's.")]
+    name: Annotated[str, described("Name of the episode.")]
+    group: fields.GroupField
+    session_id: Annotated[
+        str | None,
+        described("The session that the episode names; null if it names none, or several."),
+    ]
+    reference_time: Annotated[
+        Timestamp | None, described("The episode's reference time; null if it has none.")
+    ]
+    score: Annotated[float, described("As of a turn, and comparable with it.")]
+    fact: Annotated[
+        str,
+        described(
+            "The fact that matches best, else the best passage; empty if the turn above says it."
+        ),
+    ]
+    relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
+    valid_at: fields.ValidAtField
+    invalid_at: fields.InvalidAtField
+    passage: Annotated[
+        str, described("The passage that matches best; empty if a fact or the turn above says it.")
+    ]
+    more_facts: Annotated[
+        list[HitFactOutput], described("Further facts that no turn states, best first.")
+    ]
 
 
 class HitOutput(JsonOutput):
@@ -54,6 +85,12 @@ class HitOutput(JsonOutput):
     ]
     more_facts: Annotated[list[HitFactOutput], described("Further facts of the turn, best first.")]
     files: fields.ChangedFilesField
+    session_hits: Annotated[
+        list[SessionHitOutput],
+        described(
+            "Session-level episodes about the session of the turn, under the best turn of it."
+        ),
+    ]
 
 
 class SearchOutput(JsonOutput):
@@ -62,6 +99,13 @@ class SearchOutput(JsonOutput):
     hits: Annotated[
         list[HitOutput],
         described("The hits, one per turn: best first, or newest first without a query."),
+    ]
+    session_hits: Annotated[
+        list[SessionHitOutput],
+        described(
+            "Session-level episodes of whose sessions no turn is a hit, in the same order. They "
+            "count for --limit; the scores tell where they are among the hits."
+        ),
     ]
     as_of: Annotated[
         Timestamp | None,
@@ -86,8 +130,7 @@ class SearchOutput(JsonOutput):
 
 
 def search_output(
-    hits: Sequence[SearchHit],
-    distant: int,
+    found: CombinedHits,
     *,
     as_of: datetime | None,
     caught_up_at: datetime | None,
@@ -95,9 +138,10 @@ def search_output(
     usage: Usage,
 ) -> SearchOutput:
     return SearchOutput(
-        hits=[_hit(hit) for hit in hits],
+        hits=[_hit(hit) for hit in found.hits],
+        session_hits=[_session_hit(hit) for hit in found.session_hits],
         as_of=timestamp(as_of),
-        distant=distant,
+        distant=found.distant,
         caught_up_at=timestamp(caught_up_at),
         unread=unread,
         usage=usage_output(usage),
@@ -122,14 +166,33 @@ def _hit(hit: SearchHit) -> HitOutput:
         first_line=hit.first_line,
         last_line=hit.last_line,
         passage=hit.passage,
-        more_facts=[
-            HitFactOutput(
-                fact=fact.fact,
-                relation=fact.relation,
-                valid_at=timestamp(fact.valid_at),
-                invalid_at=timestamp(fact.invalid_at),
-            )
-            for fact in hit.more_facts
-        ],
+        more_facts=[_fact(fact) for fact in hit.more_facts],
         files=list(hit.files),
+        session_hits=[_session_hit(session) for session in hit.session_hits],
+    )
+
+
+def _session_hit(hit: SessionHit) -> SessionHitOutput:
+    return SessionHitOutput(
+        episode=hit.episode,
+        name=hit.name,
+        group=hit.group_id,
+        session_id=hit.session_id,
+        reference_time=timestamp(hit.reference_time),
+        score=hit.score,
+        fact=hit.fact,
+        relation=hit.relation,
+        valid_at=timestamp(hit.valid_at),
+        invalid_at=timestamp(hit.invalid_at),
+        passage=hit.passage,
+        more_facts=[_fact(fact) for fact in hit.more_facts],
+    )
+
+
+def _fact(fact: HitFact) -> HitFactOutput:
+    return HitFactOutput(
+        fact=fact.fact,
+        relation=fact.relation,
+        valid_at=timestamp(fact.valid_at),
+        invalid_at=timestamp(fact.invalid_at),
     )

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport, IngestReport
@@ -81,6 +82,14 @@ class ExtractorOutput(JsonOutput):
     committed: Annotated[int, described("Turns in the graph.")]
 
 
+class SessionLevelOutput(JsonOutput):
+    """What other programs wrote into a group and no turn states: part of the group's counts."""
+
+    episodes: Annotated[int, described("Episodes without a TurnCommit.")]
+    entities: Annotated[int, described("Entities that only these episodes mention.")]
+    facts: Annotated[int, described("Facts that only these episodes state.")]
+
+
 class StatusGroupOutput(GroupOutput):
     """The status of a group."""
 
@@ -92,6 +101,13 @@ class StatusGroupOutput(GroupOutput):
     ]
     retained_turns: Annotated[
         int, described("Turns that their archives held once and no longer hold; they stay.")
+    ]
+    session_level: Annotated[
+        SessionLevelOutput | None,
+        described(
+            "The part of `episodes`, `entities` and `facts` that other programs wrote and no turn "
+            "states; null if there is none, or if the graph did not respond."
+        ),
     ]
     usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
     summary_refreshed: Annotated[
@@ -161,6 +177,7 @@ def _status_group(report: GroupReport) -> StatusGroupOutput:
         committed=report.in_graph + report.missing_from_lake,
         missing_archives=list(report.missing_archives),
         retained_turns=report.retained_turns,
+        session_level=_session_level(report.session_level),
         usage=usage_output(report.usage or Usage()),
         summary_refreshed=refreshed(report.summaries or {}),
         summary_skipped=skipped(report.summaries or {}),
@@ -168,6 +185,14 @@ def _status_group(report: GroupReport) -> StatusGroupOutput:
             ExtractorOutput(extractor=use.extractor, model=use.model, committed=use.turns)
             for use in report.extractor_uses
         ],
+    )
+
+
+def _session_level(counts: SessionLevelCounts | None) -> SessionLevelOutput | None:
+    if counts is None or not counts.episodes:
+        return None
+    return SessionLevelOutput(
+        episodes=counts.episodes, entities=counts.entities, facts=counts.facts
     )
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.model import SessionId
 
 
 class IdField(StrEnum):
@@ -80,6 +81,25 @@ class SessionIds:
         first = bisect_left(self._sorted, lowered)
         longer = [one for one in self._sorted[first : first + 2] if one.startswith(lowered)]
         return [position for one in longer for position in self._by_id[one]]
+
+
+def named_sessions(
+    ids: Sequence[SessionId], episodes: Iterable[UnrecordedEpisode]
+) -> dict[str, SessionId]:
+    """Return the session that each episode names, by its uuid; without those that name several.
+
+    Args:
+        ids: of the known sessions, each once. An id that is none of them is returned as it is
+            written.
+        episodes: of other programs.
+    """
+    known = SessionIds(ids)
+    found = ((episode.uuid, known.find(episode)) for episode in episodes)
+    return {
+        uuid: ids[named.sessions[0]] if named.sessions else SessionId(named.name)
+        for uuid, named in found
+        if named is not None and len(named.sessions) <= 1
+    }
 
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_summarize import summarize
     from turnetl.pipeline.run_undo import preview_undo, undo
     from turnetl.pipeline.run_verify import repair_graph, verify
-    from turnetl.pipeline.search import sample_queries, search_turns
+    from turnetl.pipeline.search import sample_queries, search_sessions, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
     from turnetl.run_options import RunOptions
 
@@ -71,6 +71,7 @@ __all__ = [
     "runs",
     "sample_queries",
     "search_recipe",
+    "search_sessions",
     "search_turns",
     "show",
     "show_archive_lines",
@@ -118,7 +119,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.run_forget": ("forget", "preview_forget"),
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),
-        "turnetl.pipeline.search": ("sample_queries", "search_turns"),
+        "turnetl.pipeline.search": ("sample_queries", "search_sessions", "search_turns"),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns", "parse_archives"),
         "turnetl.pipeline.run_plan": ("plan",),
         "turnetl.pipeline.run_redo": ("preview_redo", "redo"),

@@ -58,6 +58,7 @@ async def plan_groups_in(
     clock: Clock,
     *,
     verify: bool = False,
+    others: Sequence[GroupId] = (),
 ) -> PlannedGroups:
     """Plan each selected group with this graph.
 
@@ -70,10 +71,11 @@ async def plan_groups_in(
         options: the groups, and what is planned.
         clock: returns the current time.
         verify: as for `plan_groups`; otherwise only what is read is verified, and not completely.
+        others: further groups, without a turn in the graph.
     """
     lake, scope = Lake(settings.lake), ingest_scope(settings, options, clock())
     recipe, filters = wiring.recipe(settings_for_run(settings, options)), wiring.filters(settings)
-    existing = sorted({*files, *await store.groups()})
+    existing = sorted({*files, *await store.groups(), *others})
     plans: dict[GroupId, GroupPlan] = {}
     reports: list[GroupReport] = []
     for group in select_groups(existing, options.groups):

@@ -9,12 +9,14 @@ from functools import cache
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadArchive, Fatal, IndexBusy, IndexUnusable, Retryable
+from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
+from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
 from turnetl.run_options import RunOptions
@@ -98,7 +100,11 @@ async def _status(
     has_turns = index is not None and bool(await index.groups())
     try:
         async with wiring.store(settings, write=False, wait=not has_turns) as store:
-            report = (await plan_groups_in(store, files, settings, options, clock)).report
+            with_others = await store.session_level_groups()
+            planned = await plan_groups_in(
+                store, files, settings, options, clock, others=with_others
+            )
+            report = await _with_session_level(planned.report, store, with_others)
             if index is None:
                 return report
             behind = turns_behind(index.status(), await store.versions())
@@ -108,6 +114,23 @@ async def _status(
             raise
         report = (await plan_groups_in(index, files, settings, options, clock)).report
         return replace(report, index=index.status(), unread=str(error))
+
+
+async def _with_session_level(
+    report: IngestReport, store: GraphStore, groups: Sequence[GroupId]
+) -> IngestReport:
+    """Return the report with what no turn states in those of its groups that are named."""
+    counts = {
+        group.group: (await store.session_level(group.group, vectors=False)).counts
+        for group in report.groups
+        if group.group in groups
+    }
+    return replace(
+        report,
+        groups=tuple(
+            replace(group, session_level=counts.get(group.group)) for group in report.groups
+        ),
+    )
 
 
 @contextmanager

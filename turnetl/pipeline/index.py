@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,12 @@ from turnetl.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
 from turnetl.graph.port import GraphStore
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.report import CatchUpReport, IndexReport
+from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Usage
 from turnetl.pipeline.index_repair import open_repaired, repaired
+from turnetl.pipeline.session_level import follow_session_level
 from turnetl.pipeline.waiting import after_other_writers
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.layout import plural
@@ -37,6 +39,8 @@ class OpenIndex:
     embedder: Embedder
     unread: str | None = None
     """Why the graph could not be read, so that its newest turns may be missing; None if it was."""
+    sessions: SessionIndex | None = None
+    """Of session-level data; None if there are none, or if it was not opened."""
 
 
 async def update_index(
@@ -139,7 +143,22 @@ async def current_index(
         with advice_if_busy(), await open_repaired(settings, embedder) as index:
             opened = OpenIndex(index, embedder)
             # Who writes an index without turns has more of it soon; the graph is closed meanwhile.
-            yield await after_other_writers(lambda: _caught_up(opened, settings, clock, progress))
+            current = await after_other_writers(
+                lambda: _caught_up(opened, settings, clock, progress)
+            )
+            with _session_index(settings, embedder) as sessions:
+                yield replace(current, sessions=sessions)
+
+
+@contextmanager
+def _session_index(settings: Settings, embedder: Embedder) -> Iterator[SessionIndex | None]:
+    """Open the index of session-level data, if there is one."""
+    sessions = wiring.session_index(settings, embedder)
+    if sessions is None:
+        yield None
+        return
+    with closing(sessions):
+        yield sessions
 
 
 async def _caught_up(
@@ -186,6 +205,7 @@ async def _catch_up(
     changes = await opened.index.catch_up(
         store, opened.embedder, now=clock(), on_progress=_reporter(progress)
     )
+    await follow_session_level(opened.index, opened.embedder, store, settings)
     # The state before: what is written meanwhile is read the next time.
     opened.index.mark(state)
     return changes

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.group_names import select_groups
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.model import Usage
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.pipeline.index_repair import repaired
 from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
+from turnetl.pipeline.session_level import session_selection
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
-from turnetl.retrieval.hits import SearchHit
-from turnetl.retrieval.search import Order, search
+from turnetl.retrieval.hits import SearchHit, SessionHit
+from turnetl.retrieval.search import Hits, Order, search
+from turnetl.retrieval.session_hits import CombinedHits, combine
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # these import polars and the clients of models, which a search does without
@@ -36,15 +39,24 @@ _FEW_FACTS = 5_000
 class SearchResult:
     """The hits of a search, and how old the data are."""
 
-    hits: Sequence[SearchHit]
-    distant: int
-    """Turns that were left out because nothing is close to the query."""
+    found: CombinedHits
+    """The hits, and how many turns were left out."""
     caught_up_at: datetime | None
     """When the index last held the whole graph; None if it never did."""
     unread: str | None
     """Why the graph could not be read, so that its newest turns may be missing; None if it was."""
     usage: Usage = Usage()  # noqa: RUF009 - a frozen value
     """Of the model that rated the hits, without responses from the journal."""
+
+    @property
+    def hits(self) -> Sequence[SearchHit]:
+        """The turns."""
+        return self.found.hits
+
+    @property
+    def session_hits(self) -> Sequence[SessionHit]:
+        """Session-level episodes of whose sessions no turn is a hit."""
+        return self.found.session_hits
 
 
 async def search_turns(
@@ -89,33 +101,67 @@ async def search_turns(
             current_index(settings, clock, progress) as opened,
         ):
             selected = _with_group_ids(selection, opened)
+            started = clock()
+
+            async def hits_of(
+                index: PersistentIndex, selection: Selection, model: "ChatModel | None" = None
+            ) -> Hits:
+                return await search(
+                    index,
+                    query,
+                    opened.embedder,
+                    now=started,
+                    selection=selection,
+                    order=order,
+                    limit=limit,
+                    nearest=nearest,
+                    model=model,
+                )
+
+            turns, sessions = await hits_of(opened.index, selected, model), Hits()
+            of_sessions = session_selection(selected)
+            if opened.sessions is not None and of_sessions is not None:
+                sessions = await hits_of(opened.sessions, of_sessions)
+            found = combine(turns, sessions, order=order, limit=limit)
+            if not found.results:
+                check_conditions(opened.index, selected)
+            usage = Usage() if meter is None else meter.total
+            return SearchResult(found, opened.index.caught_up_at, opened.unread, usage)
+
+    return await repaired(settings, work)
+
+
+async def search_sessions(
+    query: str, settings: Settings, clock: Clock, *, selection: Selection, limit: int
+) -> Sequence[SessionHit]:
+    """Return the session-level episodes that match a query, best first; as `search_turns`."""
+    check_graph(settings)
+    warn_if_cut(query)
+
+    async def work() -> Sequence[SessionHit]:
+        async with current_index(settings, clock) as opened:
+            if opened.sessions is None:
+                return ()
+            selected = _with_group_ids(selection, opened)
             found = await search(
-                opened.index,
+                opened.sessions,
                 query,
                 opened.embedder,
                 now=clock(),
                 selection=selected,
-                order=order,
                 limit=limit,
-                nearest=nearest,
-                model=model,
             )
-            if not found.hits:
-                check_conditions(opened.index, selected)
-            usage = Usage() if meter is None else meter.total
-            return SearchResult(
-                found.hits, found.distant, opened.index.caught_up_at, opened.unread, usage
-            )
+            return combine(Hits(), found, order=Order.SCORE, limit=limit).session_hits
 
     return await repaired(settings, work)
 
 
 def _with_group_ids(selection: Selection, opened: OpenIndex) -> Selection:
     """Return the selection with ids of groups in place of project names."""
-    groups = opened.index.groups()
-    if not groups and opened.unread is None:
+    indexes = [index for index in (opened.index, opened.sessions) if index is not None]
+    known = sorted({group.group_id for index in indexes for group in index.groups()})
+    if not known and opened.unread is None:
         log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
-    known = [group.group_id for group in groups]
     chosen = select_groups(known, selection.groups) if selection.groups else ()
     return replace(selection, groups=tuple(chosen))
 

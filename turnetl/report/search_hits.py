@@ -10,7 +10,7 @@ from rich.text import Text
 from turnetl.model import Usage
 from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import format_minute, hanging, indented, plural, relative_path, unwrapped
-from turnetl.retrieval.hits import SearchHit
+from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit
 from turnetl.retrieval.query import quoted_parts
 from turnetl.retrieval.repetition import without_title
 
@@ -25,13 +25,19 @@ _NO_QUOTED = (
     "looks for the words"
 )
 _MAX_QUOTED = 3
+_MARK = "session level"
 _NOTHING_CLOSE = "nothing close to the query; --nearest prints the nearest turns"
 
 
 def table(
-    hits: Sequence[SearchHit], no_hits: str, directory: Path, as_of: datetime | None = None
+    hits: Sequence[SearchHit | SessionHit],
+    no_hits: str,
+    directory: Path,
+    as_of: datetime | None = None,
 ) -> Group:
     """Render each hit: its fact, its time and lineage, and more facts of its turn.
+
+    Session-level episodes are below a turn of their session, or marked as what they are.
 
     Args:
         hits: in their order.
@@ -41,8 +47,13 @@ def table(
     """
     if not hits:
         return Group(Text(no_hits))
-    numbered = enumerate(hits, 1)
-    return Group(*(line for rank, hit in numbered for line in _hit(rank, hit, directory, as_of)))
+    lines: list[RenderableType] = []
+    for rank, hit in enumerate(hits, 1):
+        if isinstance(hit, SearchHit):
+            lines += _hit(rank, hit, directory, as_of)
+        else:
+            lines += _session_hit(rank, hit, as_of)
+    return Group(*lines)
 
 
 def no_hits_message(query: str, distant: int) -> str:
@@ -98,7 +109,33 @@ def _hit(
     lines += [indented(hanging(Text("· "), more)) for more in more_facts]
     if hit.files:
         lines.append(indented(Text(f"files: {', '.join(hit.files)}", "dim")))
+    for session in hit.session_hits:
+        lines += [_session_line(session), *map(indented, _session_facts(session, as_of))]
     return [*lines, ""]
+
+
+def _session_hit(rank: int, hit: SessionHit, as_of: datetime | None) -> list[RenderableType]:
+    """Render an episode of whose session no turn is a hit."""
+    title = hanging(Text(f"{rank:>2}. ", "bold"), Text(hit.name or hit.fact))
+    facts = [indented(fact) for fact in _session_facts(hit, as_of)]
+    return [title, _session_line(hit), *facts, ""]
+
+
+def _session_line(hit: SessionHit) -> RenderableType:
+    """Return what an episode leads to: a session, if it names one, and never a line."""
+    session = f"session {hit.session_id}" if hit.session_id else "no session named"
+    line = unwrapped("    ", (_MARK, "yellow"), f"  {session}  ")
+    if hit.reference_time is not None:
+        line.append(f"{format_minute(hit.reference_time)}  ", "cyan")
+    line.append(f"{hit.group_id}  ")
+    line.append(f"episode {hit.episode}", "dim")
+    return line
+
+
+def _session_facts(hit: SessionHit, as_of: datetime | None) -> list[RenderableType]:
+    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
+    facts = [fact for fact in (first, *hit.more_facts) if fact.fact not in ("", hit.name)]
+    return [hanging(Text("· "), _fact(fact.fact, fact.invalid_at, as_of)) for fact in facts]
 
 
 def _fact(text: str, invalid_at: datetime | None, as_of: datetime | None) -> Text:

@@ -41,7 +41,7 @@ def table(report: IngestReport) -> RenderableType:
         )
         _, entities, facts = graph_counts(group)
         lines = [*uncommitted_lines(group), *_extractor_lines(group), *_cost_lines(group)]
-        cell = reasons_cell([*lines, *_summary_lines(group)])
+        cell = reasons_cell([*lines, *_summary_lines(group), *_session_level_lines(group)])
         view.add_row(Text(group.group), *counts, entities, facts, cell)
     line = index.status_line(report.index, report.index_problem)
     return Group(view, caption(_summary(report)), caption(line))
@@ -172,6 +172,16 @@ def _extractor_lines(group: GroupReport) -> list[str]:
     if len(uses) > 1:
         names = [f"{use.turns:,} {name}" for use, name in zip(uses, names, strict=True)]
     return [f"(filled with: {', '.join(names)})"] if names else []
+
+
+def _session_level_lines(group: GroupReport) -> list[str]:
+    """Return how much of the group is of other programs: part of the entities and facts."""
+    found = group.session_level
+    if found is None or not found.episodes:
+        return []
+    entities = plural(found.entities, "entity", "entities")
+    episodes, facts = plural(found.episodes, "episode"), plural(found.facts, "fact")
+    return [f"(session level, without turns: {episodes}, {entities}, {facts})"]
 
 
 def _cost_lines(group: GroupReport) -> list[str]:

@@ -30,6 +30,38 @@ class HitFact:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionHit:
+    """An episode that another program wrote about a whole session, or about something else.
+
+    It leads to the session that it names, if it names one, and never to a turn or a line.
+    """
+
+    episode: str
+    """Uuid of the Episodic node."""
+    name: str
+    """Of the episode."""
+    group_id: GroupId
+    session_id: SessionId | None
+    """The session that the episode names; None if it names none, or several."""
+    reference_time: datetime | None
+    """Of the episode; None if it has none."""
+    score: float
+    """As of `SearchHit`."""
+    fact: str
+    """The fact that matches best, or the best passage. No turn states it."""
+    relation: str
+    """Relation of the fact, or `PASSAGE`."""
+    valid_at: datetime | None
+    """As the program dated it: possibly the time of its run."""
+    invalid_at: datetime | None
+    """When the fact stopped being valid; None if it still is."""
+    passage: str
+    """The part of the episode's text that matches best; empty if a fact says it."""
+    more_facts: tuple[HitFact, ...]
+    """Further facts that only this or other such episodes state, best first."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
     """A turn, with the fact of it that matches the query best."""
 
@@ -60,6 +92,8 @@ class SearchHit:
     """Further facts of the turn, best first."""
     files: tuple[str, ...]
     """Files that the turn changed."""
+    session_hits: tuple[SessionHit, ...] = ()
+    """Session-level episodes about the session of the turn, under its best turn only."""
 
 
 def held_facts(

@@ -35,6 +35,9 @@ class Hits:
     """Best first, one per turn."""
     distant: int = 0
     """Turns that were left out because nothing is close to the query."""
+    is_list: bool = False
+    """Whether these are all turns of a time or of the conditions, newest first: no turn is better
+    than another one."""
 
 
 class Order(StrEnum):
@@ -114,7 +117,7 @@ def _list_newest(index: SearchIndex, selection: Selection, limit: int) -> Hits:
     turns = index.turns(keys)
     listed = [RankedTurn(turns[key], 1.0, {}) for key in keys]
     facts = held_facts(index, listed, selection.as_of)
-    return Hits(build_hits(listed, facts, _selected_facts(index, selection, listed)))
+    return Hits(build_hits(listed, facts, _selected_facts(index, selection, listed)), is_list=True)
 
 
 def _selected_facts(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         repair_index,
         replace_index,
         search_index,
+        session_index,
     )
     from turnetl.wiring.ingestion import check, ingest_resources
     from turnetl.wiring.noise_filters import (
@@ -76,6 +77,7 @@ __all__ = [
     "repair_index",
     "replace_index",
     "search_index",
+    "session_index",
     "store",
     "templates",
     "user_name",
@@ -105,6 +107,7 @@ __getattr__ = lazy_exports(
             "repair_index",
             "replace_index",
             "search_index",
+            "session_index",
         ),
         "turnetl.wiring.ingestion": ("check", "ingest_resources"),
         "turnetl.wiring.noise_filters": (

@@ -10,6 +10,7 @@ from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.location import IndexEmbedder, index_folder
 from turnetl.index.persistent import PersistentIndex
+from turnetl.index.session_index import SessionIndex, session_index_folder
 from turnetl.index.snapshot import IndexSnapshot, open_snapshot
 from turnetl.llm.embedders.port import Embedder
 from turnetl.settings import Settings
@@ -27,6 +28,26 @@ def search_index(settings: Settings, embedder: Embedder) -> PersistentIndex:
     """
     folder = index_folder(settings.lake, settings.graph_url)
     return PersistentIndex(folder, embedder.name, _dimensions(settings, embedder))
+
+
+def session_index(
+    settings: Settings, embedder: Embedder, *, create: bool = False
+) -> SessionIndex | None:
+    """Open the index of session-level episodes; None if there is none.
+
+    Args:
+        settings: of the index of turns, which exists.
+        embedder: of both.
+        create: create an empty one if there is none.
+
+    Raises:
+        DamagedIndex: a file is damaged or missing: see `repair_index`.
+        IndexUnusable: it is of another version or another embedder, or cannot be written.
+    """
+    folder = session_index_folder(index_folder(settings.lake, settings.graph_url))
+    if not create and not creation.index_exists(folder):
+        return None
+    return SessionIndex(folder, embedder.name, _dimensions(settings, embedder))
 
 
 def _dimensions(settings: Settings, embedder: Embedder) -> int:

@@ -1,0 +1,153 @@
+"""What a group holds of other programs: their episodes, and what only these mention or state."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from turnetl.graph import from_rows
+from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph_model import Mention
+from turnetl.model import Entity, Fact, GroupId, Vector
+
+UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""Stands for the time of creation of a node or fact that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLevelCounts:
+    """How much of a group no turn mentions or states."""
+
+    group_id: GroupId
+    episodes: int
+    entities: int
+    """That episodes of other programs mention, and no turn does."""
+    facts: int
+    """That episodes of other programs state, and no turn does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLevelData:
+    """The episodes of a group without a TurnCommit, with what they mention and state.
+
+    What a program wrote without an episode is not part of it.
+    """
+
+    group_id: GroupId
+    episodes: tuple[UnrecordedEpisode, ...]
+    """By uuid."""
+    entities: tuple[Entity, ...]
+    """That they mention or that their facts are about, by uuid. A missing name is empty."""
+    facts: tuple[Fact, ...]
+    """That they state and no turn does, by uuid. `turns` names their episodes; a missing text is
+    empty, a missing time of creation `UNKNOWN_TIME`."""
+    mentions: tuple[Mention, ...]
+    """Of the episodes, by (episode, entity)."""
+    shared_entities: frozenset[str]
+    """Uuids of those of `entities` that turns mention or state facts about, too."""
+
+    @property
+    def counts(self) -> SessionLevelCounts:
+        own = len(self.entities) - len(self.shared_entities)
+        return SessionLevelCounts(self.group_id, len(self.episodes), own, len(self.facts))
+
+
+class SessionLevelReader(Protocol):
+    """The part of a `GraphStore` that reads data of other programs beside turns."""
+
+    async def content_state(self) -> str:
+        """Return a text that changes whenever any program adds or removes an episode. Cheap.
+
+        It consists of counts of nodes and relationships, so that a change that leaves all of them
+        as they were is not noticed.
+        """
+
+    async def session_level_groups(self) -> Sequence[GroupId]:
+        """Return the groups with more episodes than their turns have, sorted. Reads no text."""
+
+    async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
+        """Return what other programs wrote into the group. It is held in memory, with all texts.
+
+        Args:
+            group: an unknown one has nothing.
+            vectors: whether entities and facts get their embeddings.
+        """
+
+
+def surplus_groups(episodes: Mapping[str, int], chunks: Mapping[str, int]) -> list[GroupId]:
+    """Return the groups with more or fewer episodes than chunks of turns, sorted.
+
+    Args:
+        episodes: the number of each group.
+        chunks: of all turns of each group; a missing group has none.
+    """
+    differ = (group for group, count in episodes.items() if count != chunks.get(group, 0))
+    return sorted(map(GroupId, differ))
+
+
+def session_level_data(
+    group: GroupId,
+    episodes: Sequence[UnrecordedEpisode],
+    facts: Iterable[Fact],
+    entities: Iterable[Entity],
+    mentions: Iterable[Mention],
+) -> SessionLevelData:
+    """Return the part of a group that belongs to these episodes.
+
+    Args:
+        group: of all arguments.
+        episodes: without a TurnCommit.
+        facts: all of the group, in any order; `turns` names episodes.
+        entities: all of the group, in any order.
+        mentions: all of the group, in any order.
+    """
+    own = {episode.uuid for episode in episodes}
+    kept, of_turns = [], set()
+    for fact in facts:
+        if own.issuperset(fact.turns):
+            kept += [fact] if fact.turns else []
+        else:
+            of_turns |= {fact.source, fact.target}
+    mentioned = []
+    for mention in mentions:
+        if mention.episode in own:
+            mentioned.append(mention)
+        else:
+            of_turns.add(mention.entity)
+    named = {mention.entity for mention in mentioned}
+    named |= {end for fact in kept for end in (fact.source, fact.target)}
+    return SessionLevelData(
+        group_id=group,
+        episodes=tuple(sorted(episodes, key=lambda episode: episode.uuid)),
+        entities=_by_uuid(entity for entity in entities if entity.uuid in named),
+        facts=tuple(sorted(kept, key=lambda fact: fact.uuid)),
+        mentions=tuple(sorted(mentioned, key=lambda link: (link.episode, link.entity))),
+        shared_entities=frozenset(named & of_turns),
+    )
+
+
+def entity_of(group: GroupId, row: Mapping[str, Any], vector: Vector | None) -> Entity:
+    """Return the entity in a row of properties, any of which may be missing but the uuid."""
+    return from_rows.entity_from_row(_complete(group, row), {}, vector)
+
+
+def fact_of(group: GroupId, row: Mapping[str, Any], vector: Vector | None) -> Fact:
+    """Return the fact in a row of properties, any of which may be missing but the uuids."""
+    return from_rows.fact_from_row({"fact": "", **_complete(group, row)}, {}, vector)
+
+
+def _complete(group: GroupId, row: Mapping[str, Any]) -> dict[str, Any]:
+    present = {name: value for name, value in row.items() if value is not None}
+    return {
+        "group_id": group,
+        "name": "",
+        "labels": (),
+        "created_at": UNKNOWN_TIME,
+        "episodes": (),
+        **present,
+    }
+
+
+def _by_uuid(entities: Iterable[Entity]) -> tuple[Entity, ...]:
+    found = {entity.uuid: entity for entity in entities}
+    return tuple(found[uuid] for uuid in sorted(found))

@@ -1,0 +1,138 @@
+"""The index of session-level episodes: beside that of turns, and only if the graph has some.
+
+It is an index of its own, so that no command that reads turns meets an episode that is none. It is
+in the folder of the index of turns, which is deleted and built again as a whole.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from turnetl.graph.session_level import SessionLevelData
+from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph_model import CommittedTurn
+from turnetl.index.batch_writer import REMOVED_BATCH, BatchWriter, TurnBatch, forget_batch
+from turnetl.index.parts import IndexParts
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.report import CatchUpReport
+from turnetl.index.session_documents import indexed_episodes
+from turnetl.llm.embedders.port import Embedder
+from turnetl.model import GroupId, SessionId, TurnId
+
+_FOLDER = "sessions"
+"""Name of the folder in that of the index of turns."""
+_BATCH = 100
+"""Episodes that are written together: a kill loses at most their embeddings."""
+_CREATION = "session-level"
+"""Stands for the creation id of a group: such data have none."""
+
+SessionNames = Callable[[Sequence[UnrecordedEpisode]], Mapping[str, SessionId]]
+"""Returns the session that each episode names, by its uuid, without those that name none."""
+
+
+class SessionLevelGraph(Protocol):
+    """The part of a `GraphStore` that this index reads; its methods are described there."""
+
+    async def session_level_groups(self) -> Sequence[GroupId]: ...
+
+    async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData: ...
+
+    async def pause(self) -> None: ...
+
+
+def session_index_folder(folder: Path) -> Path:
+    """Return the folder of this index in that of the index of turns."""
+    return folder / _FOLDER
+
+
+class SessionIndex(PersistentIndex):
+    """`SearchIndex` of session-level episodes; the keys and methods of turns are theirs."""
+
+    async def follow(
+        self,
+        graph: SessionLevelGraph,
+        embedder: Embedder,
+        names: SessionNames,
+        announce: Callable[[Sequence[CommittedTurn]], None],
+    ) -> CatchUpReport:
+        """Read what changed of the session-level data of all groups.
+
+        Args:
+            graph: to read.
+            embedder: of the index.
+            names: finds the sessions.
+            announce: called with the episodes of a group before they are embedded.
+
+        Raises:
+            IndexBusy: another process does so at the moment.
+            IndexUnusable: the index cannot be written.
+        """
+        with self.writing() as parts:
+            parts.remove_words()
+            added = removed = 0
+            groups = await graph.session_level_groups()
+            for known in parts.catalog.groups():
+                if known.group_id not in groups:
+                    removed += _remove_group(parts, known.group_id)
+            writer = BatchWriter(parts, embedder)
+            for group in groups:
+                data = await graph.session_level(group, vectors=False)
+                changed, gone = _changes(parts, data, names)
+                removed += _forget(parts, gone)
+                announce(changed)
+                for batch in _batches(parts, data, changed):
+                    # Embedding takes most of the time; an ingest can start meanwhile.
+                    await graph.pause()
+                    await writer.write(batch)
+                added += len(changed)
+            return CatchUpReport(added, removed)
+
+
+def _changes(
+    parts: IndexParts, data: SessionLevelData, names: SessionNames
+) -> tuple[list[CommittedTurn], list[TurnId]]:
+    """Return the episodes to write, and those that are gone."""
+    with parts.catalog.transaction():
+        parts.catalog.add_group(data.group_id, _CREATION)
+    held = {one.turn_id: one.content_hash for one in parts.catalog.receipts(data.group_id)}
+    found = indexed_episodes(data, names(data.episodes))
+    changed = [one for one in found if held.get(one.receipt.turn_id) != one.receipt.content_hash]
+    present = {one.receipt.turn_id for one in found}
+    return changed, [episode for episode in held if episode not in present]
+
+
+def _batches(
+    parts: IndexParts, data: SessionLevelData, changed: Sequence[CommittedTurn]
+) -> Iterator[TurnBatch]:
+    """Yield the episodes with the present state of their entities and facts."""
+    entities = {entity.uuid: entity for entity in data.entities}
+    facts = {fact.uuid: fact for fact in data.facts}
+    for start in range(0, len(changed), _BATCH):
+        episodes = changed[start : start + _BATCH]
+        keys = parts.catalog.turn_keys([one.receipt.turn_id for one in episodes]).values()
+        old_entities, old_facts = parts.catalog.touched(keys)
+        touched = {uuid for one in episodes for uuid in one.entities}
+        stated = {uuid for one in episodes for uuid in one.facts}
+        yield TurnBatch(
+            data.group_id,
+            episodes,
+            [entities[uuid] for uuid in sorted(touched & entities.keys())],
+            [facts[uuid] for uuid in sorted(stated)],
+            questions={},
+            entities_gone=old_entities - touched,
+            facts_gone=old_facts - stated,
+        )
+
+
+def _remove_group(parts: IndexParts, group: GroupId) -> int:
+    removed = _forget(parts, sorted(parts.catalog.turn_ids(group)))
+    with parts.catalog.transaction():
+        parts.catalog.remove_group(group)
+    return removed
+
+
+def _forget(parts: IndexParts, episodes: Sequence[TurnId]) -> int:
+    keys = sorted(parts.catalog.turn_keys(episodes).values())
+    for start in range(0, len(keys), REMOVED_BATCH):
+        forget_batch(parts, keys[start : start + REMOVED_BATCH])
+    return len(keys)

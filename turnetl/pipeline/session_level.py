@@ -1,0 +1,78 @@
+"""Session-level data of a graph: kept in an index of their own, and searched beside turns."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+
+from turnetl import wiring
+from turnetl.graph.port import GraphStore
+from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph_model import CommittedTurn
+from turnetl.index.passages import split_passages
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.selection import Selection
+from turnetl.llm.embedders.port import Embedder
+from turnetl.migration.session_ids import named_sessions
+from turnetl.model import SessionId
+from turnetl.report.layout import plural
+from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+async def follow_session_level(
+    index: PersistentIndex, embedder: Embedder, store: GraphStore, settings: Settings
+) -> None:
+    """Bring the index of session-level data up to date; nothing is made if the graph has none.
+
+    Args:
+        index: of the turns, which is up to date.
+        embedder: of both indexes.
+        store: the graph.
+        settings: of the index.
+
+    Raises:
+        IndexBusy: another process writes it.
+        IndexUnusable: it cannot be written.
+    """
+    state = await store.content_state()
+    if state == index.content_state:
+        return
+    has_data = bool(await store.session_level_groups())
+    sessions = wiring.session_index(settings, embedder, create=has_data)
+    if sessions is not None:
+        known = index.session_ids()
+
+        def names(episodes: Sequence[UnrecordedEpisode]) -> Mapping[str, SessionId]:
+            return named_sessions(known, episodes)
+
+        def announce(episodes: Sequence[CommittedTurn]) -> None:
+            _announce(episodes, embedder, settings)
+
+        with closing(sessions):
+            await sessions.follow(store, embedder, names, announce)
+    # The state before: what is written meanwhile is read the next time.
+    index.mark_content(state)
+
+
+def session_selection(selection: Selection) -> Selection | None:
+    """Return the conditions on turns for session-level data; None if no episode can meet them.
+
+    Episodes have no format, no branch and no tools.
+    """
+    if any((selection.format, selection.branch, selection.tool)):
+        return None
+    return selection
+
+
+def _announce(episodes: Sequence[CommittedTurn], embedder: Embedder, settings: Settings) -> None:
+    """Log the number of passages; the built-in embedder is too fast for that."""
+    if not episodes or wiring.is_built_in(settings):
+        return
+    passages = sum(len(split_passages(episode.text)) for episode in episodes)
+    log.warning(
+        "the search index embeds %s with `%s`: %s",
+        plural(len(episodes), "session-level episode"),
+        embedder.name,
+        plural(passages, "passage"),
+    )
