@@ -14,6 +14,7 @@ from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
+from turnetl.shadow_groups import sessions_group
 
 EMBEDDER = WordLlamaEmbedder()
 CART = Entity("e1", GROUP, "cart.py", ("File",), "", START)
@@ -124,3 +125,9 @@ async def test_a_fact_that_was_invalidated_is_read_again(index: SessionIndex) ->
     [key] = index.select(Selection()).tolist()
     [indexed] = index.facts([key])[key]
     assert indexed.fact.invalid_at == later.invalid_at
+
+
+async def test_the_shadow_groups_of_migrations_are_not_read(index: SessionIndex) -> None:
+    old = sessions_group(GROUP, "0" * 8)
+    await follow(index, data([episode("a")]), data([episode("old")], group=old))
+    assert sorted(held(index)) == ["a"]

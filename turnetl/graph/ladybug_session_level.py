@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_reads as reads
-from turnetl.graph import session_level
+from turnetl.graph import session_level, session_level_rows
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph.ladybug_rows import vectors_of, with_zone
 from turnetl.graph.ladybug_unrecorded import LadybugUnrecordedReader, read_episodes
@@ -74,8 +74,8 @@ def _read(client: LadybugClient, group: GroupId, *, vectors: bool) -> SessionLev
     return session_level.session_level_data(
         group,
         episodes,
-        _values(client, of_facts, group, session_level.fact_of),
-        _values(client, of_entities, group, session_level.entity_of),
+        _values(client, of_facts, group, session_level_rows.fact_of),
+        _values(client, of_entities, group, session_level_rows.entity_of),
         [Mention(*row) for row in client.query(cypher.MENTIONS, {"group_id": group})],
     )
 

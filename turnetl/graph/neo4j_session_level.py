@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, LiteralString, TypeVar
 
 from turnetl.graph import neo4j_cypher as cypher
-from turnetl.graph import session_level
+from turnetl.graph import session_level, session_level_rows
 from turnetl.graph.neo4j_pages import NODE, SMALL_PAGE, in_pages
 from turnetl.graph.neo4j_rows import from_microseconds
 from turnetl.graph.neo4j_unrecorded import Neo4jUnrecordedReader, zoned_time
@@ -66,8 +66,8 @@ class Neo4jSessionLevelReader(Neo4jUnrecordedReader):
         return session_level.session_level_data(
             group,
             episodes,
-            _values(facts, group, session_level.fact_of),
-            _values(entities, group, session_level.entity_of),
+            _values(facts, group, session_level_rows.fact_of),
+            _values(entities, group, session_level_rows.entity_of),
             [Mention(episode, entity) for episode, entity in mentions],
         )
 

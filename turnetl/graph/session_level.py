@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
-from turnetl.graph import from_rows
 from turnetl.graph.unrecorded import UnrecordedEpisode
 from turnetl.graph_model import Mention
-from turnetl.model import Entity, Fact, GroupId, Vector
+from turnetl.model import Entity, Fact, GroupId
 
 UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """Stands for the time of creation of a node or fact that has none."""
@@ -124,28 +123,6 @@ def session_level_data(
         mentions=tuple(sorted(mentioned, key=lambda link: (link.episode, link.entity))),
         shared_entities=frozenset(named & of_turns),
     )
-
-
-def entity_of(group: GroupId, row: Mapping[str, Any], vector: Vector | None) -> Entity:
-    """Return the entity in a row of properties, any of which may be missing but the uuid."""
-    return from_rows.entity_from_row(_complete(group, row), {}, vector)
-
-
-def fact_of(group: GroupId, row: Mapping[str, Any], vector: Vector | None) -> Fact:
-    """Return the fact in a row of properties, any of which may be missing but the uuids."""
-    return from_rows.fact_from_row({"fact": "", **_complete(group, row)}, {}, vector)
-
-
-def _complete(group: GroupId, row: Mapping[str, Any]) -> dict[str, Any]:
-    present = {name: value for name, value in row.items() if value is not None}
-    return {
-        "group_id": group,
-        "name": "",
-        "labels": (),
-        "created_at": UNKNOWN_TIME,
-        "episodes": (),
-        **present,
-    }
 
 
 def _by_uuid(entities: Iterable[Entity]) -> tuple[Entity, ...]:

@@ -18,6 +18,7 @@ from turnetl.index.report import CatchUpReport
 from turnetl.index.session_documents import indexed_episodes
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import GroupId, SessionId, TurnId
+from turnetl.shadow_groups import is_shadow
 
 _FOLDER = "sessions"
 """Name of the folder in that of the index of turns."""
@@ -55,7 +56,7 @@ class SessionIndex(PersistentIndex):
         names: SessionNames,
         announce: Callable[[Sequence[CommittedTurn]], None],
     ) -> CatchUpReport:
-        """Read what changed of the session-level data of all groups.
+        """Read what changed of the session-level data of all groups but the shadow groups.
 
         Args:
             graph: to read.
@@ -70,7 +71,8 @@ class SessionIndex(PersistentIndex):
         with self.writing() as parts:
             parts.remove_words()
             added = removed = 0
-            groups = await graph.session_level_groups()
+            found = await graph.session_level_groups()
+            groups = [group for group in found if not is_shadow(group)]
             for known in parts.catalog.groups():
                 if known.group_id not in groups:
                     removed += _remove_group(parts, known.group_id)

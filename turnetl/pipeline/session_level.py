@@ -16,6 +16,7 @@ from turnetl.migration.session_ids import named_sessions
 from turnetl.model import SessionId
 from turnetl.report.layout import plural
 from turnetl.settings import Settings
+from turnetl.shadow_groups import is_shadow
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ async def follow_session_level(
     state = await store.content_state()
     if state == index.content_state:
         return
-    has_data = bool(await store.session_level_groups())
+    has_data = any(not is_shadow(group) for group in await store.session_level_groups())
     sessions = wiring.session_index(settings, embedder, create=has_data)
     if sessions is not None:
         known = index.session_ids()
