@@ -37,6 +37,7 @@ NAMES = (
     "redo",
     "verify",
     "tables",
+    "migration",
 )
 
 codes = []

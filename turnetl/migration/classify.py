@@ -1,19 +1,16 @@
 """Which session each episode of a session-level graph summarises, or what else it is."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-import numpy as np
-import numpy.typing as npt
-
 from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.migration.candidates import Candidates, SessionComparison
 from turnetl.migration.plan_file import Settlement, Verdict
 from turnetl.migration.session_ids import NamedSessions, SessionIds
 from turnetl.migration.sessions import ArchivedSession
-from turnetl.migration.similarity import Scores, SessionTexts
 
 
 class EpisodeClass(StrEnum):
@@ -48,14 +45,15 @@ class ClassifiedEpisode:
 
 SIMILAR = 0.2
 """Similarity from which an episode that looks like session-level data may be of a session."""
+ENOUGH = 0.3
+"""Similarity from which the text of such an episode can decide by itself."""
 VERY_SIMILAR = 0.4
-"""The same for an episode that does not look like it."""
+"""Similarity from which any other episode may be of a session."""
 CONFIDENT = 0.6
 """Confidence from which a session is preferred to its runner-up."""
-_CLOCK_SKEW = timedelta(days=1)
-"""Summaries are dated without a zone, or by the day."""
-_LATER, _MUCH_LATER = 0.9, 0.8
-"""Factors of a similarity if the summary is dated up to a day, or longer, after the session."""
+_MIN_HABIT, _MOST = 3, 0.8
+"""Episodes of a writer that are surely matched, and the share of these that are dated when their
+session ended, from which the writer is known to summarise each session then."""
 
 
 class EpisodeClassifier:
@@ -64,9 +62,10 @@ class EpisodeClassifier:
     def __init__(self, sessions: Sequence[ArchivedSession]) -> None:
         self._sessions = sessions
         self._ids = SessionIds([session.session_id for session in sessions])
-        self._texts = SessionTexts([session.text for session in sessions])
-        self._starts = _seconds([session.started_at for session in sessions], missing=-np.inf)
-        self._ends = _seconds([session.ended_at for session in sessions], missing=np.inf)
+        self._comparison = SessionComparison(sessions)
+        self._by_id: dict[str, list[ArchivedSession]] = defaultdict(list)
+        for session in sessions:
+            self._by_id[session.session_id].append(session)
 
     def classify(
         self,
@@ -83,124 +82,143 @@ class EpisodeClassifier:
         Raises:
             BadUsage: a session that a person named is not in the archives.
         """
-        named = [self._ids.find(episode) for episode in episodes]
-        looks = {
-            _look(episode)
-            for episode, names in zip(episodes, named, strict=True)
-            if names and names.sessions
-        }
+        read = [self._read(episode) for episode in episodes]
+        looks = {one.look for one in read if one.names and one.names.sessions}
+        for one in read:
+            one.looks_like_one = one.names is not None or _has_sign(one) or one.look in looks
+        prompt = self._prompt_writers(read)
         return [
-            self._settled(episode, settled[episode.uuid])
-            if settled and episode.uuid in settled
-            else self._classified(episode, names, looks)
-            for episode, names in zip(episodes, named, strict=True)
+            self._settled(one.episode, settled[one.episode.uuid])
+            if settled and one.episode.uuid in settled
+            else self._classified(one, is_prompt_writer=one.look in prompt)
+            for one in read
         ]
 
+    def _read(self, episode: UnrecordedEpisode) -> "_ReadEpisode":
+        """Return what the episode says by itself. Texts are compared unless it names a session."""
+        names = self._ids.find(episode)
+        if names and len(names.sessions) == 1:
+            return _ReadEpisode(episode, names, None)
+        allowed = names.sessions if names and names.sessions else None
+        return _ReadEpisode(episode, names, self._comparison.candidates(episode, allowed))
+
+    def _prompt_writers(self, read: Sequence["_ReadEpisode"]) -> set["_Look"]:
+        """Return the looks of episodes whose writer summarises each session when it ends."""
+        prompt: dict[_Look, list[bool]] = defaultdict(list)
+        for one in read:
+            if one.names and len(one.names.sessions) == 1:
+                session = one.names.sessions[0]
+                prompt[one.look].append(self._comparison.is_prompt(one.episode, session))
+            elif one.candidates is not None and one.is_decided_by_text:
+                prompt[one.look].append(one.candidates.is_prompt)
+        return {
+            look
+            for look, of_look in prompt.items()
+            if len(of_look) >= _MIN_HABIT and sum(of_look) >= _MOST * len(of_look)
+        }
+
     def _settled(self, episode: UnrecordedEpisode, settlement: Settlement) -> ClassifiedEpisode:
+        reason = f"settled in {settlement.place}"
         if settlement.verdict is not Verdict.SESSION:
-            kind = EpisodeClass(settlement.verdict.value)
-            return ClassifiedEpisode(episode, kind, f"settled in {settlement.place}")
+            return ClassifiedEpisode(episode, EpisodeClass(settlement.verdict.value), reason)
         session = next(
-            (one for one in self._sessions if settlement.names(one.format, one.session_id)), None
+            (
+                one
+                for one in self._by_id.get(settlement.session_id, ())
+                if settlement.names(one.format, one.session_id)
+            ),
+            None,
         )
         if session is None:
             raise settlement.unknown_session()
-        return ClassifiedEpisode(
-            episode, EpisodeClass.MATCHED, f"settled in {settlement.place}", session
-        )
+        return ClassifiedEpisode(episode, EpisodeClass.MATCHED, reason, session)
 
-    def _classified(
-        self, episode: UnrecordedEpisode, names: NamedSessions | None, looks: set["_Look"]
-    ) -> ClassifiedEpisode:
+    def _classified(self, one: "_ReadEpisode", *, is_prompt_writer: bool) -> ClassifiedEpisode:
+        names, candidates = one.names, one.candidates
         if names and len(names.sessions) == 1:
             reason = f"its {names.field} names session {names.name}"
             session = self._sessions[names.sessions[0]]
-            return ClassifiedEpisode(episode, EpisodeClass.MATCHED, reason, session)
-        looks_like_one = names is not None or _has_sign(episode) or _look(episode) in looks
-        allowed = None if not (names and names.sessions) else names.sessions
-        compared = self._compared(episode, allowed)
-        enough = SIMILAR if looks_like_one else VERY_SIMILAR
+            return ClassifiedEpisode(one.episode, EpisodeClass.MATCHED, reason, session)
         if names and names.sessions:
-            return compared.as_one_of_the_named(names)
-        if compared.session is not None and (compared.similarity or 0) >= enough:
-            return compared.as_similar()
-        if names:
+            kind, reason = one.among_the_named(names)
+        elif candidates is not None and one.is_similar:
+            kind, reason = one.by_prompt_writer() if is_prompt_writer else one.by_text()
+        elif names:
             reason = f"its {names.field} names session {names.name}, which no archive holds"
-            return compared.as_kind(EpisodeClass.ARCHIVE_GONE, reason)
-        if looks_like_one:
+            kind = EpisodeClass.ARCHIVE_GONE
+        elif one.looks_like_one:
             reason = "it looks like session-level data, and resembles no session of the archives"
-            return compared.as_kind(EpisodeClass.ARCHIVE_GONE, reason)
-        reason = "it names no session, and resembles none enough"
-        return compared.as_kind(EpisodeClass.FOREIGN, reason)
-
-    def _compared(
-        self, episode: UnrecordedEpisode, allowed: Sequence[int] | None
-    ) -> "_ComparedEpisode":
-        similarities = self._texts.similarities(f"{episode.name}\n{episode.text}")
-        scores = similarities * self._time_factors(episode)
-        if allowed is not None:
-            outside = np.ones(len(scores), dtype=bool)
-            outside[list(allowed)] = False
-            scores[outside] = 0
-        best = np.argsort(-scores, kind="stable")[:2]
-        found = [int(position) for position in best if scores[position] > 0]
-        if not found:
-            return _ComparedEpisode(episode)
-        first = float(scores[found[0]])
-        second = float(scores[found[1]]) if found[1:] else 0.0
-        return _ComparedEpisode(
-            episode,
-            self._sessions[found[0]],
-            self._sessions[found[1]] if found[1:] else None,
-            confidence=round(first / (first + second), 3),
-            similarity=round(float(similarities[found[0]]), 3),
-        )
-
-    def _time_factors(self, episode: UnrecordedEpisode) -> Scores:
-        """Return a factor per session: 0 if the session began after it was summarised."""
-        times = [time for time in (episode.valid_at, episode.created_at) if time is not None]
-        if not times:
-            return np.ones(len(self._sessions))
-        at, latest = min(times).timestamp(), max(times).timestamp()
-        skew = _CLOCK_SKEW.total_seconds()
-        factors = np.full(len(self._sessions), _MUCH_LATER)
-        factors[at <= self._ends + skew] = _LATER
-        factors[at <= self._ends] = 1.0
-        factors[latest < self._starts - skew] = 0.0
-        return factors
-
-
-@dataclass(frozen=True, slots=True)
-class _ComparedEpisode:
-    episode: UnrecordedEpisode
-    session: ArchivedSession | None = None
-    runner_up: ArchivedSession | None = None
-    confidence: float | None = None
-    similarity: float | None = None
-
-    def as_kind(self, kind: EpisodeClass, reason: str) -> ClassifiedEpisode:
+            kind = EpisodeClass.ARCHIVE_GONE
+        else:
+            reason, kind = "it names no session, and resembles none enough", EpisodeClass.FOREIGN
+        if candidates is None:
+            return ClassifiedEpisode(one.episode, kind, reason)
+        second, is_by_time = candidates.runner_up, is_prompt_writer and candidates.is_prompt
         return ClassifiedEpisode(
-            self.episode,
+            one.episode,
             kind,
             reason,
-            self.session,
-            self.runner_up,
-            self.confidence,
-            self.similarity,
+            self._sessions[candidates.best],
+            None if second is None else self._sessions[second],
+            candidates.confidence_if_prompt if is_by_time else candidates.confidence,
+            candidates.similarity,
         )
 
-    def as_similar(self) -> ClassifiedEpisode:
-        if (self.confidence or 0) >= CONFIDENT:
-            return self.as_kind(EpisodeClass.MATCHED, "its time and its text fit this session best")
-        return self.as_kind(EpisodeClass.AMBIGUOUS, "its text fits two sessions about as well")
 
-    def as_one_of_the_named(self, names: NamedSessions) -> ClassifiedEpisode:
-        count = len(names.sessions)
-        if self.session is not None and (self.confidence or 0) >= CONFIDENT:
-            reason = f"its {names.field} names {count} sessions, and its text fits this one best"
-            return self.as_kind(EpisodeClass.MATCHED, reason)
-        reason = f"its {names.field} names {count} sessions"
-        return self.as_kind(EpisodeClass.AMBIGUOUS, reason)
+@dataclass(slots=True)
+class _ReadEpisode:
+    """An episode, the sessions that it names, and those that it resembles."""
+
+    episode: UnrecordedEpisode
+    names: NamedSessions | None
+    candidates: Candidates | None
+    looks_like_one: bool = False
+    """Whether it looks like session-level data."""
+    look: "_Look" = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.look = _look(self.episode)
+
+    @property
+    def is_similar(self) -> bool:
+        enough = SIMILAR if self.looks_like_one else VERY_SIMILAR
+        return self.candidates is not None and self.candidates.similarity >= enough
+
+    @property
+    def is_decided_by_text(self) -> bool:
+        """Whether its text fits one session, and fits it well enough."""
+        found = self.candidates
+        if found is None or not self.is_similar:
+            return False
+        return found.similarity >= ENOUGH and found.confidence >= CONFIDENT
+
+    def by_text(self) -> tuple[EpisodeClass, str]:
+        """Return the class of an episode that resembles a session."""
+        if self.is_decided_by_text:
+            return EpisodeClass.MATCHED, "its time and its text fit this session best"
+        if self.candidates is not None and self.candidates.confidence >= CONFIDENT:
+            return EpisodeClass.AMBIGUOUS, "its text resembles this session most, but not much"
+        return EpisodeClass.AMBIGUOUS, "its text fits two sessions about as well"
+
+    def by_prompt_writer(self) -> tuple[EpisodeClass, str]:
+        """Return the same, if its writer summarises each session when it ends."""
+        found = self.candidates
+        if found is not None and found.is_prompt and found.confidence_if_prompt >= CONFIDENT:
+            return EpisodeClass.MATCHED, "it is dated when this session ended, and fits it best"
+        if found is not None and found.is_prompt:
+            return self.by_text()
+        if found is not None and found.similarity >= VERY_SIMILAR:
+            reason = "its text fits a session that did not end when it is dated"
+            return EpisodeClass.AMBIGUOUS, reason
+        reason = "no session of the archives that it resembles ended when it is dated"
+        return EpisodeClass.ARCHIVE_GONE, reason
+
+    def among_the_named(self, names: NamedSessions) -> tuple[EpisodeClass, str]:
+        """Return the class of an episode that names several sessions of the archives."""
+        reason = f"its {names.field} names {len(names.sessions)} sessions"
+        if self.candidates is not None and self.candidates.confidence >= CONFIDENT:
+            return EpisodeClass.MATCHED, f"{reason}, and its text fits this one best"
+        return EpisodeClass.AMBIGUOUS, reason
 
 
 _Look = tuple[str, str, str]
@@ -209,8 +227,9 @@ _VARIABLE = re.compile(r"[0-9a-f]*\d[\w.:-]*|\S*[/`'\"]\S*")
 _LOOK_WORDS = 3
 
 
-def _has_sign(episode: UnrecordedEpisode) -> bool:
+def _has_sign(one: _ReadEpisode) -> bool:
     """Return whether name or description say that the episode is about a session."""
+    episode = one.episode
     return bool(_SIGN.search(f"{episode.name.replace('_', ' ')} {episode.source_description}"))
 
 
@@ -222,7 +241,3 @@ def _look(episode: UnrecordedEpisode) -> _Look:
 def _pattern(text: str) -> str:
     head = text.partition(":")[0]
     return " ".join(_VARIABLE.sub("#", head.lower()).split()[:_LOOK_WORDS])
-
-
-def _seconds(times: Sequence[datetime | None], *, missing: float) -> npt.NDArray[np.float64]:
-    return np.array([missing if time is None else time.timestamp() for time in times])

@@ -57,9 +57,8 @@ def write_plan(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
     """
     try:
         with path.open("x", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(
-                file, COLUMNS, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_MINIMAL
-            )
+            # The module quotes a `\r` or `\n` in a cell only if it is part of the line end.
+            writer = csv.DictWriter(file, COLUMNS, delimiter="\t", lineterminator="\r\n")
             writer.writeheader()
             writer.writerows(rows)
     except FileExistsError as error:
