@@ -19,6 +19,7 @@ from turnetl.cli.options import (
     ExtractorOption,
     Flag,
     GroupNames,
+    PilotTurns,
     SelectionOptions,
 )
 from turnetl.clock import now
@@ -87,28 +88,48 @@ def plan(
     format: str | None = None,  # noqa: A002 - the name of the option
     plan_file: PlanFile = None,
     write: Path | None = None,
+    pilot: PilotTurns = None,
+    extractor: ExtractorOption = None,
+    extraction: ExtractionOptions = NO_EXTRACTION,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Find which session of the archives each summary in the graph is of. The graph stays as it is.
+    """Find which session of the archives each summary in the graph is of, and what a run takes.
+
+    The graph stays as it is.
 
     Args:
         format: Parse all archives as this format; `turnetl formats` lists them.
         write: Write the ambiguous episodes into this new file, for --plan.
     """
     from turnetl import pipeline
+    from turnetl.estimation.estimator import PilotOptions
     from turnetl.json_output.migrate_plan import migration_plan_output
     from turnetl.report import migration_plan as view
 
     options = pipeline.MigrationOptions(groups=groups, format_name=format, plan_file=plan_file)
+    settings = common.settings(extractor=extractor, **extraction.settings)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
-            pipeline.plan_migration(archives, common.settings(), options, progress=progress)
+            pipeline.plan_estimated_migration(
+                archives,
+                settings,
+                options,
+                extraction.run_options(),
+                now,
+                pilot=None if pilot is None else PilotOptions(pilot),
+                progress=progress,
+            )
         )
+    found, estimate = report.plan, report.estimate
     if write is not None:
-        pipeline.write_plan_file(write, report)
-    console.print_messages(view.messages(report))
-    console.print_result(view.table(report), migration_plan_output(report), as_json=common.json)
-    return view.exit_code(report)
+        pipeline.write_plan_file(write, found)
+    console.print_messages(view.messages(found, estimate))
+    console.print_result(
+        view.table(found, estimate),
+        migration_plan_output(found, estimate),
+        as_json=common.json,
+    )
+    return view.exit_code(found, estimate)
 
 
 @app.command

@@ -35,6 +35,14 @@ GroupNames = Annotated[
     tuple[str, ...],
     Parameter(name="--group", negative="", show_default=False, help="Only this group; repeatable."),
 ]
+PilotTurns = Annotated[
+    int | None,
+    Parameter(
+        validator=Number(gte=1),
+        help="Extract this many turns now, for an estimate with a range; 20 are usual. It is paid "
+        "for, up to --budget, and the run does not pay for the same responses again.",
+    ),
+]
 CloseAfterMinutes = Annotated[
     float | None,
     Parameter(

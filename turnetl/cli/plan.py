@@ -19,6 +19,7 @@ from turnetl.cli.options import (
     Flag,
     GroupNames,
     NoiseOptions,
+    PilotTurns,
 )
 from turnetl.cli.times import Since, Until
 from turnetl.clock import now
@@ -82,7 +83,7 @@ NO_REDO = PlannedRedoOptions()
 
 def plan(
     *archives: Annotated[str, Parameter(help="Files, folders or globs that a backfill reads.")],
-    pilot: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    pilot: PilotTurns = None,
     groups: GroupNames = (),
     archive: PlannedArchiveOptions = NO_ARCHIVES,
     turns: PlannedTurnOptions = NO_TURNS,
@@ -96,8 +97,6 @@ def plan(
     Without archives it is the next ingest, with archives a backfill of them, with --redo a redo.
 
     Args:
-        pilot: Extract this many turns now, for an estimate with a range; 20 are usual. It is paid
-            for, up to --budget, and the run does not pay for the same responses again.
         groups: Only this group; repeatable. With archives: the group of all their turns.
     """
     from turnetl import pipeline

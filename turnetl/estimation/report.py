@@ -7,6 +7,7 @@ from typing import Literal
 from turnetl.estimation.usage_range import UsageRange
 from turnetl.ingestion.estimate_record import EstimateMethod, Range
 from turnetl.ingestion.reasons import PendingReason
+from turnetl.migration.report import MigrationPlan
 from turnetl.model import GroupId, Usage
 from turnetl.parsing import ParseReport
 
@@ -98,3 +99,12 @@ class PlanReport:
     parsed: ParseReport | None = None
     """What a backfill would read; None if there are no archives."""
     exit_code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedMigration:
+    """The plan of a migration, and what its run takes."""
+
+    plan: MigrationPlan
+    estimate: Estimate | None
+    """None if no group has a turn to ingest."""

@@ -25,6 +25,8 @@ class Workload:
     """Its turns to commit are the turns of the estimate."""
     undo: UndoPlan | None = None
     """What a redo undoes before it ingests them; None for an ingest."""
+    store: GraphStore | None = None
+    """In which the run finds the group, if it is not the graph itself."""
 
     @property
     def group(self) -> GroupId:
@@ -51,7 +53,7 @@ class Workload:
 
     async def contents(self, store: GraphStore, embedder: Embedder) -> GroupContents:
         """Return the group as the run would find it. Writes nothing."""
-        contents = await store.load(self.group)
+        contents = await (self.store or store).load(self.group)
         if self.undo is not None:
             contents = await undone_contents(contents, self.undo, embedder)
         return contents

@@ -2,8 +2,10 @@
 
 from typing import Annotated
 
+from turnetl.estimation.report import Estimate
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.plan import EstimateOutput, estimate_output
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
 from turnetl.migration.report import GroupMigration, MigrationPlan
 
@@ -65,13 +67,20 @@ class MigrationPlanOutput(JsonOutput):
         int | None,
         described("Of the embedder; null if they are not known without a request."),
     ]
+    estimate: Annotated[
+        EstimateOutput | None,
+        described("What `migrate run` will take; null if there is nothing to migrate."),
+    ]
 
 
-def migration_plan_output(plan: MigrationPlan) -> MigrationPlanOutput:
+def migration_plan_output(
+    plan: MigrationPlan, estimate: Estimate | None = None
+) -> MigrationPlanOutput:
     return MigrationPlanOutput(
         groups=[_group(group) for group in plan.groups],
         sessions=plan.sessions,
         dimensions=plan.dimensions,
+        estimate=None if estimate is None else estimate_output(estimate),
     )
 
 

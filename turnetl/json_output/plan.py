@@ -1,6 +1,6 @@
 """`turnetl plan --json`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from turnetl.estimation.report import Estimate, GroupEstimate, PilotSummary, PlanReport
 from turnetl.estimation.usage_range import UsageRange
@@ -49,12 +49,9 @@ class PilotOutput(JsonOutput):
     stopped: Annotated[str | None, described("Why it ended early; null if it did not.")]
 
 
-class PlanOutput(JsonOutput):
-    """What the turns will take from now on."""
+class EstimateOutput(JsonOutput):
+    """What turns will take from now on."""
 
-    work: Annotated[
-        Literal["ingest", "backfill", "redo"], described("The command that ingests the turns.")
-    ]
     method: Annotated[
         EstimateMethod,
         described(
@@ -89,6 +86,14 @@ class PlanOutput(JsonOutput):
     missing_prices: Annotated[
         list[str], described("How to add the prices of models that have none.")
     ]
+
+
+class PlanOutput(EstimateOutput):
+    """What the turns of a run will take from now on."""
+
+    work: Annotated[
+        Literal["ingest", "backfill", "redo"], described("The command that ingests the turns.")
+    ]
     left_out: Annotated[
         dict[PendingReason, int],
         described("Pending turns that the run would leave out.", keys=PendingReason),
@@ -100,28 +105,38 @@ class PlanOutput(JsonOutput):
 
 
 def plan_output(report: PlanReport) -> PlanOutput:
-    estimate = report.estimate
     return PlanOutput(
         work=report.work,
-        method=estimate.method,
-        basis=estimate.basis,
-        extractor=estimate.extractor,
-        model=estimate.model,
-        turns=estimate.turns,
-        groups=[_group(group) for group in estimate.groups],
-        total=_usage(estimate.total),
-        by_prompt={prompt: _usage(usage) for prompt, usage in estimate.by_prompt.items()},
-        answered_turns=estimate.answered_turns,
-        answered_requests=estimate.answered_requests,
-        answered=usage_output(estimate.answered),
-        seconds=optional_range(estimate.seconds, 1),
-        disk=_disk(estimate),
-        pilot=None if estimate.pilot is None else _pilot(estimate.pilot),
-        missing_prices=list(estimate.missing_prices),
+        **_fields(report.estimate),
         left_out=dict(report.pending),
         parsed=None if report.parsed is None else parse_output(report.parsed),
         errors=list(report.errors),
     )
+
+
+def estimate_output(estimate: Estimate) -> EstimateOutput:
+    return EstimateOutput(**_fields(estimate))
+
+
+def _fields(estimate: Estimate) -> dict[str, Any]:
+    """Return the fields of `EstimateOutput`."""
+    return {
+        "method": estimate.method,
+        "basis": estimate.basis,
+        "extractor": estimate.extractor,
+        "model": estimate.model,
+        "turns": estimate.turns,
+        "groups": [_group(group) for group in estimate.groups],
+        "total": _usage(estimate.total),
+        "by_prompt": {prompt: _usage(usage) for prompt, usage in estimate.by_prompt.items()},
+        "answered_turns": estimate.answered_turns,
+        "answered_requests": estimate.answered_requests,
+        "answered": usage_output(estimate.answered),
+        "seconds": optional_range(estimate.seconds, 1),
+        "disk": _disk(estimate),
+        "pilot": None if estimate.pilot is None else _pilot(estimate.pilot),
+        "missing_prices": list(estimate.missing_prices),
+    }
 
 
 def _group(group: GroupEstimate) -> GroupEstimateOutput:

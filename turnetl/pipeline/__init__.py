@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.history import digest, entity, fix, timeline
     from turnetl.pipeline.index import update_index
     from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
+    from turnetl.pipeline.migrate_estimate import plan_estimated_migration
     from turnetl.pipeline.migrate_plan import (
         MigrationOptions,
         plan_migration,
@@ -61,6 +62,7 @@ __all__ = [
     "journal_stats",
     "parse_archives",
     "plan",
+    "plan_estimated_migration",
     "plan_migration",
     "preview_forget",
     "preview_redo",
@@ -101,6 +103,7 @@ __getattr__ = lazy_exports(
             "journal_stats",
             "templates",
         ),
+        "turnetl.pipeline.migrate_estimate": ("plan_estimated_migration",),
         "turnetl.pipeline.migrate_plan": (
             "MigrationOptions",
             "plan_migration",

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 from turnetl import wiring
@@ -25,7 +26,12 @@ from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
 from turnetl.index.location import index_folder
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.estimate_record import EstimateMethod, Range
+from turnetl.ingestion.estimate_record import (
+    EstimateMethod,
+    Range,
+    RecordedEstimate,
+    workload_id,
+)
 from turnetl.lake import Lake
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.cost_bounds import total_tokens
@@ -87,6 +93,23 @@ async def estimate_workloads(
     summary = _pilot_summary(prediction, pilot, paid)
     return await _estimate(
         workloads, store, settings, prediction, pilot=summary, prices=prices, model=model
+    )
+
+
+def recorded_estimate(
+    workloads: Sequence[Workload], estimate: Estimate, made_at: datetime
+) -> RecordedEstimate:
+    """Return the part of an estimate that is kept, to be compared with the run."""
+    turns = [turn for workload in workloads for turn in workload.plan.turns.to_commit]
+    return RecordedEstimate(
+        workload=workload_id(turns, estimate.extractor, estimate.model),
+        made_at=made_at,
+        method=estimate.method,
+        turns=len(turns),
+        requests=estimate.total.requests,
+        tokens=estimate.total.tokens,
+        cost=estimate.total.cost,
+        seconds=estimate.seconds,
     )
 
 

@@ -86,6 +86,12 @@ async def plan_migration(
     )
 
 
+def archives_of(plan: GroupMigration, archives: Sequence[str]) -> Sequence[str]:
+    """Return the archives of the matched sessions; all of them if one has a redacted path."""
+    paths = sorted({path for session in plan.sessions for path in session.archives})
+    return [*map(str, paths)] if all(path.exists() for path in paths) else archives
+
+
 def write_plan_file(path: Path, plan: MigrationPlan) -> int:
     """Write the ambiguous episodes into a file that a person can edit; return their number.
 

@@ -16,14 +16,14 @@ from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
-from turnetl.migration.report import GroupMigration, MigrationPlan
+from turnetl.migration.report import MigrationPlan
 from turnetl.migration.run_report import MigrationRun, RefusedGroup
 from turnetl.migration.start import begun, open_migration, refusal
 from turnetl.model import GroupId
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import plan_groups_in
 from turnetl.pipeline.kept_report import kept_report
-from turnetl.pipeline.migrate_plan import MigrationOptions, plan_migration
+from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.run_ingest import (
     ingest_groups,
     with_model_usage,
@@ -144,7 +144,7 @@ class _Run:
         for state in begun_with.migrations:
             shadow = replace(resources, store=ShadowStore(resources.store, state.group_id))
             await self._save(shadow, state, run)
-            archives = self._archives_of(plans[state.group_id])
+            archives = archives_of(plans[state.group_id], self.archives)
             await asyncio.to_thread(self._tables, state.group_id, archives)
             report = await self._ingested(state, shadow, run, stack)
             reports.append(report)
@@ -153,11 +153,6 @@ class _Run:
         cost = resources.admission.run_cost(stack.used())
         ingested = replace(with_model_usage(ingested, stack), cost=cost)
         return replace(begun_with, migrations=tuple(states), ingested=ingested)
-
-    def _archives_of(self, plan: GroupMigration) -> Sequence[str]:
-        """Return the archives of the matched sessions; all of them if one has a redacted path."""
-        paths = sorted({path for session in plan.sessions for path in session.archives})
-        return [*map(str, paths)] if all(path.exists() for path in paths) else self.archives
 
     def _tables(self, group: GroupId, archives: Sequence[str]) -> None:
         """Parse the archives into the group, and filter it."""

@@ -10,18 +10,17 @@ from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.estimation.estimator import PilotOptions
-from turnetl.estimation.report import Estimate, PlanReport, Work
+from turnetl.estimation.report import PlanReport, Work
 from turnetl.estimation.workload import Workload
 from turnetl.exit_code import ExitCode
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import estimate_record
-from turnetl.ingestion.estimate_record import RecordedEstimate, workload_id
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.report import GroupReport
 from turnetl.lake import Lake
 from turnetl.lake.temporary import remove_abandoned, temporary_folder
-from turnetl.pipeline.estimate_workloads import estimate_workloads
+from turnetl.pipeline.estimate_workloads import estimate_workloads, recorded_estimate
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.redo_planning import RedoPlanning
@@ -150,7 +149,8 @@ class _Planning:
             pilot=self._pilot,
             progress=self._progress,
         )
-        estimate_record.save(settings.lake, self._recorded(workloads, estimate))
+        recorded = recorded_estimate(workloads, estimate, self._clock())
+        estimate_record.save(settings.lake, recorded)
         errors = [group for group in groups if group.error is not None]
         is_stopped = estimate.pilot is not None and estimate.pilot.stopped is not None
         code = min((group.exit_code for group in errors), default=ExitCode.DONE)
@@ -160,19 +160,6 @@ class _Planning:
             errors=tuple(f"group `{one.group}`: {one.error}" for one in errors),
             pending={} if work == "redo" else _left_out(groups),
             exit_code=ExitCode.STOPPED if is_stopped and not errors else code,
-        )
-
-    def _recorded(self, workloads: Sequence[Workload], estimate: Estimate) -> RecordedEstimate:
-        turns = [turn for workload in workloads for turn in workload.plan.turns.to_commit]
-        return RecordedEstimate(
-            workload=workload_id(turns, estimate.extractor, estimate.model),
-            made_at=self._clock(),
-            method=estimate.method,
-            turns=len(turns),
-            requests=estimate.total.requests,
-            tokens=estimate.total.tokens,
-            cost=estimate.total.cost,
-            seconds=estimate.seconds,
         )
 
 

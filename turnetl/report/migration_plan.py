@@ -6,9 +6,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.estimation.report import Estimate
 from turnetl.exit_code import ExitCode
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.report import GroupMigration, MigrationPlan
+from turnetl.report import plan as estimates
 from turnetl.report.layout import add_group_column, caption, plural
 
 _LISTED = 3
@@ -18,8 +20,8 @@ _HEADERS = (
 )
 
 
-def table(plan: MigrationPlan) -> RenderableType:
-    """Render a row per group."""
+def table(plan: MigrationPlan, estimate: Estimate | None = None) -> RenderableType:
+    """Render a row per group, and the estimate of the run."""
     if not plan.groups:
         return Group("the graph holds no session-level data: all episodes are turns")
     view = Table()
@@ -29,17 +31,24 @@ def table(plan: MigrationPlan) -> RenderableType:
     for group in plan.groups:
         view.add_row(Text(group.group), *(f"{count:,}" for count in _counts(group)))
     archived = plural(plan.sessions, "session")
-    return Group(view, caption(f"the archives hold {archived}; nothing was written"))
+    parts: list[RenderableType] = [view]
+    parts.append(caption(f"the archives hold {archived}; nothing was written to the graph"))
+    if estimate is not None:
+        parts += [Text(), estimates.estimate_table(estimate, "turnetl migrate run")]
+    return Group(*parts)
 
 
-def exit_code(plan: MigrationPlan) -> ExitCode:
-    """Return 1 if no archive could be read."""
-    return ExitCode.FAILED if plan.parse_problems and not plan.sessions else ExitCode.DONE
+def exit_code(plan: MigrationPlan, estimate: Estimate | None = None) -> ExitCode:
+    """Return 1 if no archive could be read, and 4 if the budget ended a pilot."""
+    if plan.parse_problems and not plan.sessions:
+        return ExitCode.FAILED
+    pilot = None if estimate is None else estimate.pilot
+    return ExitCode.STOPPED if pilot is not None and pilot.stopped else ExitCode.DONE
 
 
-def messages(plan: MigrationPlan) -> list[str]:
-    """Return what is to be decided, and what would hinder a migration."""
-    return list(_messages(plan))
+def messages(plan: MigrationPlan, estimate: Estimate | None = None) -> list[str]:
+    """Return what is to be decided, what would hinder a migration, and what an estimate lacks."""
+    return [*_messages(plan), *([] if estimate is None else estimates.estimate_messages(estimate))]
 
 
 def _messages(plan: MigrationPlan) -> Iterator[str]:

@@ -17,13 +17,23 @@ _SENT = (EstimateMethod.PILOT, EstimateMethod.HISTORY, EstimateMethod.BOUNDS)
 
 def table(report: PlanReport) -> RenderableType:
     """Render a row per group, a row per prompt, and the totals with their intervals."""
-    estimate = report.estimate
-    if not estimate.groups:
+    if not report.estimate.groups:
         return caption(_nothing(report))
+    command = f"turnetl {report.work}"
+    return estimate_table(report.estimate, command)
+
+
+def estimate_table(estimate: Estimate, command: str) -> RenderableType:
+    """Render an estimate of at least one group.
+
+    Args:
+        estimate: to render.
+        command: that would ingest the turns.
+    """
     parts: list[RenderableType] = [_groups(estimate)]
     if estimate.by_prompt:
         parts += [Text(), _prompts(estimate)]
-    parts += [Text(), _totals(estimate), caption(_origin(report))]
+    parts += [Text(), _totals(estimate), caption(_origin(estimate, command))]
     return Group(*parts)
 
 
@@ -35,6 +45,12 @@ def messages(report: PlanReport) -> list[str]:
     if report.pending:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.pending.items())
         sentences.append(f"pending turns that the run would leave out: {reasons}")
+    return sentences + estimate_messages(estimate)
+
+
+def estimate_messages(estimate: Estimate) -> list[str]:
+    """Return what an estimate does not say in its table, one sentence each."""
+    sentences: list[str] = []
     if estimate.answered_requests:
         saved = costs.format_cost(estimate.answered.cost)
         sentences.append(
@@ -98,9 +114,8 @@ def _totals(estimate: Estimate) -> Table:
     return view
 
 
-def _origin(report: PlanReport) -> str:
+def _origin(estimate: Estimate, command: str) -> str:
     """Return for which command the estimate is, and what it was made from."""
-    estimate = report.estimate
     turns, range_ = plural(estimate.basis, "turn"), f"{CONFIDENCE:.0%} interval"
     origin = {
         EstimateMethod.PILOT: f"from a pilot of {turns}, with its {range_}",
@@ -110,7 +125,7 @@ def _origin(report: PlanReport) -> str:
         EstimateMethod.NO_MODEL: "the extractor sends no request",
     }[estimate.method]
     turns = plural(estimate.turns, "turn")
-    return f"{turns} for `turnetl {report.work}`: {origin}"
+    return f"{turns} for `{command}`: {origin}"
 
 
 def _pilot(pilot: PilotSummary, turns: int) -> list[str]:

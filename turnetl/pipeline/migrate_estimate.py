@@ -1,0 +1,165 @@
+"""What the run of a migration takes: requests, cost, time and disk. Ingests nothing."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.report import Estimate, EstimatedMigration
+from turnetl.estimation.workload import Workload
+from turnetl.graph.migrations import MigrationPhase
+from turnetl.graph.port import GraphStore
+from turnetl.graph.shadow_store import ShadowStore
+from turnetl.ingestion import estimate_record
+from turnetl.ingestion.group import GroupPlan
+from turnetl.lake import Lake
+from turnetl.lake.redaction_key import FILE
+from turnetl.migration.report import GroupMigration, MigrationPlan
+from turnetl.migration.start import open_migration, refusal
+from turnetl.pipeline.estimate_workloads import estimate_workloads, recorded_estimate
+from turnetl.pipeline.group_plans import plan_groups_in
+from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
+from turnetl.pipeline.tables import filter_turns, plan_parse
+from turnetl.progress import Progress, ignore_progress
+from turnetl.run_options import RunOptions, settings_for_run
+from turnetl.settings import Settings
+
+_BEFORE_CUTOVER = (MigrationPhase.RUNNING, MigrationPhase.READY)
+
+
+async def plan_estimated_migration(
+    archives: Sequence[str],
+    settings: Settings,
+    migration: MigrationOptions,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    pilot: PilotOptions | None = None,
+    progress: Progress = ignore_progress,
+) -> EstimatedMigration:
+    """Plan a migration, and estimate its run: `plan_migration`, then `estimate_migration`."""
+    plan = await plan_migration(archives, settings, migration, progress=progress)
+    planning = MigrationPlanning(archives, settings, migration, options, clock, progress)
+    return EstimatedMigration(plan, await planning.estimate(plan, pilot))
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlanning:
+    """What a run of a migration would ingest, and what that takes."""
+
+    archives: Sequence[str]
+    settings: Settings
+    migration: MigrationOptions
+    options: RunOptions
+    clock: Clock
+    progress: Progress
+
+    async def estimate(
+        self, plan: MigrationPlan, pilot: PilotOptions | None = None
+    ) -> Estimate | None:
+        """Return what the run takes; None if it has no turn to ingest. Writes no graph.
+
+        Groups that cannot be migrated are not part of it, nor are turns that a run ingested before.
+
+        Args:
+            plan: of `plan_migration` for the same archives.
+            pilot: pay for some turns, to know more, and keep the responses in the journal of the
+                lake; None: send no request, and write no lake.
+
+        Raises:
+            BadUsage: settings or options that are not valid, or a pilot without a journal.
+            ModelUnusable, ModelBusy: the model did not respond to the pilot.
+            GraphBusy, GraphUnusable: the graph cannot be read.
+        """
+        settings = settings_for_run(self.settings, self.options)
+        wiring.check(settings, self.options.preprocessing)
+        if pilot is not None:
+            # The key of the lake decides the placeholders of secrets, and with them the prompts.
+            wiring.redactor(settings, stores=True)
+        with tempfile.TemporaryDirectory(prefix="turnetl-migrate-") as folder:
+            async with wiring.store(settings, write=False) as store:
+                workloads = await self._workloads(store, plan, Path(folder))
+                if not workloads:
+                    return None
+                estimate = await estimate_workloads(
+                    workloads,
+                    store,
+                    settings,
+                    self.clock,
+                    pilot=pilot,
+                    progress=self.progress,
+                )
+        if pilot is not None:
+            recorded = recorded_estimate(workloads, estimate, self.clock())
+            estimate_record.save(settings.lake, recorded)
+        return estimate
+
+    async def _workloads(
+        self, store: GraphStore, plan: MigrationPlan, folder: Path
+    ) -> list[Workload]:
+        """Return the turns that a run would ingest into the shadow groups, by group.
+
+        Args:
+            store: the graph.
+            plan: of the migration.
+            folder: for the tables of these turns.
+        """
+        found = list[Workload]()
+        for number, group in enumerate(await _migratable(plan, store)):
+            shadow = ShadowStore(store, group.group)
+            planned = await self._planned(shadow, group, folder / f"lake{number}")
+            if planned is not None and planned.turns.to_commit:
+                found.append(Workload(planned, store=shadow))
+        return found
+
+    async def _planned(
+        self, shadow: ShadowStore, plan: GroupMigration, lake: Path
+    ) -> GroupPlan | None:
+        group, tables = plan.group, self._tables(plan, lake)
+        options = replace(
+            self.options,
+            groups=(group,),
+            sessions=frozenset((one.format, str(one.session_id)) for one in plan.sessions),
+            dry_run=True,
+        )
+        files = {group: Lake(lake).turn_files(group)}
+        planned = await plan_groups_in(shadow, files, tables, options, self.clock)
+        return planned.plans.get(group)
+
+    def _tables(self, plan: GroupMigration, lake: Path) -> Settings:
+        """Parse the archives of the sessions into the group, and filter it."""
+        graph = self.settings.graph_url
+        tables = self.settings.model_copy(update={"lake": lake, "graph": graph})
+        lake.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):
+            shutil.copy2(self.settings.lake / FILE, lake / FILE)
+        parsing = plan_parse(
+            archives_of(plan, self.archives),
+            tables,
+            format_name=self.migration.format_name,
+            progress=self.progress,
+            group=plan.group,
+        )
+        parsing.report(work() for work in parsing.batches(None))
+        filter_turns(tables, [plan.group], progress=self.progress)
+        return tables
+
+
+async def _migratable(plan: MigrationPlan, store: GraphStore) -> list[GroupMigration]:
+    """Return the groups that a run would ingest turns of."""
+    recorded, with_turns = await store.migrations(), await store.groups()
+    found = list[GroupMigration]()
+    for group in plan.groups:
+        begun = open_migration(recorded, group.group)
+        if begun is not None:
+            is_included = begun.phase in _BEFORE_CUTOVER and bool(group.sessions)
+        else:
+            is_included = not refusal(group, dimensions=plan.dimensions, with_turns=with_turns)
+        if is_included:
+            found.append(group)
+    return found
