@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from turnetl.api.communities import build_communities
     from turnetl.api.forget import forget
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
+    from turnetl.api.migrations import plan_migration
     from turnetl.api.plan import plan
     from turnetl.api.redo import redo
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
         Skip,
         TurnetlError,
     )
-    from turnetl.estimation.report import PlanReport
+    from turnetl.estimation.report import EstimatedMigration, PlanReport
     from turnetl.ingestion.assumed_time import AssumedTime
     from turnetl.ingestion.community_report import CommunityReport
     from turnetl.ingestion.forget_report import ForgetReport
@@ -63,6 +64,7 @@ __all__ = [
     "Digest",
     "EntityDetails",
     "ErrorHistory",
+    "EstimatedMigration",
     "FactDetails",
     "Fatal",
     "FileAuthorship",
@@ -104,6 +106,7 @@ __all__ = [
     "load_settings",
     "parse",
     "plan",
+    "plan_migration",
     "redo",
     "run",
     "runs",
@@ -122,6 +125,7 @@ _MODULES = {
     "turnetl.api.communities": ("build_communities",),
     "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("digest", "entity", "file", "fix", "show", "timeline", "why"),
+    "turnetl.api.migrations": ("plan_migration",),
     "turnetl.api.plan": ("plan",),
     "turnetl.api.redo": ("redo",),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
@@ -132,7 +136,7 @@ _MODULES = {
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
-    "turnetl.estimation.report": ("PlanReport",),
+    "turnetl.estimation.report": ("EstimatedMigration", "PlanReport"),
     "turnetl.ingestion.assumed_time": ("AssumedTime",),
     "turnetl.ingestion.community_report": ("CommunityReport",),
     "turnetl.ingestion.forget_report": ("ForgetReport",),

@@ -51,7 +51,7 @@ FUNCTIONS = [name for name in turnetl.__all__ if inspect.isfunction(getattr(turn
 REPORTS = (
     *(turnetl.BackfillReport, turnetl.SearchHit, turnetl.UndoReport, turnetl.RedoReport),
     *(turnetl.RunsReport, turnetl.CommunityReport, turnetl.SummarizeReport),
-    turnetl.PlanReport,
+    *(turnetl.PlanReport, turnetl.EstimatedMigration),
     *ANSWER_TYPES,
 )
 

@@ -71,6 +71,9 @@ def test_summaries_of_every_style_are_matched_and_other_data_are_foreign(
     assert old["sessions"] == len(sessions)
     assert old["turns"] > old["sessions"]
     assert old["tokens"] > 0
+    [files] = {tuple(session.files) for session, _ in expected.values() if session == sessions[0]}
+    of_first = next(one for one in matched.values() if one["session_id"] == sessions[0].session_id)
+    assert (of_first["entities"], of_first["facts"]) == (len(files), len(files) - 1)
 
 
 def test_a_plan_changes_neither_graph_nor_lake(

@@ -38,6 +38,8 @@ class UnrecordedEpisodeOutput(JsonOutput):
         float | None,
         described("Of its text with the session's, from 0 to 1; null as `confidence`."),
     ]
+    entities: Annotated[int, described("Entities that it mentions.")]
+    facts: Annotated[int, described("Facts that name it.")]
 
 
 class GroupMigrationOutput(JsonOutput):
@@ -109,4 +111,6 @@ def _episode(one: ClassifiedEpisode) -> UnrecordedEpisodeOutput:
         runner_up=one.runner_up.session_id if one.runner_up else None,
         confidence=one.confidence,
         similarity=one.similarity,
+        entities=one.episode.entities,
+        facts=one.episode.facts,
     )

@@ -1,0 +1,58 @@
+"""The public function that plans a migration of session-level data."""
+
+from collections.abc import Iterable
+from pathlib import Path as FilePath
+
+from turnetl import pipeline
+from turnetl.api.arguments import Path, archive_paths
+from turnetl.clock import now
+from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.report import EstimatedMigration
+from turnetl.progress import Progress, ignore_progress
+from turnetl.run_options import RunOptions
+from turnetl.settings import Settings, load_settings
+
+
+async def plan_migration(
+    archives: Path | Iterable[Path],
+    settings: Settings | None = None,
+    options: RunOptions | None = None,
+    *,
+    plan_file: Path | None = None,
+    pilot: int | None = None,
+    seed: int = 0,
+    format_name: str | None = None,
+    progress: Progress = ignore_progress,
+) -> EstimatedMigration:
+    """Find which session each episode of another program summarises, and what a run takes.
+
+    Writes nothing to the graph.
+
+    Args:
+        archives: files, folders or globs, one or several.
+        settings: everything that is configured; None: as the command line would load it. Their
+            budget limits the pilot.
+        options: of the run: which groups, and how turns are extracted.
+        plan_file: a file in which a person settled ambiguous episodes; None: there is none.
+        pilot: extract this many turns now, for an estimate with a range, and pay for it; None: send
+            no request.
+        seed: equal seeds draw equal turns for the pilot.
+        format_name: the format of all archives; None: each is detected by its content.
+        progress: called after each archive, group and turn.
+
+    Raises:
+        BadUsage: settings or arguments that are not valid, or a pilot without a journal.
+        ModelUnusable, ModelBusy: the model did not respond to the pilot.
+        GraphBusy, GraphUnusable: the graph cannot be read.
+    """
+    of_run = options or RunOptions()
+    file = None if plan_file is None else FilePath(plan_file)
+    return await pipeline.plan_estimated_migration(
+        archive_paths(archives),
+        settings or load_settings(),
+        pipeline.MigrationOptions(of_run.groups, format_name, file),
+        of_run,
+        now,
+        pilot=None if pilot is None else PilotOptions(pilot, seed),
+        progress=progress,
+    )
