@@ -2,6 +2,7 @@
 
 An estimate is found by its turns: the run of exactly the same turns with the same extractor and
 model belongs to it, however it was started. The files hold amounts, no text and no names.
+The oldest ones are removed.
 """
 
 import logging
@@ -21,6 +22,8 @@ log = logging.getLogger(__name__)
 
 FOLDER = "estimates"
 """Name of the folder in the lake."""
+KEPT = 500
+"""Estimates that the lake holds: those that were written last."""
 
 
 class EstimateMethod(StrEnum):
@@ -116,8 +119,19 @@ def _write(path: Path, estimate: RecordedEstimate) -> None:
     try:
         create_folder(path.parent, path.parent.parent)
         write_whole(path, msgspec.json.encode(estimate))
+        _remove_oldest(path.parent)
     except OSError as error:
         log.warning("the estimate is not kept: cannot write `%s`: %s", path, error.strerror)
+
+
+def _remove_oldest(folder: Path) -> None:
+    """Remove the files that were written first, so that `KEPT` remain."""
+    files = list(folder.glob("*.json"))
+    if len(files) > KEPT:
+        # Another process may remove the same ones.
+        written = {path: path.stat().st_mtime_ns for path in files if path.exists()}
+        for path in sorted(written, key=lambda path: (written[path], path.name))[:-KEPT]:
+            path.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> RecordedEstimate | None:
