@@ -29,6 +29,7 @@ async def write_legacy_graph(
     *,
     written_at: datetime | None = None,
     dimensions: int = DIMENSIONS,
+    prepare: bool = True,
 ) -> None:
     """Write episodes with their files as entities and a fact between each two of them.
 
@@ -38,10 +39,13 @@ async def write_legacy_graph(
         group: Graphiti's group_id.
         written_at: when; None: at the reference time of each.
         dimensions: of the embeddings.
+        prepare: create turnetl's tables and indexes first; False: the graph has Graphiti's own.
     """
     rows = _Rows(group, dimensions)
     for episode in episodes:
         rows.add(episode, written_at or episode.reference_time)
+    if prepare:
+        await _prepare(url)
     await _write(url, rows)
 
 
@@ -73,6 +77,7 @@ async def write_foreign_data(url: str, group: str, *, dimensions: int = DIMENSIO
         rows.add(note, START)
     person = rows.entity("Ada", ["Person"], START)
     rows.mention(notes[1].uuid, person, START)
+    await _prepare(url)
     await _write(url, rows)
     await _write_saga_and_community(url, group, notes[0].uuid, person, dimensions)
 
@@ -181,9 +186,12 @@ def vector(text: str, dimensions: int) -> list[float]:
     return [(digest[place % 32] - 127.5) / 128 for place in range(dimensions)]
 
 
-async def _write(url: str, rows: _Rows) -> None:
+async def _prepare(url: str) -> None:
     async with opened(url):
         pass  # creates tables and indexes
+
+
+async def _write(url: str, rows: _Rows) -> None:
     driver = await graphiti(url)
     parts: tuple[Any, ...] = (
         rows.episodes,

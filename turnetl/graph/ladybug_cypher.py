@@ -56,6 +56,11 @@ def _parameter(column: Column) -> str:
     return f"CAST(${column.name} AS INT64)" if is_integer else f"${column.name}"
 
 
+_LATER_SAGA_COLUMNS = (
+    *("summary STRING", "first_episode_uuid STRING", "last_episode_uuid STRING"),
+    *("last_summarized_at TIMESTAMP", "last_summarized_episode_valid_at TIMESTAMP"),
+)
+"""Columns of Graphiti's `SagaNode` that the tables of its own driver lack."""
 SCHEMA = (
     """CREATE NODE TABLE IF NOT EXISTS Episodic (
     uuid STRING PRIMARY KEY, name STRING, group_id STRING, created_at TIMESTAMP, source STRING,
@@ -77,10 +82,10 @@ SCHEMA = (
     """CREATE REL TABLE IF NOT EXISTS HAS_MEMBER (
     FROM Community TO Entity, FROM Community TO Community,
     uuid STRING, group_id STRING, created_at TIMESTAMP)""",
-    """CREATE NODE TABLE IF NOT EXISTS Saga (
-    uuid STRING PRIMARY KEY, name STRING, group_id STRING, created_at TIMESTAMP, summary STRING,
-    first_episode_uuid STRING, last_episode_uuid STRING, last_summarized_at TIMESTAMP,
-    last_summarized_episode_valid_at TIMESTAMP)""",
+    f"""CREATE NODE TABLE IF NOT EXISTS Saga (
+    uuid STRING PRIMARY KEY, name STRING, group_id STRING, created_at TIMESTAMP,
+    {", ".join(_LATER_SAGA_COLUMNS)})""",
+    *(f"ALTER TABLE Saga ADD IF NOT EXISTS {column}" for column in _LATER_SAGA_COLUMNS),
     """CREATE REL TABLE IF NOT EXISTS HAS_EPISODE (
     FROM Saga TO Episodic, uuid STRING, group_id STRING, created_at TIMESTAMP)""",
     """CREATE REL TABLE IF NOT EXISTS NEXT_EPISODE (

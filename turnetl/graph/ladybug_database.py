@@ -131,6 +131,13 @@ def is_prepared(connection: Any, path: Path) -> bool:
     return True
 
 
+def has_episodes(connection: Any) -> bool:
+    """Return whether the file holds an Episodic node, of any program."""
+    if "Episodic" not in values(connection, cypher.TABLES):
+        return False
+    return bool(values(connection, "MATCH (e:Episodic) RETURN e.uuid LIMIT 1"))
+
+
 def values(connection: Any, query: str) -> set[Any]:
     """Return the values of a query with one column."""
     return {value for (value,) in connection.execute(query).get_all()}

@@ -6,6 +6,7 @@ and finds a log knows that the last writer did not close the file.
 """
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import ladybug
@@ -26,6 +28,7 @@ from turnetl.graph.ladybug_database import (
     Unrecovered,
     abandon,
     busy,
+    has_episodes,
     is_prepared,
     open_database,
 )
@@ -51,6 +54,8 @@ class LadybugFile:
     lock: IO[bytes] | None
     space: DiskSpace | None = None
     """None if it is open for reading only."""
+    copy: "TemporaryDirectory[str] | None" = None
+    """The folder of a copy that is read instead of the file."""
 
     @classmethod
     def open(
@@ -63,7 +68,10 @@ class LadybugFile:
         sleep: Callable[[float], None] = time.sleep,
         free_bytes: Callable[[Path], float] = ladybug_space.free_bytes,
     ) -> "LadybugFile":
-        """Open the file; read-only, a missing or unprepared file is an empty graph.
+        """Open the file; read-only, a missing file, or one without an episode, is an empty graph.
+
+        A file that Graphiti filled and turnetl never wrote lacks turnetl's tables. A reader then
+        reads a copy that has them, which is deleted when it is closed.
 
         A file whose writer was killed, or had no disk space left, is repaired first. A reader
         ignores an incomplete transaction at the end of the log and leaves the repair to the next
@@ -100,6 +108,8 @@ class LadybugFile:
         self.database.close()
         if self.lock:
             self.lock.close()
+        if self.copy:
+            self.copy.cleanup()
 
     def abandon(self) -> None:
         """Release the file after a write that failed; the next writer repairs the log."""
@@ -132,7 +142,26 @@ class LadybugFile:
             if is_prepared(connection, path) or write:
                 opened.pop_all()
                 return cls(connection, database, lock, space if write else None)
-        return cls._empty()
+            return cls._prepared_copy(path) if has_episodes(connection) else cls._empty()
+
+    @classmethod
+    def _prepared_copy(cls, path: Path) -> "LadybugFile":
+        """Copy the file, which nobody writes meanwhile, and create turnetl's tables in the copy."""
+        folder = TemporaryDirectory(prefix="turnetl-graph-")
+        with ExitStack() as opened:
+            opened.callback(folder.cleanup)
+            copy = Path(folder.name) / path.name
+            for source in (path, ladybug_log.active_log(path)):
+                if source.exists():
+                    shutil.copy2(source, copy.with_name(source.name))
+            database = open_database(copy, write=True)
+            opened.callback(database.close)
+            connection = ladybug.Connection(database, num_threads=1)
+            opened.callback(connection.close)
+            for statement in cypher.SCHEMA:
+                connection.execute(statement)
+            opened.pop_all()
+            return cls(connection, database, None, copy=folder)
 
     @classmethod
     def _empty(cls) -> "LadybugFile":
