@@ -58,6 +58,7 @@ TESTED_ELSEWHERE = {
     "redo": "test_redo.py",
     "verify": "test_verify.py",
     "forget": "forgetting.py",
+    "migrate compare": "test_migrate_compare.py",
     "migrate run": "test_migrate_run.py",
 }
 """Commands whose output needs a graph with content: the files that validate it."""

@@ -168,3 +168,39 @@ def run(
     console.print_messages(view.messages(report))
     console.print_result(view.table(report), migration_run_output(report), as_json=common.json)
     return view.exit_code(report)
+
+
+@app.command
+def compare(
+    *,
+    groups: GroupNames = (),
+    questions: Path | None = None,
+    html: Path | None = None,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Compare the old data with the turns that a migration ingested. Only the verdict is written.
+
+    Args:
+        questions: A table separated by tabs with the columns `question` and `session`: each
+            question must lead to its session. Without it, old facts are the questions.
+        html: Write the comparison into this file, too: one page with all that is lost.
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.migrate_compare import migration_comparison_output
+    from turnetl.report import migration_comparison as view
+    from turnetl.report.migration_page import check_page, write_page
+
+    if html is not None:
+        check_page(html)
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(
+            pipeline.compare_migration(
+                common.settings(), now, groups=groups, questions=questions, progress=progress
+            )
+        )
+    if html is not None:
+        write_page(html, report)
+    console.print_messages(view.messages(report))
+    output = migration_comparison_output(report)
+    console.print_result(view.table(report), output, as_json=common.json)
+    return view.exit_code(report)

@@ -17,6 +17,7 @@ from turnetl.json_output.formats import FormatsOutput
 from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
+from turnetl.json_output.migrate_compare import MigrationComparisonOutput
 from turnetl.json_output.migrate_plan import MigrationPlanOutput
 from turnetl.json_output.migrate_run import MigrationRunOutput
 from turnetl.json_output.model_check import ModelCheckOutput
@@ -82,6 +83,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "summarize": (SummarizeOutput,),
     "communities build": (CommunitiesOutput,),
     "migrate plan": (MigrationPlanOutput,),
+    "migrate compare": (MigrationComparisonOutput,),
     "migrate run": (MigrationRunOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),

@@ -1,6 +1,6 @@
 """The sessions of archives, as a migration compares them with what a graph holds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from turnetl.graph_model import GroupContents, Receipt
 from turnetl.lake import Lake
-from turnetl.model import GroupId, SessionId
+from turnetl.model import GroupId, SessionId, TurnId
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +74,36 @@ def archived_sessions(lake: Lake, groups: Iterable[GroupId]) -> list[ArchivedSes
 
 def _session(row: dict[str, Any]) -> ArchivedSession:
     return ArchivedSession(**{**row, "archives": tuple(map(Path, row["archives"]))})
+
+
+def loaded_sessions(
+    contents: GroupContents, expected: Iterable[tuple[str, str]]
+) -> list[ArchivedSession]:
+    """Return the sessions of a loaded group, by (format, session_id).
+
+    Args:
+        contents: the turns.
+        expected: (format, session_id) of sessions that are returned even without a turn.
+    """
+    receipts: dict[tuple[str, str], list[Receipt]] = {key: [] for key in expected}
+    for receipt in contents.receipts:
+        receipts.setdefault((receipt.format, receipt.session_id), []).append(receipt)
+    return [_loaded_session(key, receipts[key], contents.texts) for key in sorted(receipts)]
+
+
+def _loaded_session(
+    key: tuple[str, str], receipts: Sequence[Receipt], texts: Mapping[TurnId, str]
+) -> ArchivedSession:
+    found = [texts.get(one.turn_id, "") for one in receipts]
+    return ArchivedSession(
+        format=key[0],
+        session_id=SessionId(key[1]),
+        started_at=min((one.started_at for one in receipts), default=None),
+        ended_at=max((one.ended_at or one.started_at for one in receipts), default=None),
+        turns=len(receipts),
+        noise=0,
+        chars=sum(map(len, found)),
+        tokens=0,
+        archives=(),
+        text="\n".join(found),
+    )

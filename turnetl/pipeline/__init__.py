@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.history import digest, entity, fix, timeline
     from turnetl.pipeline.index import update_index
     from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
+    from turnetl.pipeline.migrate_compare import compare_migration
     from turnetl.pipeline.migrate_estimate import plan_estimated_migration
     from turnetl.pipeline.migrate_plan import (
         MigrationOptions,
@@ -50,6 +51,7 @@ __all__ = [
     "backfill",
     "build_communities",
     "check_model",
+    "compare_migration",
     "digest",
     "entity",
     "estimate_index_questions",
@@ -103,6 +105,7 @@ __getattr__ = lazy_exports(
             "journal_stats",
             "templates",
         ),
+        "turnetl.pipeline.migrate_compare": ("compare_migration",),
         "turnetl.pipeline.migrate_estimate": ("plan_estimated_migration",),
         "turnetl.pipeline.migrate_plan": (
             "MigrationOptions",

@@ -13,6 +13,7 @@ from turnetl.settings.locations import UserPath, default_lake
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
+    MigrationSettings,
     ModelSettings,
     NoiseSettings,
     SummarySettings,
@@ -65,6 +66,7 @@ class Settings(BaseModel):
     extraction: ExtractionConfig = ExtractionConfig()
     noise: NoiseSettings = NoiseSettings()
     summaries: SummarySettings = SummarySettings()
+    migration: MigrationSettings = MigrationSettings()
     redact_pii: bool = False
     """Also redact personal data: addresses, names of people, accounts and machines. A change
     makes the next run read all archives again."""

@@ -182,6 +182,19 @@ class NoiseSettings(BaseModel):
         )
 
 
+class MigrationSettings(BaseModel):
+    """What `migrate compare` counts as expressed, and what a cutover requires without --accept."""
+
+    model_config = _SECTION
+
+    fact_similarity: float = Field(default=0.6, ge=0, le=1)
+    """Cosine from which a new fact that shares an entity with an old one expresses it."""
+    min_expressed: float = Field(default=0.5, ge=0, le=1)
+    """Share of the old facts that new facts must express."""
+    min_probe_hits: float = Field(default=0.9, ge=0, le=1)
+    """Share of the search probes whose session must be found among the turns."""
+
+
 class SummarySettings(BaseModel):
     """When summaries of entities are written. A change concerns later turns only."""
 

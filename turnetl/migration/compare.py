@@ -1,0 +1,262 @@
+"""Compare the session-level data of a group with the turns that replace them. Pure.
+
+A fact of several sessions counts for the first one, so that counts of sessions add up.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from turnetl.graph.session_level import SessionLevelData
+from turnetl.graph_model import GroupContents, Receipt
+from turnetl.migration.comparison import (
+    DataSize,
+    FactDates,
+    LostFact,
+    SessionComparison,
+)
+from turnetl.migration.fact_match import (
+    EntityIndex,
+    FactMatch,
+    Matrix,
+    StatedFact,
+    best_matches,
+    entity_key,
+)
+from turnetl.model import Entity, Fact, SessionId
+
+V = TypeVar("V")
+
+_MARGIN = timedelta(hours=1)
+"""Before and after a session, in which a fact of it may be dated."""
+
+
+@dataclass(frozen=True, slots=True)
+class OldData:
+    """The session-level data that a migration replaces."""
+
+    data: SessionLevelData
+    """Only the episodes that turns replace, with what they mention and state."""
+    sessions: Mapping[str, SessionId]
+    """The session of each episode, by its uuid, as far as it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedData:
+    """The comparison of a group without its search probes."""
+
+    sessions: tuple[SessionComparison, ...]
+    old: DataSize
+    new: DataSize
+    entities_lost: tuple[str, ...]
+    entities_gained: tuple[str, ...]
+
+
+def replaced_part(data: SessionLevelData, moved: Collection[str]) -> SessionLevelData:
+    """Return the part of session-level data that belongs to the episodes that turns replace."""
+    episodes = tuple(one for one in data.episodes if one.uuid in moved)
+    facts = tuple(fact for fact in data.facts if not set(moved).isdisjoint(fact.turns))
+    mentions = tuple(one for one in data.mentions if one.episode in moved)
+    named = {one.entity for one in mentions}
+    named |= {end for fact in facts for end in (fact.source, fact.target)}
+    entities = tuple(one for one in data.entities if one.uuid in named)
+    return replace(data, episodes=episodes, facts=facts, mentions=mentions, entities=entities)
+
+
+def old_facts(old: OldData) -> list[StatedFact]:
+    """Return the old facts as they are compared, in the order of `OldData`."""
+    return _stated(old.data.facts, old.data.entities)
+
+
+def new_facts(new: GroupContents) -> list[StatedFact]:
+    """Return the new facts as they are compared, in the order of `GroupContents`."""
+    return _stated(new.facts, new.entities)
+
+
+def compare(
+    old: OldData,
+    new: GroupContents,
+    old_rows: Matrix,
+    new_rows: Matrix,
+    *,
+    similarity: float,
+) -> ComparedData:
+    """Compare old with new data.
+
+    Args:
+        old: the session-level data.
+        new: the turns.
+        old_rows: embeddings of the texts of `old_facts`.
+        new_rows: embeddings of the texts of `new_facts`.
+        similarity: cosine from which a new fact that shares an entity expresses an old one.
+    """
+    said = new_facts(new)
+    matches = best_matches(old_facts(old), said, old_rows, new_rows)
+    lost = {
+        fact.uuid: _lost(fact, match, said)
+        for fact, match in zip(old.data.facts, matches, strict=True)
+        if not match.shares_entity or match.similarity < similarity
+    }
+    sides = _Sides(old, new)
+    names = {one: sides.session(one, lost) for one in sides.sessions}
+    known = [one for session, one in names.items() if session is not None]
+    known.sort(key=lambda one: (one.started_at is None, one.started_at, one.session_id))
+    rest = [names[None]] if None in names else []
+    old_names, new_names = _names(old.data.entities), _names(new.entities)
+    return ComparedData(
+        sessions=(*known, *rest),
+        old=_old_size(old.data),
+        new=DataSize(
+            sum(receipt.chunks for receipt in new.receipts),
+            len(new.entities),
+            len(new.facts),
+            sum(map(len, new.texts.values())),
+        ),
+        entities_lost=_lost_names(old_names, new_names, said),
+        entities_gained=_gained(old_names, new_names),
+    )
+
+
+class _Sides:
+    """Old and new data by session."""
+
+    def __init__(self, old: OldData, new: GroupContents) -> None:
+        self._old = old
+        self._new = new
+        of_turns = {str(one.turn_id): one.session_id for one in new.receipts}
+        self._receipts = _by(new.receipts, lambda one: one.session_id)
+        self._old_facts = _by(old.data.facts, lambda fact: _first(fact, old.sessions))
+        self._episodes = _by(old.data.episodes, lambda one: old.sessions.get(one.uuid))
+        self._new_facts = _by(new.facts, lambda fact: _first(fact, of_turns))
+        self._old_entities = {one.uuid: one for one in old.data.entities}
+        self._new_entities = {one.uuid: one for one in new.entities}
+        self._mentions = _by(old.data.mentions, lambda one: old.sessions.get(one.episode))
+
+    @property
+    def sessions(self) -> set[SessionId | None]:
+        """Return the sessions of the old episodes and of the turns; None if some have none."""
+        return {*self._episodes, *self._old_facts, *self._receipts}
+
+    def session(self, session: SessionId | None, lost: Mapping[str, LostFact]) -> SessionComparison:
+        receipts = self._receipts.get(session, [])
+        old = self._old_facts.get(session, [])
+        new = self._new_facts.get(session, []) if session is not None else []
+        old_entities = self._entities_of_old(session, old)
+        new_entities = _ends(new, self._new_entities)
+        said = _stated(new, new_entities)
+        span = _span(receipts)
+        losses = sorted(
+            (lost[fact.uuid] for fact in old if fact.uuid in lost),
+            key=lambda one: (one.similarity, one.uuid),
+        )
+        episodes = self._episodes.get(session, [])
+        texts = self._new.texts
+        old_names, new_names = _names(old_entities), _names(new_entities)
+        return SessionComparison(
+            session_id=session,
+            format=receipts[0].format if receipts else "",
+            started_at=span[0] if span else None,
+            old=DataSize(
+                len(episodes), len(old_entities), len(old), sum(len(one.text) for one in episodes)
+            ),
+            new=DataSize(
+                sum(one.chunks for one in receipts),
+                len(new_entities),
+                len(new),
+                sum(len(texts.get(one.turn_id, "")) for one in receipts),
+            ),
+            lost_facts=tuple(losses),
+            entities_lost=_lost_names(old_names, new_names, said),
+            entities_gained=_gained(old_names, new_names),
+            old_dates=_dates(old, span),
+            new_dates=_dates(new, span),
+        )
+
+    def _entities_of_old(self, session: SessionId | None, facts: Sequence[Fact]) -> list[Entity]:
+        mentioned = {one.entity for one in self._mentions.get(session, [])}
+        named = mentioned | {end for fact in facts for end in (fact.source, fact.target)}
+        return [self._old_entities[one] for one in sorted(named) if one in self._old_entities]
+
+
+def _first(fact: Fact, sessions: Mapping[str, SessionId]) -> SessionId | None:
+    """Return the session of the first episode of a fact that has one."""
+    return next((sessions[one] for one in fact.turns if one in sessions), None)
+
+
+def _lost(fact: Fact, match: FactMatch, said: Sequence[StatedFact]) -> LostFact:
+    return LostFact(
+        uuid=fact.uuid,
+        text=fact.text,
+        valid_at=fact.valid_at,
+        nearest="" if match.position is None else said[match.position].text,
+        similarity=round(match.similarity, 4),
+        shares_entity=match.shares_entity,
+    )
+
+
+def _stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[StatedFact]:
+    names = {one.uuid: one.name for one in entities}
+    return [
+        StatedFact(
+            fact.text, tuple(names[end] for end in (fact.source, fact.target) if end in names)
+        )
+        for fact in facts
+    ]
+
+
+def _ends(facts: Iterable[Fact], entities: Mapping[str, Entity]) -> list[Entity]:
+    """Return the entities that facts are about, by uuid."""
+    named = {end for fact in facts for end in (fact.source, fact.target)}
+    return [entities[uuid] for uuid in sorted(named) if uuid in entities]
+
+
+def _names(entities: Iterable[Entity]) -> dict[str, str]:
+    """Return the names of entities by what they are compared by; without those without a name."""
+    named = ((entity_key(one.name), one.name) for one in entities)
+    return {key: name for key, name in named if key}
+
+
+def _lost_names(
+    old: Mapping[str, str], new: Mapping[str, str], said: Sequence[StatedFact]
+) -> tuple[str, ...]:
+    """Return the old names that neither an entity nor a fact of the new data has."""
+    missing = {key: name for key, name in old.items() if key not in new}
+    index = EntityIndex(said)
+    return tuple(sorted(name for name in missing.values() if not index.names(name)))
+
+
+def _gained(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(name for key, name in new.items() if key not in old))
+
+
+def _span(receipts: Iterable[Receipt]) -> tuple[datetime, datetime] | None:
+    """Return the beginning and the end of a session; None without turns."""
+    times = [time for one in receipts for time in (one.started_at, one.ended_at) if time]
+    return (min(times), max(times)) if times else None
+
+
+def _dates(facts: Iterable[Fact], span: tuple[datetime, datetime] | None) -> FactDates:
+    times = [fact.valid_at for fact in facts]
+    dated = [time for time in times if time is not None]
+    outside = 0
+    if span is not None:
+        first, last = span[0] - _MARGIN, span[1] + _MARGIN
+        outside = sum(not first <= time <= last for time in dated)
+    return FactDates(len(times), len(times) - len(dated), outside)
+
+
+def _old_size(data: SessionLevelData) -> DataSize:
+    chars = sum(len(one.text) for one in data.episodes)
+    return DataSize(len(data.episodes), len(data.entities), len(data.facts), chars)
+
+
+def _by(
+    values: Iterable[V], key: Callable[[V], SessionId | None]
+) -> dict[SessionId | None, list[V]]:
+    """Return the values of each session, in their order."""
+    grouped: dict[SessionId | None, list[V]] = defaultdict(list)
+    for value in values:
+        grouped[key(value)].append(value)
+    return grouped
