@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from turnetl.api.communities import build_communities
     from turnetl.api.forget import forget
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
-    from turnetl.api.migrations import plan_migration
+    from turnetl.api.migrations import compare_migration, plan_migration
     from turnetl.api.plan import plan
     from turnetl.api.redo import redo
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from turnetl.ingestion.run_report import RecordedRun, RunsReport
     from turnetl.ingestion.summarize_report import SummarizeReport
     from turnetl.ingestion.undo_report import UndoReport
+    from turnetl.migration.comparison import MigrationComparison
     from turnetl.parsing import ParseReport
     from turnetl.pipeline.opened_items import IndexAnswer
     from turnetl.pipeline.origin import FileAuthorship
@@ -73,6 +74,7 @@ __all__ = [
     "GroupReport",
     "IndexAnswer",
     "IngestReport",
+    "MigrationComparison",
     "ParseReport",
     "PlanReport",
     "Progress",
@@ -95,6 +97,7 @@ __all__ = [
     "VerifyReport",
     "backfill",
     "build_communities",
+    "compare_migration",
     "digest",
     "entity",
     "errors",
@@ -125,7 +128,7 @@ _MODULES = {
     "turnetl.api.communities": ("build_communities",),
     "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("digest", "entity", "file", "fix", "show", "timeline", "why"),
-    "turnetl.api.migrations": ("plan_migration",),
+    "turnetl.api.migrations": ("compare_migration", "plan_migration"),
     "turnetl.api.plan": ("plan",),
     "turnetl.api.redo": ("redo",),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
@@ -145,6 +148,7 @@ _MODULES = {
     "turnetl.ingestion.run_report": ("RecordedRun", "RunsReport"),
     "turnetl.ingestion.summarize_report": ("SummarizeReport",),
     "turnetl.ingestion.undo_report": ("UndoReport",),
+    "turnetl.migration.comparison": ("MigrationComparison",),
     "turnetl.parsing": ("ParseReport",),
     "turnetl.pipeline.opened_items": ("IndexAnswer",),
     "turnetl.pipeline.origin": ("FileAuthorship",),

@@ -1,13 +1,16 @@
 """The public function that plans a migration of session-level data."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
 from pathlib import Path as FilePath
 
 from turnetl import pipeline
-from turnetl.api.arguments import Path, archive_paths
+from turnetl.api.arguments import Path, archive_paths, group_ids
 from turnetl.clock import now
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.report import EstimatedMigration
+from turnetl.migration.comparison import MigrationComparison
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
@@ -54,5 +57,36 @@ async def plan_migration(
         of_run,
         now,
         pilot=None if pilot is None else PilotOptions(pilot, seed),
+        progress=progress,
+    )
+
+
+async def compare_migration(
+    settings: Settings | None = None,
+    *,
+    groups: Sequence[str] = (),
+    questions: str | PathLike[str] | None = None,
+    progress: Progress = ignore_progress,
+) -> MigrationComparison:
+    """Compare the old data of each migration with its turns. Writes nothing but the verdicts.
+
+    Args:
+        settings: everything that is configured; None: as the command line would load it.
+        groups: only the migrations of these groups; all if empty.
+        questions: a file with search probes, a table separated by tabs with the columns `question`
+            and `session`; None: they are made of old facts.
+        progress: called after each probe.
+
+    Raises:
+        BadUsage: there is no migration, a named group has none, it is being moved at the moment,
+            or the file of questions is not valid.
+        GraphBusy: the graph did not respond, or another process writes it.
+        GraphUnusable: there is no graph, or it cannot be written.
+    """
+    return await pipeline.compare_migration(
+        settings or load_settings(),
+        now,
+        groups=group_ids(groups),
+        questions=None if questions is None else Path(questions),
         progress=progress,
     )
