@@ -18,6 +18,7 @@ from turnetl.errors import BadUsage
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph_model import GroupContents, Mention
+from turnetl.llm.vectors import Matrix
 from turnetl.migration.compare import (
     ComparedData,
     OldData,
@@ -26,8 +27,8 @@ from turnetl.migration.compare import (
     old_facts,
     replaced_part,
 )
-from turnetl.migration.comparison import FactDates, GroupComparison, Probe, ProbeResult
-from turnetl.migration.fact_match import Matrix, StatedFact
+from turnetl.migration.comparison import FactDates, GroupComparison, ProbeResult, SearchProbe
+from turnetl.migration.fact_match import FactStatement
 from turnetl.migration.probes import generated_probes, of_known_sessions, rank_of, read_probes
 from turnetl.migration.thresholds import Thresholds, verdict_reasons
 from turnetl.model import Entity, Fact, SessionId, TurnId
@@ -66,7 +67,7 @@ def new_data(*facts: Fact, names: Sequence[str]) -> GroupContents:
     )
 
 
-def one_hot(facts: Sequence[StatedFact], texts: Sequence[str]) -> Matrix:
+def one_hot(facts: Sequence[FactStatement], texts: Sequence[str]) -> Matrix:
     """Embed each distinct text as a direction of its own."""
     matrix = np.zeros((len(facts), len(texts)), dtype=np.float32)
     for row, one in enumerate(facts):
@@ -157,8 +158,8 @@ def test_a_session_without_a_turn_is_a_reason_to_refuse() -> None:
 
 def test_each_threshold_has_its_reason_and_a_good_comparison_none() -> None:
     found = compared(OLD, NEW)
-    missed = ProbeResult(Probe("q", (S1,)), 1, None)
-    hit = ProbeResult(Probe("q", (S1,)), None, 1)
+    missed = ProbeResult(SearchProbe("q", (S1,)), 1, None)
+    hit = ProbeResult(SearchProbe("q", (S1,)), None, 1)
     strict = Thresholds(0.6, min_expressed=0.6, min_probe_hits=0.9)
     assert verdict_reasons(group_of(found, hit), LIMITS, MigrationPhase.READY) == ()
     lost, unfound = verdict_reasons(group_of(found, missed, hit), strict, MigrationPhase.READY)
@@ -201,7 +202,7 @@ def test_each_session_gives_a_probe_before_any_gives_two() -> None:
 
 
 def test_the_rank_counts_distinct_sessions() -> None:
-    probe = Probe("q", (S1,))
+    probe = SearchProbe("q", (S1,))
     assert rank_of(probe, [S2, S2, None, S1]) == 3
     assert rank_of(probe, [S2]) is None
 
@@ -211,7 +212,7 @@ def test_a_file_of_questions_is_read_and_a_question_may_have_several_sessions(
 ) -> None:
     path = tmp_path / "questions.tsv"
     path.write_text("question\tsession\nwhy?\ts1\nwhy?\ts2\n", encoding="utf-8")
-    assert read_probes(path) == [Probe("why?", (S1, S2))]
+    assert read_probes(path) == [SearchProbe("why?", (S1, S2))]
 
 
 @pytest.mark.parametrize(
@@ -245,6 +246,8 @@ def test_any_file_of_questions_is_read_or_refused(content: bytes) -> None:
 
 def test_a_question_about_an_unknown_session_is_refused() -> None:
     groups = {GROUP: frozenset({S1})}
-    assert of_known_sessions([Probe("q", (S1,))], groups) == {GROUP: [Probe("q", (S1,))]}
+    assert of_known_sessions([SearchProbe("q", (S1,))], groups) == {
+        GROUP: [SearchProbe("q", (S1,))]
+    }
     with pytest.raises(BadUsage, match="no migration has the session `s2`"):
-        of_known_sessions([Probe("q", (S2,))], groups)
+        of_known_sessions([SearchProbe("q", (S2,))], groups)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.migration.fact_match import Matrix, StatedFact, best_matches, entity_key
+from turnetl.llm.vectors import Matrix
+from turnetl.migration.fact_match import FactStatement, best_matches, entity_key
 
 
 def rows(*numbers: tuple[float, float]) -> Matrix:
@@ -14,8 +15,8 @@ def rows(*numbers: tuple[float, float]) -> Matrix:
     return matrix
 
 
-def fact(text: str, *entities: str) -> StatedFact:
-    return StatedFact(text, entities)
+def fact(text: str, *entities: str) -> FactStatement:
+    return FactStatement(text, entities)
 
 
 def test_a_less_similar_fact_about_the_same_entity_is_preferred() -> None:
@@ -76,7 +77,7 @@ def test_the_blocks_find_what_a_comparison_of_all_pairs_finds(
     def matrix(facts: list[tuple[str, tuple[str, str], int]]) -> Matrix:
         return rows(*((np.cos(angle), np.sin(angle)) for _, _, angle in facts))
 
-    def stated(facts: list[tuple[str, tuple[str, str], int]]) -> list[StatedFact]:
+    def stated(facts: list[tuple[str, tuple[str, str], int]]) -> list[FactStatement]:
         return [fact(text, *names) for text, names, _ in facts]
 
     cosines = matrix(old) @ matrix(new).T

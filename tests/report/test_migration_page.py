@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from tests.builders import GROUP, START
 from turnetl.errors import BadUsage
 from turnetl.migration.comparison import (
+    ComparedSession,
     DataSize,
     FactDates,
     GroupComparison,
     LostFact,
     MigrationComparison,
-    Probe,
     ProbeResult,
-    SessionComparison,
+    SearchProbe,
 )
 from turnetl.model import GroupId, SessionId
 from turnetl.report.migration_page import check_page, migration_page, write_page
@@ -58,7 +58,7 @@ class Tags(HTMLParser):
 
 
 def report(text: str = "a", *, reasons: tuple[str, ...] = ()) -> MigrationComparison:
-    session = SessionComparison(
+    session = ComparedSession(
         session_id=SessionId(text),
         format="claude_code",
         started_at=START,
@@ -78,7 +78,7 @@ def report(text: str = "a", *, reasons: tuple[str, ...] = ()) -> MigrationCompar
         new=DataSize(2, 3, 4, 5),
         entities_lost=(text,) * 300,
         entities_gained=(text,),
-        probes=(ProbeResult(Probe(text, (SessionId(text),)), 1, None),),
+        probes=(ProbeResult(SearchProbe(text, (SessionId(text),)), 1, None),),
         are_probes_generated=True,
         reasons=reasons,
     )

@@ -1,8 +1,6 @@
-"""The public function that plans a migration of session-level data."""
+"""The public functions that plan a migration of session-level data and compare its two sides."""
 
 from collections.abc import Iterable, Sequence
-from os import PathLike
-from pathlib import Path
 from pathlib import Path as FilePath
 
 from turnetl import pipeline
@@ -65,7 +63,7 @@ async def compare_migration(
     settings: Settings | None = None,
     *,
     groups: Sequence[str] = (),
-    questions: str | PathLike[str] | None = None,
+    questions: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> MigrationComparison:
     """Compare the old data of each migration with its turns. Writes nothing but the verdicts.
@@ -87,6 +85,6 @@ async def compare_migration(
         settings or load_settings(),
         now,
         groups=group_ids(groups),
-        questions=None if questions is None else Path(questions),
+        questions=None if questions is None else FilePath(questions),
         progress=progress,
     )

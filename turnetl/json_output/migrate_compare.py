@@ -5,13 +5,13 @@ from typing import Annotated
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.migration.comparison import (
+    ComparedSession,
     DataSize,
     FactDates,
     GroupComparison,
     LostFact,
     MigrationComparison,
     ProbeResult,
-    SessionComparison,
 )
 
 
@@ -170,7 +170,7 @@ def _group(group: GroupComparison) -> GroupComparisonOutput:
     )
 
 
-def _session(session: SessionComparison) -> SessionComparisonOutput:
+def _session(session: ComparedSession) -> SessionComparisonOutput:
     return SessionComparisonOutput(
         session_id=session.session_id,
         format=session.format,

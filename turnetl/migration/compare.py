@@ -11,17 +11,17 @@ from typing import TypeVar
 
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph_model import GroupContents, Receipt
+from turnetl.llm.vectors import Matrix
 from turnetl.migration.comparison import (
+    ComparedSession,
     DataSize,
     FactDates,
     LostFact,
-    SessionComparison,
 )
 from turnetl.migration.fact_match import (
     EntityIndex,
     FactMatch,
-    Matrix,
-    StatedFact,
+    FactStatement,
     best_matches,
     entity_key,
 )
@@ -47,7 +47,7 @@ class OldData:
 class ComparedData:
     """The comparison of a group without its search probes."""
 
-    sessions: tuple[SessionComparison, ...]
+    sessions: tuple[ComparedSession, ...]
     old: DataSize
     new: DataSize
     entities_lost: tuple[str, ...]
@@ -65,12 +65,12 @@ def replaced_part(data: SessionLevelData, moved: Collection[str]) -> SessionLeve
     return replace(data, episodes=episodes, facts=facts, mentions=mentions, entities=entities)
 
 
-def old_facts(old: OldData) -> list[StatedFact]:
+def old_facts(old: OldData) -> list[FactStatement]:
     """Return the old facts as they are compared, in the order of `OldData`."""
     return _stated(old.data.facts, old.data.entities)
 
 
-def new_facts(new: GroupContents) -> list[StatedFact]:
+def new_facts(new: GroupContents) -> list[FactStatement]:
     """Return the new facts as they are compared, in the order of `GroupContents`."""
     return _stated(new.facts, new.entities)
 
@@ -139,7 +139,7 @@ class _Sides:
         """Return the sessions of the old episodes and of the turns; None if some have none."""
         return {*self._episodes, *self._old_facts, *self._receipts}
 
-    def session(self, session: SessionId | None, lost: Mapping[str, LostFact]) -> SessionComparison:
+    def session(self, session: SessionId | None, lost: Mapping[str, LostFact]) -> ComparedSession:
         receipts = self._receipts.get(session, [])
         old = self._old_facts.get(session, [])
         new = self._new_facts.get(session, []) if session is not None else []
@@ -154,7 +154,7 @@ class _Sides:
         episodes = self._episodes.get(session, [])
         texts = self._new.texts
         old_names, new_names = _names(old_entities), _names(new_entities)
-        return SessionComparison(
+        return ComparedSession(
             session_id=session,
             format=receipts[0].format if receipts else "",
             started_at=span[0] if span else None,
@@ -185,7 +185,7 @@ def _first(fact: Fact, sessions: Mapping[str, SessionId]) -> SessionId | None:
     return next((sessions[one] for one in fact.turns if one in sessions), None)
 
 
-def _lost(fact: Fact, match: FactMatch, said: Sequence[StatedFact]) -> LostFact:
+def _lost(fact: Fact, match: FactMatch, said: Sequence[FactStatement]) -> LostFact:
     return LostFact(
         uuid=fact.uuid,
         text=fact.text,
@@ -196,10 +196,10 @@ def _lost(fact: Fact, match: FactMatch, said: Sequence[StatedFact]) -> LostFact:
     )
 
 
-def _stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[StatedFact]:
+def _stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[FactStatement]:
     names = {one.uuid: one.name for one in entities}
     return [
-        StatedFact(
+        FactStatement(
             fact.text, tuple(names[end] for end in (fact.source, fact.target) if end in names)
         )
         for fact in facts
@@ -219,7 +219,7 @@ def _names(entities: Iterable[Entity]) -> dict[str, str]:
 
 
 def _lost_names(
-    old: Mapping[str, str], new: Mapping[str, str], said: Sequence[StatedFact]
+    old: Mapping[str, str], new: Mapping[str, str], said: Sequence[FactStatement]
 ) -> tuple[str, ...]:
     """Return the old names that neither an entity nor a fact of the new data has."""
     missing = {key: name for key, name in old.items() if key not in new}

@@ -50,7 +50,7 @@ class FactDates:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionComparison:
+class ComparedSession:
     """A session in the old and in the new data."""
 
     session_id: SessionId | None
@@ -70,7 +70,7 @@ class SessionComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class SearchProbe:
     """A question whose answer is in some sessions."""
 
     question: str
@@ -82,7 +82,7 @@ class Probe:
 class ProbeResult:
     """Where the old and the new data have the right session of a probe."""
 
-    probe: Probe
+    probe: SearchProbe
     old_rank: int | None
     """Among the sessions that the old data returned, from 1; None if it is not among them."""
     new_rank: int | None
@@ -95,7 +95,7 @@ class GroupComparison:
 
     group: GroupId
     migration_id: str
-    sessions: tuple[SessionComparison, ...]
+    sessions: tuple[ComparedSession, ...]
     """By start; the facts without a session last."""
     old: DataSize
     new: DataSize

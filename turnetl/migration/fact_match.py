@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Matrix = NDArray[np.float32]
-"""A row of unit length for each text."""
+from turnetl.llm.vectors import Matrix
 
 _BLOCK = 256
 """Old facts that are compared at once: with 100,000 new facts, 100 MB."""
@@ -17,7 +16,7 @@ _TOKEN = re.compile(r"\w[\w.+#-]*\w|\w")
 
 
 @dataclass(frozen=True, slots=True)
-class StatedFact:
+class FactStatement:
     """A fact as it is compared."""
 
     text: str
@@ -38,7 +37,7 @@ class FactMatch:
 
 
 def best_matches(
-    old: Sequence[StatedFact], new: Sequence[StatedFact], old_rows: Matrix, new_rows: Matrix
+    old: Sequence[FactStatement], new: Sequence[FactStatement], old_rows: Matrix, new_rows: Matrix
 ) -> list[FactMatch]:
     """Return the best new fact for each old one, in their order.
 
@@ -71,7 +70,7 @@ def entity_key(name: str) -> str:
 class EntityIndex:
     """The new facts by the words of their texts and of the names of their entities."""
 
-    def __init__(self, facts: Sequence[StatedFact]) -> None:
+    def __init__(self, facts: Sequence[FactStatement]) -> None:
         postings: dict[str, list[int]] = defaultdict(list)
         for position, fact in enumerate(facts):
             for word in _words(" ".join((fact.text, *fact.entities))):

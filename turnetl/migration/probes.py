@@ -7,7 +7,7 @@ from pathlib import Path
 from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.migration.compare import OldData
-from turnetl.migration.comparison import Probe
+from turnetl.migration.comparison import SearchProbe
 from turnetl.model import GroupId, SessionId
 
 MOST_PROBES = 200
@@ -17,7 +17,7 @@ _FEWEST_WORDS = 3
 """Of an old fact that is a probe."""
 
 
-def read_probes(path: Path) -> list[Probe]:
+def read_probes(path: Path) -> list[SearchProbe]:
     """Read the questions of a file: a table separated by tabs with `question` and `session`.
 
     A question may be in several rows, with a session each.
@@ -48,10 +48,10 @@ def read_probes(path: Path) -> list[Probe]:
         raise BadUsage(f"`{path}` is no table of UTF-8 text separated by tabs: {error}") from error
     if not sessions:
         raise BadUsage(f"`{path}` has no question: write one and the id of its session per line")
-    return [Probe(question, tuple(sorted(known))) for question, known in sessions.items()]
+    return [SearchProbe(question, tuple(sorted(known))) for question, known in sessions.items()]
 
 
-def generated_probes(old: OldData, *, limit: int = MOST_PROBES) -> list[Probe]:
+def generated_probes(old: OldData, *, limit: int = MOST_PROBES) -> list[SearchProbe]:
     """Return old facts as probes: their texts must lead to their sessions.
 
     Each session gives one before any gives a second one. The choice depends on the facts only.
@@ -74,10 +74,10 @@ def generated_probes(old: OldData, *, limit: int = MOST_PROBES) -> list[Probe]:
         turns.append((rounds.get(first, 0), text))
         rounds[first] = rounds.get(first, 0) + 1
     turns.sort(key=lambda turn: turn[0])
-    return [Probe(text, tuple(sorted(sessions[text]))) for _, text in turns[:limit]]
+    return [SearchProbe(text, tuple(sorted(sessions[text]))) for _, text in turns[:limit]]
 
 
-def rank_of(probe: Probe, found: Iterable[SessionId | None]) -> int | None:
+def rank_of(probe: SearchProbe, found: Iterable[SessionId | None]) -> int | None:
     """Return the rank of the first right session among the distinct sessions of hits, from 1.
 
     Args:
@@ -97,8 +97,8 @@ def rank_of(probe: Probe, found: Iterable[SessionId | None]) -> int | None:
 
 
 def of_known_sessions(
-    probes: Sequence[Probe], groups: Mapping[GroupId, frozenset[SessionId]]
-) -> dict[GroupId, list[Probe]]:
+    probes: Sequence[SearchProbe], groups: Mapping[GroupId, frozenset[SessionId]]
+) -> dict[GroupId, list[SearchProbe]]:
     """Return the probes of each group: those with a session that it has.
 
     Raises:

@@ -22,15 +22,15 @@ from turnetl.ingestion import lease_owner
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.vectors import stack
+from turnetl.llm.vectors import Matrix, stack
 from turnetl.migration.classify import EpisodeClassifier
 from turnetl.migration.compare import OldData, compare, new_facts, old_facts, replaced_part
 from turnetl.migration.comparison import (
     GroupComparison,
     MigrationComparison,
-    Probe,
+    SearchProbe,
 )
-from turnetl.migration.fact_match import Matrix, StatedFact
+from turnetl.migration.fact_match import FactStatement
 from turnetl.migration.probes import generated_probes, of_known_sessions, read_probes
 from turnetl.migration.sessions import loaded_sessions
 from turnetl.migration.start import open_migration, remedy
@@ -139,8 +139,8 @@ async def _loaded(store: GraphStore, migration: TurnMigration) -> _Loaded:
 
 
 def _probes(
-    asked: Sequence[Probe] | None, loaded: Sequence[_Loaded]
-) -> Mapping[GroupId, Sequence[Probe]]:
+    asked: Sequence[SearchProbe] | None, loaded: Sequence[_Loaded]
+) -> Mapping[GroupId, Sequence[SearchProbe]]:
     """Return the probes of each group."""
     if asked is None:
         return {one.migration.group_id: generated_probes(one.old) for one in loaded}
@@ -157,7 +157,7 @@ class _Comparer:
     progress: Progress
     are_generated: bool
 
-    async def compared(self, side: _Loaded, probes: Sequence[Probe]) -> GroupComparison:
+    async def compared(self, side: _Loaded, probes: Sequence[SearchProbe]) -> GroupComparison:
         old_rows = await self._rows(old_facts(side.old))
         new_rows = await self._rows(new_facts(side.new))
         limit = self.thresholds.fact_similarity
@@ -186,7 +186,7 @@ class _Comparer:
         reasons = verdict_reasons(compared, self.thresholds, side.migration.phase)
         return replace(compared, reasons=reasons)
 
-    async def _rows(self, facts: Sequence[StatedFact]) -> Matrix:
+    async def _rows(self, facts: Sequence[FactStatement]) -> Matrix:
         """Embed the texts of facts; each distinct one once."""
         texts = [fact.text for fact in facts]
         distinct = sorted({*texts})

@@ -13,7 +13,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
 from turnetl.llm.embedders.port import Embedder
 from turnetl.migration.compare import OldData
-from turnetl.migration.comparison import Probe, ProbeResult
+from turnetl.migration.comparison import ProbeResult, SearchProbe
 from turnetl.migration.probes import rank_of
 from turnetl.model import Entity, Fact, GroupId, TurnId
 from turnetl.retrieval.search import search
@@ -26,7 +26,7 @@ _GROUP = GroupId("compared")
 
 
 async def probe_results(
-    probes: Sequence[Probe],
+    probes: Sequence[SearchProbe],
     old: OldData,
     new: GroupContents,
     embedder: Embedder,
@@ -63,7 +63,7 @@ async def probe_results(
     return tuple(results)
 
 
-async def _rank(index: PersistentIndex, probe: Probe, embedder: Embedder) -> int | None:
+async def _rank(index: PersistentIndex, probe: SearchProbe, embedder: Embedder) -> int | None:
     limit = PROBE_SESSIONS * _TURNS_PER_SESSION
     found = await search(index, probe.question, embedder, limit=limit, nearest=True)
     rank = rank_of(probe, (hit.session_id or None for hit in found.hits))

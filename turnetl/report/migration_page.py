@@ -6,11 +6,11 @@ from pathlib import Path
 from turnetl import private_files
 from turnetl.errors import BadUsage
 from turnetl.migration.comparison import (
+    ComparedSession,
     GroupComparison,
     LostFact,
     MigrationComparison,
     ProbeResult,
-    SessionComparison,
 )
 from turnetl.report import html
 from turnetl.report.layout import format_minute, plural
@@ -124,7 +124,7 @@ def _probe_table(probes: Sequence[ProbeResult]) -> str:
     return html.table(("question", "session", "rank, old", "rank, turns"), lines, numbers=2)
 
 
-def _session(session: SessionComparison) -> Iterator[str]:
+def _session(session: ComparedSession) -> Iterator[str]:
     name = session.session_id or "Old data whose session is not known"
     lost = len(session.lost_facts)
     counts = (
