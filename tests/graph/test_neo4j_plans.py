@@ -25,6 +25,7 @@ from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import GraphUnusable
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.neo4j_rows import statements
+from turnetl.graph.neo4j_session_level import CONTENT_COUNTS
 from turnetl.graph.neo4j_store import Neo4jStore
 from turnetl.graph.open import open_graph
 
@@ -142,3 +143,24 @@ async def _wait_until_blocked(driver: AsyncDriver, commit: asyncio.Task[bool]) -
         if any("Blocked" in record["status"] for record in found.records):
             return
         await asyncio.sleep(0.05)
+
+
+async def test_whether_other_programs_wrote_is_answered_without_reading_nodes(
+    neo4j: Neo4jServer,
+) -> None:
+    store = await open_graph(neo4j.url, user="", password="")
+    await store.prepare()
+    hits = []
+    for _ in range(2):
+        with neo4j.driver() as driver:
+            driver.execute_query(
+                "UNWIND range(1, 500) AS number "
+                "CREATE (e:Episodic)-[:MENTIONS]->(a:Entity)-[:RELATES_TO]->(:Entity)"
+            )
+            profile = driver.execute_query(f"PROFILE {CONTENT_COUNTS}").summary.profile
+        assert profile is not None
+        hits.append(sum(step.get("dbHits", 0) for step in _steps(profile)))
+    before = await store.content_state()
+    await store.close()
+    assert before.split() == ["1000", "0", "2000", "1000", "1000"]
+    assert hits[0] == hits[1] < 50

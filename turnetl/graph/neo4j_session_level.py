@@ -16,7 +16,7 @@ from turnetl.model import Entity, Fact, GroupId, Vector
 V = TypeVar("V", Entity, Fact)
 
 # Each is answered by the count store.
-_STATE: LiteralString = """
+CONTENT_COUNTS: LiteralString = """
 RETURN COUNT { (:Episodic) } AS episodes, COUNT { (:TurnCommit) } AS turns,
        COUNT { (:Entity) } AS entities, COUNT { ()-[:RELATES_TO]->() } AS facts,
        COUNT { ()-[:MENTIONS]->() } AS mentions
@@ -46,7 +46,7 @@ class Neo4jSessionLevelReader(Neo4jUnrecordedReader):
     """`SessionLevelReader` over a client."""
 
     async def content_state(self) -> str:
-        [row] = await self._client.read(_STATE)
+        [row] = await self._client.read(CONTENT_COUNTS)
         return " ".join(str(count) for count in row.values())
 
     async def session_level_groups(self) -> Sequence[GroupId]:
