@@ -24,7 +24,8 @@ li { overflow-wrap: anywhere; }
   background: var(--card); padding: .6rem 1rem; }
 .verdict.bad { border-left-color: var(--bad); }
 .good { color: var(--good); } .bad strong { color: var(--bad); }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; margin: 1rem 0; }
+.names { columns: 18rem; column-gap: 2rem; font-size: .9rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0;
   border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }

@@ -87,10 +87,11 @@ def _verdict(group: GroupComparison) -> Iterator[str]:
 def _names(title: str, names: Sequence[str]) -> Iterator[str]:
     if not names:
         return
-    shown = ", ".join(names[:_LISTED_NAMES])
-    more = f" and {len(names) - _LISTED_NAMES:,} more" if len(names) > _LISTED_NAMES else ""
+    shown = "".join(f"<li>{html.text(name)}</li>" for name in names[:_LISTED_NAMES])
+    if (more := len(names) - _LISTED_NAMES) > 0:
+        shown += f"<li>and {more:,} more</li>"
     yield f"<details><summary>{html.text(title)}: {len(names):,}</summary>"
-    yield f"<p>{html.text(shown)}{more}</p></details>"
+    yield f'<ul class="names">{shown}</ul></details>'
 
 
 def _probes(group: GroupComparison, limit: int) -> Iterator[str]:
@@ -128,8 +129,8 @@ def _session(session: ComparedSession) -> Iterator[str]:
     name = session.session_id or "Old data whose session is not known"
     lost = len(session.lost_facts)
     counts = (
-        f"{plural(session.new.episodes, 'episode')} of turns, "
-        f"{session.new.facts:,} facts for {session.old.facts:,}, {lost:,} lost"
+        f"{plural(session.new.episodes, 'episode')} of turns, {session.new.facts:,} new facts; "
+        f"{session.old.facts:,} old facts, {lost:,} lost"
     )
     started = "" if session.started_at is None else f"{format_minute(session.started_at)}  "
     yield (
