@@ -147,11 +147,15 @@ def stages(sessions: int, turns: int, graph: str | None) -> bool:
 
 
 def plan(folder: Path, url: str) -> str:
-    """Classify the summaries by their texts."""
+    """Classify the summaries by their texts, and estimate the run."""
     archives = [str(folder / "archives")]
     options = pipeline.MigrationOptions(groups=(GROUP,))
-    report = asyncio.run(pipeline.plan_migration(archives, _settings(folder, url), options))
-    return f"{len(report.of_kind(EpisodeClass.MATCHED))} matched"
+    settings = _settings(folder, url)
+    report = asyncio.run(
+        pipeline.plan_estimated_migration(archives, settings, options, RunOptions(), now)
+    )
+    turns = 0 if report.estimate is None else report.estimate.turns
+    return f"{len(report.plan.of_kind(EpisodeClass.MATCHED))} matched, {turns} turns estimated"
 
 
 def run(folder: Path, url: str) -> str:
