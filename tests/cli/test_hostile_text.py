@@ -80,6 +80,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("plan", f"no {NAME}"),
     ("migrate", "plan", "."),
     ("migrate", "plan", f"no {NAME}"),
+    ("migrate", "run", "."),
+    ("migrate", "run", f"no {NAME}"),
     ("digest", "--since", "2020-01-01"),
     ("digest", "--since", "2020-01-01", "--by", "project", "--markdown"),
     ("digest", "--group", NAME),

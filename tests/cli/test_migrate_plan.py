@@ -1,6 +1,7 @@
 """`turnetl migrate plan`: which session each summary in a graph is of."""
 
 import asyncio
+import csv
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -8,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.archives import conversation, write_archive
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.hostile_text import assert_clean
 from tests.graph.graph_dump import dump_graph
 from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_graph
 from tests.legacy.sessions import LegacySession, legacy_sessions
@@ -170,3 +173,27 @@ def test_embeddings_of_other_dimensions_are_reported(
     result = plan(tmp_path, graph_url, SAMPLES)
     assert result.exit_code == 0
     assert "has embeddings of 12 dimensions" in " ".join(result.messages)
+
+
+def test_hostile_names_are_neither_printed_nor_break_the_file_of_decisions(tmp_path: Path) -> None:
+    url, file = f"ladybug://{tmp_path / 'graph.lbug'}", tmp_path / "decisions.tsv"
+    archives = tmp_path / "a"
+    hostile = 'x\x1b]0;owned\x07\t"\r\n\u202eend'
+    for place, verb in enumerate(("Tidy", "Empty"), start=1):
+        rows = conversation(f"{verb} the cart", session=f"{hostile}{place}")
+        write_archive(archives / f"{place}.jsonl", rows)
+    names = f"session notes {hostile}"
+    fill(url, [LegacyEpisode(hostile, names, "Tidy, empty the cart", "text", hostile, RUN)])
+    for options in ((), ("--json",)):
+        shown = plan(tmp_path, url, archives, "--group", GROUP, *options)
+        assert_clean(shown)
+    assert plan(tmp_path, url, archives, "--write", file).exit_code == 0
+    with file.open(newline="") as written:
+        [row] = csv.DictReader(written, delimiter="\t")
+    assert row["episode"] == hostile
+    assert row["first"] in (f"{hostile}1", f"{hostile}2")
+    with file.open("w", newline="") as edited:
+        writer = csv.writer(edited, delimiter="\t")
+        writer.writerows([["episode", "session"], [hostile, f"{hostile}2"]])
+    settled = plan(tmp_path, url, archives, "--plan", file, "--json")
+    assert kind_of(settled, hostile) == ("matched", f"{hostile}2")
