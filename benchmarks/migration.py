@@ -167,7 +167,13 @@ def run(folder: Path, url: str) -> str:
     return f"{sum(group.committed for group in report.ingested.groups)} turns committed"
 
 
-STAGES: Mapping[str, Callable[[Path, str], str]] = {"plan": plan, "run": run}
+def compare(folder: Path, url: str) -> str:
+    """Compare the old data with the turns."""
+    report = asyncio.run(pipeline.compare_migration(_settings(folder, url), now))
+    return f"{len(report.groups)} group compared"
+
+
+STAGES: Mapping[str, Callable[[Path, str], str]] = {"plan": plan, "run": run, "compare": compare}
 """Each depends on those before it."""
 
 

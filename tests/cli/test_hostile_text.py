@@ -82,6 +82,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("migrate", "plan", f"no {NAME}"),
     ("migrate", "run", "."),
     ("migrate", "run", f"no {NAME}"),
+    ("migrate", "compare", "--group", NAME),
     ("digest", "--since", "2020-01-01"),
     ("digest", "--since", "2020-01-01", "--by", "project", "--markdown"),
     ("digest", "--group", NAME),
