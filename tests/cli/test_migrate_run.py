@@ -1,22 +1,16 @@
 """`turnetl migrate run`: turns beside the old data, which no reader sees."""
 
 import asyncio
-import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, CommandResult, run_in_process
-from tests.graph.graph_dump import dump_graph
-from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_graph
+from tests.cli.command import SAMPLES
+from tests.legacy.migrating import GROUP, dumped, fill, of_readers, turnetl
 from tests.legacy.sessions import LegacySession, legacy_sessions
-from tests.legacy.styles import LegacyStyle, legacy_episode
 from turnetl.graph.open import open_graph
 from turnetl.model import GroupId, TurnId
 from turnetl.shadow_groups import turns_group
-
-GROUP = GroupId("old-summaries")
 
 
 @pytest.fixture(scope="module")
@@ -24,44 +18,11 @@ def sessions() -> tuple[LegacySession, ...]:
     return legacy_sessions(Path(SAMPLES))
 
 
-def fill(
-    url: str,
-    sessions: Sequence[LegacySession],
-    *,
-    group: str = GROUP,
-    dimensions: int = DIMENSIONS,
-) -> None:
-    async def write() -> None:
-        episodes = [legacy_episode(session, LegacyStyle.NAME) for session in sessions]
-        await write_legacy_graph(url, episodes, group, dimensions=dimensions)
-        await write_foreign_data(url, group, dimensions=dimensions)
-
-    asyncio.run(write())
-
-
-def turnetl(folder: Path, graph: str, *arguments: str | Path) -> CommandResult:
-    return run_in_process(*map(str, arguments), "--graph", graph, folder=folder)
-
-
-def of_readers(url: str) -> list[str]:
-    """Return what the graph holds outside of the shadow group of the turns."""
-    lines = asyncio.run(dump_graph(url))
-    hidden = {line for line in lines if turns_group(GROUP) in line}
-    # An edge of an embedded graph has no group of its own.
-    nodes = {json.loads(line)[1].get("uuid") for line in hidden} - {None}
-    return [line for line in lines if line not in hidden and not nodes & set(_ends(line))]
-
-
-def _ends(line: str) -> list[str]:
-    label, _ = json.loads(line)
-    return label[1:] if isinstance(label, list) and len(label) == 3 else []
-
-
 def test_the_turns_are_ingested_beside_the_old_data_which_stays(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
     fill(graph_url, sessions)
-    before = asyncio.run(dump_graph(graph_url))
+    before = dumped(graph_url)
     result = turnetl(tmp_path, graph_url, "migrate", "run", SAMPLES, "--json")
     assert result.exit_code == 0, result.stderr
     [migration] = result.json["migrations"]
@@ -134,11 +95,11 @@ def test_an_interrupted_run_is_continued_and_other_archives_add_their_sessions(
 def test_a_dry_run_writes_nothing(tmp_path: Path, sessions: tuple[LegacySession, ...]) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
     fill(url, sessions[:1])
-    before = asyncio.run(dump_graph(url))
+    before = dumped(url)
     result = turnetl(tmp_path, url, "migrate", "run", SAMPLES, "--dry-run", "--lake", "lake")
     assert result.exit_code == 0, result.stderr
     assert "nothing was written" in result.stdout
-    assert asyncio.run(dump_graph(url)) == before
+    assert dumped(url) == before
     assert not (tmp_path / "lake").exists()
 
 
@@ -155,11 +116,11 @@ def test_embeddings_of_other_dimensions_are_refused_before_the_first_write(
 ) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
     fill(url, sessions[:1], dimensions=12)
-    before = asyncio.run(dump_graph(url))
+    before = dumped(url)
     result = turnetl(tmp_path, url, "migrate", "run", SAMPLES, "--group", GROUP, "--lake", "lake")
     assert result.exit_code == 2
     assert "has embeddings of 12 dimensions" in result.messages[0]
-    assert asyncio.run(dump_graph(url)) == before
+    assert dumped(url) == before
     assert not (tmp_path / "lake").exists()
 
 

@@ -60,6 +60,9 @@ TESTED_ELSEWHERE = {
     "forget": "forgetting.py",
     "migrate compare": "test_migrate_compare.py",
     "migrate run": "test_migrate_run.py",
+    "migrate cutover": "test_migrate_cutover.py",
+    "migrate rollback": "test_migrate_cutover.py",
+    "migrate finish": "test_migrate_cutover.py",
 }
 """Commands whose output needs a graph with content: the files that validate it."""
 

@@ -1,11 +1,23 @@
-"""The state of migrations in Ladybug: one row of JSON for each."""
+"""Migrations in Ladybug: the state of each as one row of JSON, and the steps of their cutovers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from turnetl.graph import ladybug_cypher as cypher
+from turnetl.graph import ladybug_lease
 from turnetl.graph.ladybug_client import LadybugClient
 from turnetl.graph.ladybug_writer import LadybugWriter
+from turnetl.graph.migration_steps import (
+    DeleteStep,
+    DropGroupStep,
+    DropTurnsStep,
+    MarkStep,
+    MigrationStep,
+    MovedKind,
+    MoveStep,
+    SwitchStep,
+)
 from turnetl.graph.migrations import TurnMigration, decoded, encoded
 from turnetl.graph_model import Lease
 
@@ -14,6 +26,49 @@ _SAVE = """
 MERGE (m:TurnMigration {migration_id: $migration_id})
 SET m.group_id = $group_id, m.state = $state
 """
+_EACH = "UNWIND $uuids AS uuid "
+_NODES = {
+    MovedKind.COMMUNITIES: "MATCH (item:Community {uuid: uuid})",
+    MovedKind.SAGAS: "MATCH (item:Saga {uuid: uuid})",
+    MovedKind.ENTITIES: "MATCH (item:Entity {uuid: uuid})",
+    MovedKind.FACTS: "MATCH (item:RelatesToNode_ {uuid: uuid})",
+    MovedKind.EPISODES: "MATCH (item:Episodic {uuid: uuid})",
+}
+_EDGES = {
+    MovedKind.COMMUNITIES: (
+        "MATCH (:Community {uuid: uuid})-[item:HAS_MEMBER]->(:Entity)",
+        "MATCH (:Community {uuid: uuid})-[item:HAS_MEMBER]->(:Community)",
+    ),
+    MovedKind.SAGAS: ("MATCH (:Saga {uuid: uuid})-[item:HAS_EPISODE]->(:Episodic)",),
+    MovedKind.EPISODES: (
+        "MATCH (:Episodic {uuid: uuid})-[item:MENTIONS]->(:Entity)",
+        "MATCH (:Episodic {uuid: uuid})-[item:NEXT_EPISODE]->(:Episodic)",
+    ),
+}
+_MOVE = " WHERE item.group_id = $source SET item.group_id = $target"
+_OF_GROUP = " WHERE item.group_id = $group_id"
+_MARK = f"{_EACH}{_NODES[MovedKind.EPISODES]}{_OF_GROUP} SET item.granularity = $granularity"
+_USED = """
+(EXISTS { MATCH (item)-[:RELATES_TO]-(:RelatesToNode_) }
+ OR EXISTS { MATCH (:Episodic)-[:MENTIONS]->(item) })
+"""
+_INHERIT = f"{_EACH}{_NODES[MovedKind.ENTITIES]}{_OF_GROUP} AND {_USED} SET item.group_id = $heir"
+_DELETE = f"{_OF_GROUP} DETACH DELETE item"
+_SWITCH_COMMITS = "MATCH (c:TurnCommit) WHERE c.group_id = $source SET c.group_id = $target"
+_SWITCH_GROUP = """
+MATCH (s:TurnGroup {group_id: $source}), (t:TurnGroup {group_id: $target})
+SET t.sequence = s.sequence, t.creation_id = s.creation_id, t.embedder = s.embedder,
+    t.dimensions = s.dimensions, t.recipe = s.recipe
+"""
+_RESET_GROUP = """
+MATCH (g:TurnGroup {group_id: $source}) SET g.sequence = 0, g.creation_id = $creation_id
+"""
+_DROP_GROUP = """
+MATCH (g:TurnGroup {group_id: $group_id})
+WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.group_id = $group_id }
+DELETE g
+"""
+_DROP_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id DELETE c"
 
 
 class LadybugMigrations(LadybugWriter):
@@ -27,6 +82,27 @@ class LadybugMigrations(LadybugWriter):
     ) -> None:
         await self._write_under(lease, now + ttl, lambda client: _save(client, migration))
 
+    async def migrate(
+        self,
+        leases: Sequence[Lease],
+        step: MigrationStep,
+        migration: TurnMigration,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> None:
+        first, *others = leases
+
+        def write(client: LadybugClient) -> None:
+            for lease in others:
+                ladybug_lease.check(client, lease)
+                ladybug_lease.extend(client, lease, now + ttl)
+            for query, parameters in _statements(step):
+                client.query(query, parameters)
+            _save(client, migration)
+
+        await self._write_under(first, now + ttl, write)
+
 
 def _save(client: LadybugClient, migration: TurnMigration) -> None:
     row = {"migration_id": migration.migration_id, "group_id": migration.group_id}
@@ -38,3 +114,34 @@ def _migrations(client: LadybugClient) -> list[TurnMigration]:
     if ["TurnMigration"] not in client.query(cypher.TABLES):
         return []
     return decoded([state for (state,) in client.query(_MIGRATIONS)])
+
+
+def _statements(step: MigrationStep) -> Iterator[tuple[str, dict[str, Any]]]:
+    match step:
+        case MoveStep(kind, uuids, source, target):
+            groups = {"uuids": list(uuids), "source": source, "target": target}
+            for pattern in (_NODES[kind], *_EDGES.get(kind, ())):
+                yield f"{_EACH}{pattern}{_MOVE}", groups
+        case MarkStep(group, uuids, granularity):
+            yield _MARK, {"uuids": list(uuids), "group_id": group, "granularity": granularity}
+        case SwitchStep():
+            yield from _switch(step)
+        case DeleteStep(kind, uuids, group, heir):
+            of_group = {"uuids": list(uuids), "group_id": group}
+            if kind is MovedKind.ENTITIES:
+                yield _INHERIT, of_group | {"heir": heir}
+            yield f"{_EACH}{_NODES[kind]}{_DELETE}", of_group
+        case DropTurnsStep(group):
+            yield _DROP_TURNS, {"group_id": group}
+        case DropGroupStep(group):
+            yield _DROP_GROUP, {"group_id": group}
+
+
+def _switch(step: SwitchStep) -> Iterator[tuple[str, dict[str, Any]]]:
+    groups = {"source": step.source, "target": step.target}
+    yield _SWITCH_COMMITS, groups
+    yield _SWITCH_GROUP, groups
+    if step.deletes_source:
+        yield _DROP_GROUP, {"group_id": step.source}
+    else:
+        yield _RESET_GROUP, {"source": step.source, "creation_id": step.new_creation_id}

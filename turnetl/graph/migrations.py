@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from turnetl.graph.migration_steps import MigrationStep
 from turnetl.graph_model import Lease
 from turnetl.model import GroupId
 
@@ -30,6 +31,8 @@ class MigrationPhase(StrEnum):
     """Turns leave the group, then old data enters it. It ends in `READY`."""
     FINISHING = "finishing"
     """The old data is being deleted: there is no way back."""
+    DISCARDING = "discarding"
+    """The turns of the shadow group are being deleted; the group has the old data."""
     FINISHED = "finished"
 
 
@@ -54,15 +57,13 @@ class TurnMigration:
     """In the shadow group when all were ingested; 0 before."""
     verdict: str = ""
     """JSON of `migration.verdict.CompareVerdict`; empty before the first comparison."""
-    had_group: bool = False
-    """Whether the group had a TurnGroup before the cutover."""
     cut_over_at: datetime | None = None
     """When the cutover was completed; None if it was not, or was taken back."""
     layout: int = LAYOUT
 
     @property
     def is_open(self) -> bool:
-        """Return whether it can still be taken back."""
+        """Return whether something is left to do."""
         return self.phase is not MigrationPhase.FINISHED
 
 
@@ -80,6 +81,29 @@ class MigrationStore(Protocol):
         Raises:
             GraphUnusable: another writer took the group of the lease. Nothing is written.
             GraphBusy: the graph did not respond.
+        """
+
+    async def migrate(
+        self,
+        leases: Sequence[Lease],
+        step: MigrationStep,
+        migration: TurnMigration,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> None:
+        """Make a step and write the state after it in one transaction; extend the leases.
+
+        Args:
+            leases: of all groups of the step that a writer may lease, sorted by group.
+            step: what is written.
+            migration: the state after the step.
+            now: the current time.
+            ttl: how long the leases run.
+
+        Raises:
+            GraphUnusable: another writer took one of the groups. Nothing is written.
+            GraphBusy: the graph did not respond; the same step may be repeated.
         """
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from turnetl.errors import BadUsage
 from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.migration_steps import MigrationStep
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import SessionLevelData
@@ -151,7 +152,8 @@ class ShadowStore:
         )
 
     async def migrations(self) -> Sequence[TurnMigration]:
-        return await self._store.migrations()
+        """Return none: the shadow group itself is not migrated."""
+        return ()
 
     async def acquire(
         self,
@@ -215,6 +217,18 @@ class ShadowStore:
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
     ) -> None:
         await self._store.save_migration(self._hidden(lease), migration, now=now, ttl=ttl)
+
+    async def migrate(
+        self,
+        leases: Sequence[Lease],
+        step: MigrationStep,
+        migration: TurnMigration,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> None:
+        hidden = [self._hidden(lease) for lease in leases]
+        await self._store.migrate(hidden, step, migration, now=now, ttl=ttl)
 
     async def runs(self) -> Sequence[TurnRun]:
         return await self._store.runs()

@@ -5,11 +5,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 
-from turnetl.errors import TurnetlError
+from turnetl.errors import GraphUnusable, TurnetlError
+from turnetl.graph.migrations import MigrationPhase
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile, Lease
 from turnetl.ingestion import lease_owner
 from turnetl.model import GroupId
+
+_WRITABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING, MigrationPhase.FINISHED)
+"""Phases of a migration in which the group belongs to its turns."""
 
 
 @asynccontextmanager
@@ -21,13 +25,26 @@ async def held_lease(
     owner: str,
     clock: Callable[[], datetime],
     ttl: timedelta,
+    migrates: bool = False,
 ) -> AsyncIterator[Lease]:
     """Take the lease, and release it at the end of the block; arguments as of `acquire`.
 
+    Args:
+        store: the graph.
+        group: the group.
+        profile: as of `acquire`.
+        owner: as of `acquire`.
+        clock: returns the current time.
+        ttl: as of `acquire`.
+        migrates: whether the lease is that of the migration of the group, which excludes others.
+
     Raises:
         GraphBusy: the lease of another owner has not expired; says whose and until when.
-        GraphUnusable: the group was created with another embedder or other dimensions.
+        GraphUnusable: the group was created with another embedder or other dimensions, or it is
+            being migrated.
     """
+    if not migrates:
+        await _check_not_migrated(store, group)
     lease = await store.acquire(
         group, profile, owner=owner, now=clock(), ttl=ttl, is_dead=lease_owner.is_dead
     )
@@ -41,6 +58,17 @@ async def held_lease(
         # The graph itself may have failed; the lease then expires.
         with suppress(TurnetlError):
             await store.release(lease)
+
+
+async def _check_not_migrated(store: GraphStore, group: GroupId) -> None:
+    """Raise GraphUnusable if turns of this group would be mixed with those of a migration."""
+    for migration in await store.migrations():
+        if migration.group_id == group and migration.phase not in _WRITABLE:
+            raise GraphUnusable(
+                f"group `{group}` is being migrated: finish that with `turnetl migrate cutover "
+                f"--group {group}`, or take it back with `turnetl migrate rollback --group {group} "
+                "--discard`"
+            )
 
 
 async def _renew(

@@ -27,6 +27,7 @@ _HEAD = (
     "Times are ISO 8601 in UTC and sort as text.\n\n"
     "A command that has a result prints its object with any exit code: `parse`, `backfill`, "
     "`ingest`, `retry`, `redo`, `undo`, `forget`, `verify`, `migrate plan`, `migrate run`, "
+    "`migrate cutover`, `migrate rollback`, `migrate finish`, "
     "`model check` and `templates check` exit with 1, 3 or 4 if they report something that "
     "failed.\n"
     "A command that ends without a result prints an [ErrorOutput](#erroroutput) instead: its "

@@ -17,6 +17,7 @@ from turnetl.json_output.formats import FormatsOutput
 from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
+from turnetl.json_output.migrate_change import MigrationChangeOutput
 from turnetl.json_output.migrate_compare import MigrationComparisonOutput
 from turnetl.json_output.migrate_plan import MigrationPlanOutput
 from turnetl.json_output.migrate_run import MigrationRunOutput
@@ -85,6 +86,9 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "migrate plan": (MigrationPlanOutput,),
     "migrate compare": (MigrationComparisonOutput,),
     "migrate run": (MigrationRunOutput,),
+    "migrate cutover": (MigrationChangeOutput,),
+    "migrate rollback": (MigrationChangeOutput,),
+    "migrate finish": (MigrationChangeOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),
     "show": (

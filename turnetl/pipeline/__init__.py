@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.index import update_index
     from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
     from turnetl.pipeline.migrate_compare import compare_migration
+    from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change, preview_change
     from turnetl.pipeline.migrate_estimate import plan_estimated_migration
     from turnetl.pipeline.migrate_plan import (
         MigrationOptions,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from turnetl.run_options import RunOptions
 
 __all__ = [
+    "ChangeOptions",
     "CommunityOptions",
     "Executor",
     "InProcess",
@@ -55,6 +57,7 @@ __all__ = [
     "digest",
     "entity",
     "estimate_index_questions",
+    "execute_change",
     "explain_rule",
     "filter_turns",
     "fix",
@@ -66,6 +69,7 @@ __all__ = [
     "plan",
     "plan_estimated_migration",
     "plan_migration",
+    "preview_change",
     "preview_forget",
     "preview_redo",
     "preview_undo",
@@ -107,6 +111,11 @@ __getattr__ = lazy_exports(
         ),
         "turnetl.pipeline.migrate_compare": ("compare_migration",),
         "turnetl.pipeline.migrate_estimate": ("plan_estimated_migration",),
+        "turnetl.pipeline.migrate_cutover": (
+            "ChangeOptions",
+            "execute_change",
+            "preview_change",
+        ),
         "turnetl.pipeline.migrate_plan": (
             "MigrationOptions",
             "plan_migration",

@@ -1,0 +1,88 @@
+"""Commands of a migration on a session-level graph of the samples, and what the graph holds."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.graph.graph_dump import dump_graph
+from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_graph
+from tests.legacy.sessions import LegacySession
+from tests.legacy.styles import LegacyStyle, legacy_episode
+from turnetl.graph.migrations import TurnMigration
+from turnetl.graph.open import open_graph
+from turnetl.model import GroupId
+from turnetl.shadow_groups import turns_group
+
+GROUP = GroupId("old-summaries")
+"""No name that turnetl makes: another program named the group."""
+
+
+def fill(
+    url: str,
+    sessions: Sequence[LegacySession],
+    *,
+    group: str = GROUP,
+    dimensions: int = DIMENSIONS,
+) -> None:
+    """Write a summary of each session, and foreign data, into one group."""
+
+    async def write() -> None:
+        episodes = [legacy_episode(session, LegacyStyle.NAME) for session in sessions]
+        await write_legacy_graph(url, episodes, group, dimensions=dimensions)
+        await write_foreign_data(url, group, dimensions=dimensions)
+
+    asyncio.run(write())
+
+
+def turnetl(folder: Path, graph: str, *arguments: str | Path) -> CommandResult:
+    return run_in_process(*map(str, arguments), "--graph", graph, folder=folder)
+
+
+def migrate(folder: Path, graph: str, command: str, *options: str) -> CommandResult:
+    """Run a command that writes the group, confirmed, with `--json`."""
+    return turnetl(folder, graph, "migrate", command, *options, "--yes", "--json")
+
+
+def migrated(folder: Path, graph: str) -> dict[str, object]:
+    """Run the migration of all samples; return its state."""
+    result = turnetl(folder, graph, "migrate", "run", SAMPLES, "--json")
+    assert result.exit_code == 0, result.stderr
+    [state] = result.json["migrations"]
+    assert state["phase"] == "ready"
+    return dict(state)
+
+
+def dumped(url: str) -> list[str]:
+    return asyncio.run(dump_graph(url))
+
+
+def of_readers(url: str, group: GroupId = GROUP) -> list[str]:
+    """Return what the graph holds outside of the shadow group of the turns."""
+    return without_group(dumped(url), turns_group(group))
+
+
+def without_group(lines: Sequence[str], group: str) -> list[str]:
+    """Return the lines without those of a group."""
+    hidden = {line for line in lines if group in line}
+    # An edge of an embedded graph has no group of its own.
+    nodes = {json.loads(line)[1].get("uuid") for line in hidden} - {None}
+    return [line for line in lines if line not in hidden and not nodes & set(_ends(line))]
+
+
+def state_of(url: str) -> TurnMigration:
+    """Return the latest migration of the graph."""
+
+    async def read() -> TurnMigration:
+        store = await open_graph(url, user="", password="", write=False)
+        *_, latest = await store.migrations()
+        await store.close()
+        return latest
+
+    return asyncio.run(read())
+
+
+def _ends(line: str) -> list[str]:
+    label, _ = json.loads(line)
+    return label[1:] if isinstance(label, list) and len(label) == 3 else []

@@ -1,0 +1,92 @@
+"""A cutover, a rollback or a finish: what it moves or deletes, before and after it was done."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
+from turnetl.migration.moves import Moves
+from turnetl.migration.start import phase_text, remedy
+from turnetl.report.layout import caption, limited, plural
+from turnetl.report.turns import section
+from turnetl.shadow_groups import sessions_group, turns_group
+
+NOT_CONFIRMED = "nothing was changed: confirm it on a terminal, or add --yes"
+_KINDS = ("episodes", "entities", "facts", "sagas", "communities")
+
+
+def preview(report: MigrationChange) -> RenderableType:
+    """Render what would be moved or deleted, and the episodes that were written meanwhile."""
+    new = section("written since the last run; they stay", limited(report.new_episodes, _episode))
+    return Group(_table(report), *new, caption("nothing was changed yet"))
+
+
+def result(report: MigrationChange) -> RenderableType:
+    """Render what was moved or deleted, and the next command."""
+    migration = report.migration
+    phase = f"group `{migration.group_id}` is {phase_text(migration.phase)}: {remedy(migration)}"
+    return Group(_table(report), caption(phase))
+
+
+def question(report: MigrationChange) -> str:
+    group = report.migration.group_id
+    match report.command:
+        case MigrationCommand.CUTOVER:
+            return f"Give the name `{group}` to {plural(report.turn_count, 'turn')}?"
+        case MigrationCommand.ROLLBACK:
+            deleted = " and delete its turns" if report.discards else ""
+            return f"Take the migration of `{group}` back{deleted}?"
+        case MigrationCommand.FINISH:
+            return f"Delete the old data of `{group}` for good?"
+
+
+def messages(report: MigrationChange) -> list[str]:
+    """Return why nothing may be changed, and what the user should know."""
+    refused = [report.error] if report.error is not None else [*report.objections]
+    new = len(report.new_episodes)
+    if new and report.command is MigrationCommand.CUTOVER:
+        refused.append(
+            f"{plural(new, 'episode')} written since the last run: they stay with group "
+            f"`{report.migration.group_id}`; `turnetl migrate run ARCHIVES` replaces them by turns"
+        )
+    return refused
+
+
+def exit_code(report: MigrationChange) -> int:
+    return report.exit_code or (ExitCode.FAILED if report.is_refused else ExitCode.DONE)
+
+
+def _table(report: MigrationChange) -> Table:
+    table = Table()
+    table.add_column("data", overflow="fold")
+    for kind in _KINDS:
+        table.add_column(kind, justify="right")
+    table.add_column("what happens", overflow="fold")
+    for name, moves, fate in _rows(report):
+        if len(moves):
+            counts = (f"{len(getattr(moves, kind)):,}" for kind in _KINDS)
+            table.add_row(name, *counts, Text(fate))
+    if report.staying:
+        empty = ("",) * (len(_KINDS) - 1)
+        fate = f"stay in {report.migration.group_id}"
+        table.add_row("other episodes", f"{len(report.staying):,}", *empty, Text(fate))
+    return table
+
+
+def _rows(report: MigrationChange) -> tuple[tuple[str, Moves, str], ...]:
+    migration, group = report.migration, report.migration.group_id
+    sessions = sessions_group(group, migration.migration_id)
+    match report.command:
+        case MigrationCommand.CUTOVER:
+            fates = (f"move to {sessions}", f"move to {group}")
+        case MigrationCommand.ROLLBACK:
+            turns = "are deleted" if report.discards else f"move to {turns_group(group)}"
+            fates = (f"move to {group}", turns)
+        case MigrationCommand.FINISH:
+            fates = ("are deleted", "stay")
+    return (("old data", report.old, fates[0]), ("turns", report.turns, fates[1]))
+
+
+def _episode(episode: NewEpisode) -> Text:
+    return Text(f"{episode.uuid}  {episode.name}")
