@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode
 from turnetl.shadow_groups import sessions_group, turns_group
 
+_WRITTEN_AT = re.compile(r"((?:created|expired)_at\W+)\d[^\"\\]*")
 LATE = LegacyEpisode(
     "late",
     "A late note",
