@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
 from tests.cli.forgetting import holding
+from tests.crashes import migrations
 from tests.crashes.trial_context import AT_THE_END, DEFERRED, TrialContext
 from turnetl import pipeline
 from turnetl.errors import BadUsage, TurnetlError
@@ -266,4 +267,10 @@ COMMANDS: Mapping[str, Command] = {
     "forget": Command(turns_with_a_secret, forget, check=check_secret),
     "communities": Command(outdated_communities, build_communities),
     "summarize": Command(deferred_summaries, summarize, check=check_summaries),
+    "migrate cutover": Command(
+        migrations.migrated_group, migrations.cut_over, check=migrations.check_cut_over
+    ),
+    "migrate rollback": Command(
+        migrations.cut_over_group, migrations.roll_back, check=migrations.check_rolled_back
+    ),
 }

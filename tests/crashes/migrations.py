@@ -1,0 +1,99 @@
+"""A cutover and a rollback of a migration, and the graphs before them."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from tests.cli.archives import conversation, write_archive
+from tests.crashes.results import canonical_graph
+from tests.crashes.trial_context import TrialContext
+from tests.legacy.graphs import write_foreign_data, write_legacy_graph
+from tests.legacy.sessions import legacy_sessions
+from tests.legacy.styles import LegacyStyle, legacy_episode
+from turnetl import pipeline
+from turnetl.errors import TurnetlError
+from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.open import open_graph
+from turnetl.migration.change_report import MigrationCommand
+from turnetl.migration.run_report import MigrationRun
+from turnetl.model import GroupId
+
+GROUP = GroupId("old-summaries")
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_BEFORE = "before the cutover.json"
+
+
+async def migrated_group(place: TrialContext) -> None:
+    """Ingest the turns of two sessions beside their summaries and foreign data."""
+    for number, prompt in enumerate(("Edit `cart.py` for `sqlite`.", "Test `orders.py`.")):
+        session = f"session-{number:04}-abcd"
+        rows = conversation(prompt, session=session, at=START + timedelta(hours=number))
+        write_archive(place.archives / f"{session}.jsonl", rows)
+    episodes = [
+        legacy_episode(session, LegacyStyle.NAME) for session in legacy_sessions(place.archives)
+    ]
+    await write_legacy_graph(place.url, episodes, GROUP)
+    await write_foreign_data(place.url, GROUP)
+    report = await _run(place)
+    if [state.phase for state in report.migrations] != [MigrationPhase.READY]:
+        raise TurnetlError(f"the migration is not ready: {report}")
+    (place.folder / _BEFORE).write_text(json.dumps(await canonical_graph(place.url)))
+
+
+async def cut_over_group(place: TrialContext) -> None:
+    await migrated_group(place)
+    await cut_over(place)
+
+
+async def cut_over(place: TrialContext) -> None:
+    await _change(place, MigrationCommand.CUTOVER, MigrationPhase.CUT_OVER)
+
+
+async def roll_back(place: TrialContext) -> None:
+    await _change(place, MigrationCommand.ROLLBACK, MigrationPhase.READY)
+
+
+async def check_cut_over(place: TrialContext) -> None:
+    """Check that the turns are those of the group, and that all of them can be taken back."""
+    state = await _state(place)
+    if state.phase is not MigrationPhase.CUT_OVER:
+        raise TurnetlError(f"the phase is {state.phase}")
+
+
+async def check_rolled_back(place: TrialContext) -> None:
+    """Check that the graph is the one before the cutover."""
+    before = json.loads((place.folder / _BEFORE).read_text())
+    found = await canonical_graph(place.url)
+    if found != before:
+        raise TurnetlError(f"differs from before: {sorted(set(found) ^ set(before))[:4]}")
+    state = await _state(place)
+    if state.phase is not MigrationPhase.READY:
+        raise TurnetlError(f"the phase is {state.phase}")
+
+
+async def _run(place: TrialContext) -> MigrationRun:
+    return await pipeline.run_migration(
+        [str(place.archives)],
+        place.settings(),
+        pipeline.MigrationOptions(),
+        pipeline.RunOptions(),
+        place.clock,
+    )
+
+
+async def _change(place: TrialContext, command: MigrationCommand, end: MigrationPhase) -> None:
+    """Carry out a change, unless a killed call did."""
+    if (await _state(place)).phase is end:
+        return
+    options = pipeline.ChangeOptions(command, accept=True)
+    report = await pipeline.execute_change(place.settings(), options, place.clock)
+    if report.error or not report.is_done:
+        raise TurnetlError(str(report.error or report.objections))
+
+
+async def _state(place: TrialContext) -> TurnMigration:
+    store = await open_graph(place.url, user="", password="", write=False)
+    try:
+        [state] = await store.migrations()
+    finally:
+        await store.close()
+    return state
