@@ -91,7 +91,11 @@ def test_a_rollback_restores_the_graph_before_the_cutover(
     migrated(tmp_path, graph_url)
     before = dumped(graph_url)
     assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
-    assert dumped(graph_url) != before
+    cut_over = dumped(graph_url)
+    assert cut_over != before
+    shown = turnetl(tmp_path, graph_url, "migrate", "rollback", "--dry-run")
+    assert (shown.exit_code, "nothing was changed yet" in shown.stdout) == (0, True)
+    assert dumped(graph_url) == cut_over
     result = migrate(tmp_path, graph_url, "rollback")
     assert result.exit_code == 0, result.stderr
     assert result.json["migration"]["phase"] == "ready"
@@ -200,3 +204,25 @@ def test_turns_that_were_ingested_after_the_cutover_are_kept_by_a_rollback(
     assert result.exit_code == 0, result.stderr
     assert result.json["migration"]["turns"] > state["turns"]
     assert without_group(dumped(graph_url), turns_group(GROUP)) == before_run
+
+
+def test_a_session_is_forgotten_in_the_turns_of_a_migration_too(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, sessions)
+    before = migrated(tmp_path, url)
+    session = sessions[0].session_id
+    assert _commits(url, session)
+    options = ("--session", session, "--cascade", "--yes", "--json")
+    forgotten = turnetl(tmp_path, url, "forget", *options)
+    assert forgotten.exit_code == 0, forgotten.stderr
+    assert not _commits(url, session)
+    after = migrated(tmp_path, url)
+    assert int(str(after["turns"])) < int(str(before["turns"]))
+    assert migrate(tmp_path, url, "cutover", "--accept").exit_code == 0
+    assert not _commits(url, session)
+
+
+def _commits(url: str, session: str) -> list[str]:
+    return [line for line in dumped(url) if '"TurnCommit"' in line and session in line]

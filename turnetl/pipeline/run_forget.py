@@ -149,7 +149,8 @@ async def _preview(
 ) -> ForgetReport:
     lake = Lake(settings.lake)
     in_graph = await store.groups() if store is not None else ()
-    groups = select_groups(sorted({*in_graph, *lake.groups()}), selection.groups)
+    existing = sorted({*in_graph, *lake.groups()})
+    groups = select_groups(existing, selection.groups, shadows=True)
     rows = forget_selection.rows_to_forget(lake, selection, groups, forgotten)
     listed = map(forget_selection.turn_of_row, rows.iter_rows(named=True))
     turns = {turn.turn_id: turn for turn in listed}
