@@ -1,11 +1,7 @@
-"""A graph of three sessions, of which one is forgotten, and a search of all bytes of a lake."""
+"""A graph of three sessions, of which one is forgotten."""
 
-import io
-from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-
-import pyarrow.parquet as pq
 
 from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
 from tests.cli.command import CommandResult, run_in_process
@@ -77,21 +73,6 @@ def pytest_run(session: str, output: str, answer: str, hours: int = 0) -> list[s
         tool_result(f"r-{session}", f"c-{session}", output, at).replace('"s1"', f'"{session}"'),
         row("assistant", answer, f"a-{session}", at, sessionId=session),
     ]  # fmt: skip
-
-
-def holding(folder: Path, texts: Sequence[str]) -> list[str]:
-    """Return the files under a folder that hold one of the texts, also in compressed columns."""
-    needles = [text.encode() for text in texts]
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return [str(path) for path in files if any(needle in _content(path) for needle in needles)]
-
-
-def _content(path: Path) -> bytes:
-    data = path.read_bytes()
-    if not data.startswith(b"PAR1"):
-        return data
-    rows = pq.read_table(io.BytesIO(data))
-    return data + repr(rows.schema.metadata).encode() + repr(rows.to_pylist()).encode()
 
 
 def committed_sessions(folder: Path, *arguments: str) -> dict[str, int]:

@@ -14,9 +14,9 @@ from tests.cli.forgetting import (
     committed_sessions,
     fill,
     forget,
-    holding,
     skipped,
 )
+from tests.held_bytes import holding
 from turnetl.damaged_copies import copy_name
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import clean_environment
-from tests.cli.forgetting import LAKE, PIECES, committed_sessions, fill, forget, holding
+from tests.cli.forgetting import LAKE, PIECES, committed_sessions, fill, forget
 from tests.graph.graph_dump import dump_graph
+from tests.held_bytes import holding
 from turnetl import pipeline
 from turnetl.clock import now
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import clean_environment
-from tests.cli.forgetting import LAKE, PIECES, fill_with_model, holding
+from tests.cli.forgetting import LAKE, PIECES, fill_with_model
 from tests.cli.provider_setup import model_environment
 from tests.graph.graph_dump import dump_graph
+from tests.held_bytes import holding
 from tests.servers.provider import serving
 from turnetl import pipeline
 from turnetl.clock import now

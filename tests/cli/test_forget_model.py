@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import run_in_process
-from tests.cli.forgetting import CANARY, LAKE, PIECES, fill_with_model, forget, holding
+from tests.cli.forgetting import CANARY, LAKE, PIECES, fill_with_model, forget
 from tests.cli.provider_setup import model_environment
+from tests.held_bytes import holding
 from tests.servers.provider import FakeProvider, serving
 from turnetl.graph.open import open_graph
 from turnetl.pipeline.forget_runs import MARK

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
-from tests.cli.forgetting import holding
 from tests.crashes import migrations
 from tests.crashes.trial_context import AT_THE_END, DEFERRED, TrialContext
+from tests.held_bytes import holding
 from turnetl import pipeline
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.exit_code import ExitCode

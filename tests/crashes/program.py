@@ -18,7 +18,8 @@ import signal
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -85,6 +86,7 @@ class Trials:
             self._snapshot = snapshot(place.graph)
         self._must(lambda: self._logged(command, Action.COUNT))
         self._must(lambda: self._finish(command, self._saved("found"), repeat=False))
+        _import(self._saved("modules").read_text().split())
         self._expected = self._load("found")
         lines = self._lines()
         points = tuple(line for line in lines if not line.startswith(CHANGED))
@@ -143,6 +145,7 @@ class Trials:
             self._faults.arm(action, lake, excluded=excluded, log=log.fileno())
             self._faults.run(lambda: command.run(self._place))
             self._faults.disarm()
+        self._saved("modules").write_text("\n".join(sys.modules))
 
     def _disturbed(self, command: Command, trial: Trial) -> tuple[str, str]:
         """Run the command until its fault; return how it ended, and how another run did."""
@@ -227,6 +230,19 @@ def _import_everything() -> None:
             getattr(package, name)
     for module in _LAZY:
         importlib.import_module(module)
+
+
+def _import(names: Sequence[str]) -> None:
+    """Import what a command imported on first use, so that no later child of this process does.
+
+    Args:
+        names: of modules, in the order in which a child imported them.
+    """
+    for name in names:
+        with suppress(ImportError):  # Compiled modules register names that nobody can import.
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
 
 
 def _fill_caches() -> None:
