@@ -1,8 +1,10 @@
 """Summaries without a model: the facts that a reader asks for first, as sentences with their dates.
 
-First what is open, then what was decided, then what changed last, then what it is.
+First what is open, then what was decided, then what changed last, then what it is. No statement is
+repeated, whatever relations state it.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -12,6 +14,13 @@ from turnetl.model import Entity, Fact
 MAX_CHARS = 1_000
 """Characters of a summary, as Graphiti limits those of a model."""
 _MAX_FACT_CHARS = 200
+_MIN_WORDS = 6
+"""Of an explanation that does not name its entity: "Root cause found!" explains nothing."""
+_SPEAKER = re.compile(
+    r"(?:While the agent worked, t|T)he (?:accepted )?(?:user|agent|plan) "
+    r"(?:asked|answered|continued|said|decided|prefers|rejected): "
+)
+_CONTINUATION = re.compile(r"The (?:user|agent) continued: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +31,23 @@ class _Section:
     relations: frozenset[str]
     limit: int
     """Facts at most; the latest are kept."""
+    by_name: bool = False
+    """Whether facts that name their entity come before later ones."""
 
 
 _SECTIONS = (
     _Section("Open problem", frozenset({"FAILED_WITH", "REPORTED", "OCCURRED_IN"}), 3),
     _Section("Decision", frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"}), 4),
-    _Section("Change", frozenset({"MODIFIED", "CREATED", "ADDED", "RAN", "RECORDED"}), 2),
-    _Section("Explanation", frozenset({"EXPLAINED", "DESCRIBED", "USED_FOR", "DEPENDS_ON"}), 3),
+    _Section("Change", frozenset({"MODIFIED", "CREATED", "ADDED", "RECORDED"}), 2),
+    _Section("Run", frozenset({"RAN"}), 1),
+    _Section(
+        "Explanation",
+        frozenset({"EXPLAINED", "DESCRIBED", "USED_FOR", "DEPENDS_ON"}),
+        3,
+        by_name=True,
+    ),
 )
-_OTHER = _Section("", frozenset(), 3)
+_OTHER = _Section("", frozenset(), 3, by_name=True)
 """All other relations, also those of a user's own ontology."""
 
 
@@ -44,18 +61,19 @@ def rule_summary(entity: Entity, facts: Iterable[Fact]) -> str:
         facts: about the entity; invalidated ones are left out.
     """
     active = _latest_first(facts)
-    return with_facts(_heading(entity, active), active) if active else ""
+    return with_facts(_heading(entity, active), active, name=entity.name) if active else ""
 
 
-def with_facts(heading: str, facts: Iterable[Fact]) -> str:
+def with_facts(heading: str, facts: Iterable[Fact], *, name: str = "") -> str:
     """Return a heading with the facts that a reader asks for first, a line each.
 
     Args:
         heading: the first line, of at most MAX_CHARS characters, as the whole.
         facts: invalidated ones are left out.
+        name: of the entity that they are about; empty if they are about several.
     """
     lines, chars = [heading], len(heading)
-    for line in dict.fromkeys(_lines(_latest_first(facts))):
+    for line in _lines(_latest_first(facts), name):
         if chars + len(line) + 1 <= MAX_CHARS:
             lines.append(line)
             chars += len(line) + 1
@@ -73,20 +91,78 @@ def _heading(entity: Entity, active: Sequence[Fact]) -> str:
     return f"{kind}. Facts from {' to '.join(dates)}."
 
 
-def _lines(active: Sequence[Fact]) -> Iterator[str]:
+def _lines(active: Sequence[Fact], name: str) -> Iterator[str]:
     known = frozenset[str]().union(*(section.relations for section in _SECTIONS))
-    for section in _SECTIONS:
-        of_section = (fact for fact in active if fact.relation in section.relations)
-        yield from (_line(section, fact) for fact in islice(of_section, section.limit))
-    others = (fact for fact in active if fact.relation not in known)
-    yield from (_line(_OTHER, fact) for fact in islice(others, _OTHER.limit))
+    stated: list[str] = []
+    for section in (*_SECTIONS, _OTHER):
+        facts = [
+            fact
+            for fact in active
+            if (
+                fact.relation in section.relations
+                or (section is _OTHER and fact.relation not in known)
+            )
+        ]
+        if section.by_name:
+            facts = _informative(facts, name)
+        yield from islice(_section_lines(section, facts, stated), section.limit)
 
 
-def _line(section: _Section, fact: Fact) -> str:
-    label = f"{section.label}, {_date(fact)}" if section.label else _date(fact)
-    text = " ".join(fact.text.split())
-    shortened = text if len(text) <= _MAX_FACT_CHARS else f"{text[: _MAX_FACT_CHARS - 1]}…"
-    return f"{label}: {shortened}"
+def _section_lines(section: _Section, facts: Iterable[Fact], stated: list[str]) -> Iterator[str]:
+    """Yield the lines of facts that say something new; add what they say to `stated`."""
+    for fact in facts:
+        text = _without_repetition(" ".join(fact.text.split()), stated)
+        if text:
+            stated.append(_plain(_SPEAKER.sub("", text)))
+            label = f"{section.label}, {_date(fact)}" if section.label else _date(fact)
+            yield f"{label}: {_shortened(text)}"
+
+
+def _without_repetition(text: str, stated: Iterable[str]) -> str:
+    """Return the text without a statement after its colon that was made; empty if all of it was.
+
+    "`a.py` was edited: It reads lines." keeps its first half if the second one is known.
+    """
+    subject, _, statement = text.partition(": ")
+    for other in stated:
+        if _plain(_SPEAKER.sub("", text)) in other:
+            return ""
+        if statement and _plain(statement) in other:
+            return "" if _SPEAKER.match(text) else subject
+    return text
+
+
+def _plain(text: str) -> str:
+    """Return what is compared: relations differ in marks and in the full stop."""
+    return text.replace("`", "").rstrip(".").casefold()
+
+
+def _informative(facts: Sequence[Fact], name: str) -> list[Fact]:
+    """Return the facts that explain something: first those with the name, last continuations."""
+    words = {name.casefold(), name.casefold().rpartition("/")[2]} - {""}
+
+    def rank(fact: Fact) -> int:
+        if any(word in fact.text.casefold() for word in words):
+            return 0
+        return 2 if _CONTINUATION.match(fact.text) else 1
+
+    telling = (
+        fact
+        for fact in facts
+        if rank(fact) == 0
+        or fact.relation not in {"EXPLAINED", "DESCRIBED"}
+        or len(fact.text.split()) >= _MIN_WORDS
+    )
+    return sorted(telling, key=rank)
+
+
+def _shortened(text: str) -> str:
+    """Return the text, cut between two words if it is long."""
+    if len(text) <= _MAX_FACT_CHARS:
+        return text
+    cut = text[: _MAX_FACT_CHARS - 1]
+    words = cut.rpartition(" ")[0]
+    return f"{words if len(words) > _MAX_FACT_CHARS // 2 else cut}…"
 
 
 def _date(fact: Fact) -> str:
