@@ -209,7 +209,7 @@ async def test_an_empty_summary_keeps_the_old_one_and_is_asked_for_again(
     assert summaries(await store.load(GROUP))["store12"].startswith("store12 (")
 
 
-async def test_a_model_that_never_answers_is_not_asked_by_every_laterturn_about(
+async def test_a_model_that_never_answers_is_not_asked_by_every_later_turn(
     store: GraphStore, tmp_path: Path
 ) -> None:
     empty = answering(lambda _, shown: "" if shown.startswith("cart.py") else summary_of(shown))
@@ -242,7 +242,7 @@ class Unbudgeted(CannedModel):
                 raise RunStopped("the budget is used up")
 
 
-async def test_a_budget_that_does_not_cover_the_flush_commits_the_lastturn_about(
+async def test_a_budget_that_does_not_cover_the_flush_commits_the_last_turn(
     store: GraphStore, tmp_path: Path
 ) -> None:
     undisturbed = CannedModel()

@@ -96,3 +96,43 @@ def test_the_same_facts_give_the_same_summary_within_the_limit(
     assert rule_summary(PARSER, shuffled) == summary
     assert len(summary) <= MAX_CHARS
     assert bool(summary) == bool(facts)
+
+
+def test_a_statement_is_made_once_whatever_relations_state_it() -> None:
+    summary = rule_summary(
+        PARSER,
+        [
+            dated("The user decided: no regular expressions in `parser.py`.", "DECIDED", 2),
+            dated("No regular expressions in parser.py", "DESCRIBED", 1),
+            dated("`parser.py` was edited: no regular expressions in `parser.py`", "MODIFIED", 3),
+        ],
+    )
+    assert summary.splitlines()[1:] == [
+        "Decision, 2026-03-03: The user decided: no regular expressions in `parser.py`.",
+        "Change, 2026-03-04: `parser.py` was edited",
+    ]
+
+
+def test_explanations_that_name_the_entity_come_first_and_exclamations_are_left_out() -> None:
+    summary = rule_summary(
+        PARSER,
+        [
+            dated("`parser.py` splits lines.", "EXPLAINED", 0),
+            dated("Lines are split wherever a record of the archive ends.", "EXPLAINED", 1),
+            dated("Root cause found!", "EXPLAINED", 2),
+        ],
+    )
+    assert summary.splitlines()[1:] == [
+        "Explanation, 2026-03-01: `parser.py` splits lines.",
+        "Explanation, 2026-03-02: Lines are split wherever a record of the archive ends.",
+    ]
+
+
+def test_a_run_of_a_command_is_no_change() -> None:
+    summary = rule_summary(PARSER, [dated("`pytest` was run.", "RAN", 0)])
+    assert summary.splitlines()[1] == "Run, 2026-03-01: `pytest` was run."
+
+
+def test_a_long_fact_is_cut_between_two_words() -> None:
+    summary = rule_summary(PARSER, [dated("seventeen " * 30, "MODIFIED", 0)])
+    assert summary.endswith("seventeen…")
