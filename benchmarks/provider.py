@@ -10,6 +10,7 @@ its first line, and exits when its standard input ends. `GET /counts` returns th
 
 import argparse
 import asyncio
+import hashlib
 import importlib
 import json
 import subprocess
@@ -51,6 +52,8 @@ class ProviderCounts:
     """Of the messages, without schemas."""
     faults: Counter[str] = field(default_factory=Counter)
     """By name; `cap` is status 429 for a request above the limit."""
+    bodies: Counter[str] = field(default_factory=Counter)
+    """By digest of the request."""
     first: float | None = None
     last: float | None = None
     """Times of the first and the last request, on the server's clock."""
@@ -73,7 +76,8 @@ class ProviderProcess:
     def counts(self) -> ProviderCounts:
         with urllib.request.urlopen(f"{self.url}/counts") as response:  # noqa: S310 - our own
             values = json.loads(response.read())
-        counters = {name: Counter(values[name]) for name in ("requests", "characters", "faults")}
+        names = ("requests", "characters", "faults", "bodies")
+        counters = {name: Counter(values[name]) for name in names}
         return ProviderCounts(**counters, first=values["first"], last=values["last"])
 
     def reset(self) -> None:
@@ -170,6 +174,7 @@ class ProviderServer:
         body = json.loads(raw)
         kind, characters = _kind(path, body)
         self._count(kind, characters)
+        self.counts.bodies[hashlib.sha256(raw).hexdigest()[:16]] += 1
         if self._cap is not None and (fault := self._cap.reject()):
             self.counts.faults["cap"] += 1
             return fault

@@ -1,17 +1,21 @@
 """Decisions about summaries: the same in one run, in ten runs, and in runs that are killed.
 
-    python -m benchmarks.summary_runs [--turns 100] [--runs 10] [--kills 20] [--seed 0]
-        [ARCHIVES ...]
+    python -m benchmarks.summary_runs [--extractor structural] [--extractor llm] [--turns 100]
+        [--runs 10] [--kills 20] [--seed 0] [ARCHIVES ...]
 
-All turns with a time are ingested as one group into an embedded graph, by the structural extractor
-and with summaries by rules: in one run; in ten runs with `--limit`; and in runs of which 20 are
-killed. A run is killed after a change of a file whose number is drawn from the seed, wherever the
-command is then: while it opens the graph, within a transaction, or between two. The next run
-continues, and a last one ends undisturbed.
+All turns with a time are ingested as one group into an embedded graph: in one run; in ten runs with
+`--limit`; and in runs of which 20 are killed. The structural extractor has summaries by rules. With
+`llm`, a provider in a process of its own (`benchmarks.summary_responders`) extracts the turns and
+writes the summaries. A run is killed after a change of a file whose number is drawn from the seed,
+wherever the command is then: while it opens the graph, within a transaction, or between two; or,
+with a model, while it stores a response. The next run continues, and a last one ends undisturbed.
 
 The reasons and the records of each turn must be equal, and the summaries of all entities at the
-end. What ends of runs write is not compared: it depends on where a run ends. Needs Linux and a C
-compiler. The default archives are those of tests/real_archives.py.
+end. With a model, so must be the requests. Ten runs send none of them twice; runs that are killed
+only those whose response was not stored yet, and at the end the journal has all of them: the same
+turns in a new graph send none. What ends of runs write depends on where a run ends: it is not
+compared, and with a model no run writes it. Needs Linux and a C compiler. The default archives are
+those of tests/real_archives.py.
 """
 
 import argparse
@@ -25,11 +29,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.cost import at_least
+from benchmarks.provider import ProviderProcess, running
 from tests import real_archives
 from tests.crashes import faults
 from tests.crashes.points import CHANGED
@@ -79,10 +85,28 @@ class IngestPlace:
     folder: Path
     library: Path
     """Of the fault points."""
+    extractor: str
+    provider: ProviderProcess
+    """Of the extractor with a model."""
+    graph: str = "graph.lbug"
 
     @property
     def url(self) -> str:
-        return f"ladybug://{self.folder / 'graph.lbug'}"
+        return f"ladybug://{self.folder / self.graph}"
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The settings of the extractor."""
+        if self.extractor == "structural":
+            return {"TURNETL_EXTRACTOR": "structural"}
+        return {
+            "TURNETL_EXTRACTOR": self.extractor,
+            "TURNETL_LLM__PROVIDER": "openai-compatible",
+            "TURNETL_LLM__BASE_URL": self.provider.base_url(),
+            "TURNETL_LLM__MODEL": "canned",
+            "TURNETL_LLM__API_KEY": "key",
+            "TURNETL_SUMMARIES__FLUSH": "false",
+        }
 
     def ingest(
         self, *options: str, action: str = "COUNT", point: int = 0, log: str = ""
@@ -92,7 +116,11 @@ class IngestPlace:
         lake = ("--lake", str(self.folder / "lake"), "--graph", self.url)
         process = subprocess.run(
             [sys.executable, "-c", PROGRAM, *fault, "ingest", "--json", *lake, *options],
-            env={**os.environ, **faults.environment(self.library)},  # noqa: TID251 - of the child
+            env={
+                **os.environ,  # noqa: TID251 - of the child
+                **faults.environment(self.library),
+                **self.environment,
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -100,6 +128,12 @@ class IngestPlace:
         if process.returncode not in (0, -signal.SIGKILL):
             raise AssertionError(f"exit code {process.returncode}: {process.stderr}")
         return process
+
+    def sent(self) -> Counter[str]:
+        """Return the requests since the last call, by digest, with their numbers."""
+        bodies = self.provider.counts().bodies
+        self.provider.reset()
+        return bodies
 
     def committed(self, *options: str) -> int:
         """Run the command to its end; return how many turns it committed."""
@@ -156,26 +190,49 @@ def compare(expected: DecidedSummaries, found: DecidedSummaries, how: str) -> bo
     return all(equal.values())
 
 
-async def measure(options: argparse.Namespace, folder: Path) -> bool:
+def compare_requests(
+    expected: Counter[str], found: Counter[str], how: str, *, most_repeated: int
+) -> bool:
+    """Print whether the requests are equal, and how many were sent twice; return whether it is so.
+
+    Args:
+        expected: of one run.
+        found: of the others.
+        how: the others.
+        most_repeated: requests that may be sent again.
+    """
+    are_equal, repeated = found.keys() == expected.keys(), found.total() - len(found)
+    verdict = "equal" if are_equal else "DIFFER"
+    print(f"  {how}: {len(found):,} requests {verdict}, {repeated} sent again")
+    return are_equal and repeated <= most_repeated
+
+
+async def measure(
+    options: argparse.Namespace, folder: Path, extractor: str, provider: ProviderProcess
+) -> bool:
     """Ingest in each way, print the figures, and return whether all decisions are equal."""
     settings = Settings(lake=folder / "lake", group=GROUP)
     pipeline.parse_archives(options.archives, settings)
     pipeline.filter_turns(settings)
-    library = faults.build(folder)
-    places = [IngestPlace(folder / name, library) for name in ("one", "many", "killed")]
+    library, provided = faults.build(folder), (extractor, provider)
+    places = [IngestPlace(folder / name, library, *provided) for name in ("one", "many", "killed")]
     for place in places:
         shutil.copytree(settings.lake, place.folder / "lake")
     one, many, killed = places
     log = folder / "points"
+    one.sent()
     turns = json.loads(one.ingest(log=str(log)).stdout)["committed"]
+    requests = one.sent()
     lines = log.read_text(errors="replace").splitlines()
     changes = sum(line.startswith(CHANGED) for line in lines)
     runs = ingest_in_runs(many, turns, options.runs)
+    requests_of_many = many.sent()
     last = ingest_with_kills(killed, changes, options.kills, options.seed)
+    requests_of_killed = killed.sent()
     expected = await one.recorded()
     print(
-        f"{turns} turns, {expected.decisions} decisions, {len(expected.entities)} entities, of "
-        f"which {sum(map(bool, expected.entities.values()))} have a summary\n"
+        f"{extractor}: {turns} turns, {expected.decisions} decisions, {len(expected.entities)} "
+        f"entities, of which {sum(map(bool, expected.entities.values()))} have a summary\n"
         f"one run ({changes:,} changes of files); {runs} runs; {options.kills} killed runs, which "
         f"committed {turns - last} turns, and one that committed {last}"
     )
@@ -183,12 +240,31 @@ async def measure(options: argparse.Namespace, folder: Path) -> bool:
         compare(expected, await many.recorded(), f"{runs} runs"),
         compare(expected, await killed.recorded(), f"{options.kills} kills"),
     ]
+    if extractor != "structural":
+        in_flight = options.kills * settings.llm.concurrency
+        equal += [
+            compare_requests(requests, requests_of_many, f"{runs} runs", most_repeated=0),
+            compare_requests(
+                requests, requests_of_killed, f"{options.kills} kills", most_repeated=in_flight
+            ),
+            again_in_a_new_graph(killed),
+        ]
     return all([*equal, at_least("turns", turns, options.turns), runs == options.runs])
+
+
+def again_in_a_new_graph(place: IngestPlace) -> bool:
+    """Ingest the same turns into a new graph; return whether the journal has every response."""
+    again = replace(place, graph="again.lbug")
+    again.committed()
+    sent = again.sent().total()
+    print(f"  the same turns in a new graph: {sent} requests")
+    return not sent
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("archives", nargs="*", default=[str(real_archives.ARCHIVES_OR_SAMPLES)])
+    parser.add_argument("--extractor", action="append", choices=("structural", "llm", "hybrid"))
     parser.add_argument("--turns", type=int, default=100, help="how many there must be at least")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--kills", type=int, default=20)
@@ -197,8 +273,12 @@ def main() -> int:
     if not faults.AVAILABLE:
         sys.exit(faults.MISSING)
     logging.disable(logging.ERROR)
-    with tempfile.TemporaryDirectory() as folder:
-        return 0 if asyncio.run(measure(options, Path(folder))) else 1
+    equal = True
+    with running(responders="benchmarks.summary_responders") as provider:
+        for extractor in options.extractor or ("structural", "llm"):
+            with tempfile.TemporaryDirectory() as folder:
+                equal &= asyncio.run(measure(options, Path(folder), extractor, provider))
+    return 0 if equal else 1
 
 
 if __name__ == "__main__":
