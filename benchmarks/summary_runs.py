@@ -5,10 +5,12 @@
 
 All turns with a time are ingested as one group into an embedded graph: in one run; in ten runs with
 `--limit`; and in runs of which 20 are killed. The structural extractor has summaries by rules. With
-`llm`, a provider in a process of its own (`benchmarks.summary_responders`) extracts the turns and
-writes the summaries. A run is killed after a change of a file whose number is drawn from the seed,
-wherever the command is then: while it opens the graph, within a transaction, or between two; or,
-with a model, while it stores a response. The next run continues, and a last one ends undisturbed.
+`llm`, a provider in a process of its own (`benchmarks.summary_responders`) extracts the turns. The
+facts of each entity of these archives fit into its summary, so that they are listed, and none of
+the requests is for a summary. A run is killed after a change of a file whose number is drawn from
+the seed, wherever the command is then: while it opens the graph, within a transaction, or between
+two; or, with a model, while it stores a response. The next run continues, and a last one ends
+undisturbed.
 
 The reasons and the records of each turn must be equal, and the summaries of all entities at the
 end. With a model, so must be the requests. Ten runs send none of them twice; runs that are killed
