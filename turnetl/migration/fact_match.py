@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from turnetl.llm.vectors import Matrix
 
 _BLOCK = 256
-"""Old facts that are compared at once: with 100,000 new facts, 100 MB."""
+"""Old facts in a block of the comparison: with 100,000 new facts, a block takes 100 MB."""
 _TOKEN = re.compile(r"\w[\w.+#-]*\w|\w")
 
 

@@ -45,7 +45,7 @@ from turnetl.shadow_groups import sessions_group, turns_group
 
 _STAGE = "compare"
 _BATCH = 1_000
-"""Texts that are embedded at once; other tasks run in between."""
+"""Texts in a batch of the embedder; other tasks run between two batches."""
 _COMPARABLE = (MigrationPhase.RUNNING, MigrationPhase.READY, MigrationPhase.CUT_OVER)
 
 
