@@ -38,6 +38,7 @@ NAMES = (
     "verify",
     "tables",
     "migration",
+    "migration_stages",
 )
 
 codes = []
