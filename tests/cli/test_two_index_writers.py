@@ -8,9 +8,11 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -54,6 +56,55 @@ def test_two_processes_that_make_the_same_index_both_succeed(
     found = run_in_process("search", "cart", "--json", folder=shop).json
     assert len(found["hits"]) == 2
     assert found["unread"] is None
+
+
+@contextmanager
+def rebuilt_at(index: Path, function: str) -> Iterator[list[str]]:
+    """Rebuild the index when a function is called, as soon as nobody has it locked, and only once.
+
+    Yields what happened at each call so far: `busy`, or `rebuilt`.
+    """
+    embedder = WordLlamaEmbedder()
+    outcomes: list[str] = []
+
+    def rebuild(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_qualname == function and "rebuilt" not in outcomes:
+            sys.setprofile(None)
+            try:
+                replace_index(index, IndexEmbedder(embedder.name, embedder.dimensions))
+                outcomes.append("rebuilt")
+            except IndexBusy:
+                outcomes.append("busy")
+            sys.setprofile(rebuild)
+
+    sys.setprofile(rebuild)
+    try:
+        yield outcomes
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("command", [("index",), ("search", "cart")])
+@pytest.mark.parametrize(
+    ("function", "outcome"),
+    [
+        ("Selector.__init__", "rebuilt"),  # The catalog is open, and nothing else.
+        ("PassageVectors.__init__", "rebuilt"),  # All else is open.
+        ("follow_session_level", "busy"),  # The turns are written.
+        ("PersistentIndex.mark", "busy"),  # All is written but what was read.
+    ],
+)
+def test_a_command_succeeds_if_another_process_rebuilds_the_index_while_it_is_opened_or_finished(
+    command: tuple[str, ...], function: str, outcome: str, shop: Path
+) -> None:
+    index = index_folder(shop)
+    shutil.rmtree(index.parent)
+    with rebuilt_at(index, function) as outcomes:
+        result = run_in_process(*command, "--json", folder=shop)
+    assert result.exit_code == 0, result.messages
+    assert outcomes[-1] == outcome
+    found = run_in_process("search", "cart", "--json", folder=shop).json
+    assert (len(found["hits"]), found["unread"]) == (2, None)
 
 
 def test_a_second_writer_says_for_whom_it_waits_and_continues_afterwards(shop: Path) -> None:

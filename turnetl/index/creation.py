@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 
 from turnetl import private_files
@@ -99,8 +100,9 @@ def index_id(folder: Path) -> str | None:
 
 def index_exists(folder: Path) -> bool:
     """Return whether there is a catalog, in whatever state; an empty file is none."""
-    path = folder / CATALOG
-    return path.exists() and path.stat().st_size > 0
+    with suppress(FileNotFoundError):
+        return (folder / CATALOG).stat().st_size > 0
+    return False
 
 
 def _replace(folder: Path, embedder: IndexEmbedder) -> None:
@@ -122,6 +124,16 @@ def _delete_files(folder: Path) -> None:
     paths = sorted(folder.iterdir(), key=lambda path: path.name != CATALOG)
     for path in paths:
         if path.is_dir():
-            shutil.rmtree(path)
+            _delete_folder(path)
         elif not path.name.startswith(LOCK):
             path.unlink(missing_ok=True)
+
+
+def _delete_folder(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        # A process that was just opening the old index may have created a lock of Tantivy.
+        if error.errno not in (ENOTEMPTY, EEXIST):
+            raise
+        shutil.rmtree(folder)

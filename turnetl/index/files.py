@@ -63,6 +63,15 @@ def no_step(_name: str) -> None:
     """Do nothing before a file is written. A test stops the writer there."""
 
 
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return the identity of a file (device and inode); None if it does not exist."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def is_busy(error: sqlite3.Error) -> bool:
     """Return whether another connection has the database locked."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY
@@ -93,7 +102,13 @@ def share(folder: Path, like: Path) -> None:
 
 def folder_size(folder: Path) -> int:
     """Return the size of all files of a folder, in bytes."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    size = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            # Another process may have deleted it meanwhile.
+            with suppress(FileNotFoundError):
+                size += (Path(path) / name).stat().st_size
+    return size
 
 
 def _has_unfinished_transaction(folder: Path) -> bool:

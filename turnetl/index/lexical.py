@@ -79,7 +79,10 @@ class LexicalIndex:
         if not create and not all((folder / kind / _META).exists() for kind in _FIELDS):
             raise DamagedFile(f"`{folder.name}` is missing")
         with _damage():
-            self._indexes = {kind: _open(folder / kind, fields) for kind, fields in _FIELDS.items()}
+            self._indexes = {
+                kind: _open(folder / kind, fields, create=create)
+                for kind, fields in _FIELDS.items()
+            }
 
     def add(self, turns: Sequence[TurnTerms], last_key: int) -> None:
         """Add turns, and remove what a killed writer left; commit.
@@ -237,12 +240,13 @@ def _restricted(schema: tantivy.Schema, query: tantivy.Query, keys: Keys) -> tan
     )
 
 
-def _open(folder: Path, fields: Sequence[Field]) -> tantivy.Index:
+def _open(folder: Path, fields: Sequence[Field], *, create: bool) -> tantivy.Index:
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field(_KEY, indexed=True, fast=True)
     for field in fields:
         builder.add_text_field(field.value, tokenizer_name=_ANALYZER, index_option="freq")
-    private_files.create_folder(folder, folder.parent.parent)
+    if create:
+        private_files.create_folder(folder, folder.parent.parent)
     _check_locks(folder)
     index = tantivy.Index(builder.build(), str(folder))
     spaces = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()

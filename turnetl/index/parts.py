@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index.catalog import Catalog
-from turnetl.index.files import CATALOG, LEXICAL, VECTORS, share
+from turnetl.index.files import CATALOG, LEXICAL, VECTORS, identity, share
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.linked_words import LinkedWords
 from turnetl.index.port import Keys
@@ -38,7 +38,7 @@ class IndexParts:
         self.before_step = before_step
         self.catalog = catalog
         self.embedder = catalog.embedder()
-        self._file = _identity(folder / CATALOG)
+        self._file = identity(folder / CATALOG)
         self._path = folder / CATALOG
         self._links = LinkedWords(folder / LEXICAL) if read_only else None
         self.lexical = LexicalIndex(
@@ -54,7 +54,7 @@ class IndexParts:
     @property
     def is_replaced(self) -> bool:
         """Whether another process rebuilt the index since these files were opened."""
-        return _identity(self._path) != self._file
+        return identity(self._path) != self._file
 
     def reload(self) -> None:
         """Read what was committed since the last call, also by another process."""
@@ -92,11 +92,3 @@ class IndexParts:
         self.catalog.close()
         if self._links:
             self._links.close()
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the identity of a file (device and inode); None if it does not exist."""
-    if not path.exists():
-        return None
-    status = path.stat()
-    return status.st_dev, status.st_ino

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from turnetl.index.batch_writer import (
     forget_batch,
 )
 from turnetl.index.catalog import Catalog
-from turnetl.index.creation import create_index, ensure_index
+from turnetl.index.creation import create_index
 from turnetl.index.files import CATALOG, no_step, translated_errors
 from turnetl.index.follow import Follower
 from turnetl.index.location import IndexEmbedder, check_embedder, lake_of
@@ -37,6 +37,7 @@ from turnetl.index.port import (
     ProgressCallback,
 )
 from turnetl.index.question_table import StoredQuestions
+from turnetl.index.replacement import open_current, translated_or_busy
 from turnetl.index.report import CatchUpReport, IndexedGroup, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
@@ -64,18 +65,19 @@ class PersistentIndex:
 
         Raises:
             DamagedIndex: a file is damaged or missing.
-            IndexBusy: another process deletes or locks it.
+            IndexBusy: another process locks it.
             IndexUnusable: it is of another version or another embedder, or the folder cannot be
                 written.
         """
         self._folder = folder
         self._index_embedder = IndexEmbedder(embedder, dimensions)
         self._before_step = before_step
+        self._is_writing = False
         with translated_errors(folder):
             private_files.create_folder(folder, lake_of(folder))
-            if not self.is_read_only:
-                ensure_index(folder, self._index_embedder)
-            self._parts = self._open()
+            self._parts = open_current(
+                folder, self._index_embedder, self._open, read_only=self.is_read_only
+            )
 
     @property
     def is_read_only(self) -> bool:
@@ -85,40 +87,40 @@ class PersistentIndex:
     @property
     def graph_state(self) -> str | None:
         """The state of an embedded graph's file at the last catch-up, as `mark` recorded it."""
-        with translated_errors(self._folder):
+        with self._errors():
             state: str | None = self._parts.catalog.setting("graph_state")
             return state
 
     def mark(self, graph_state: str | None) -> None:
         """Record the state of the graph's file: if it is the same, there is nothing to read."""
-        with translated_errors(self._folder), self._parts.catalog.transaction():
+        with self._errors(), self._parts.catalog.transaction():
             self._parts.catalog.record("graph_state", graph_state)
 
     @property
     def content_state(self) -> str | None:
         """The state of the graph's content at the last look for session-level episodes."""
-        with translated_errors(self._folder):
+        with self._errors():
             state: str | None = self._parts.catalog.setting("content_state")
             return state
 
     def mark_content(self, state: str) -> None:
         """Record the state of the graph's content: if it is the same, nothing is looked for."""
-        with translated_errors(self._folder), self._parts.catalog.transaction():
+        with self._errors(), self._parts.catalog.transaction():
             self._parts.catalog.record("content_state", state)
 
     @property
     def caught_up_at(self) -> datetime | None:
         """When the index last held everything in the graph; None if it never did."""
-        with translated_errors(self._folder):
+        with self._errors():
             return self._parts.catalog.caught_up_at()
 
     def groups(self) -> Sequence[IndexedGroup]:
         """Return the groups, sorted."""
-        with translated_errors(self._folder):
+        with self._errors():
             return self._parts.catalog.groups()
 
     def status(self) -> IndexStatus:
-        with translated_errors(self._folder):
+        with self._errors():
             return index_status(self._folder, self._parts.catalog)
 
     async def catch_up(
@@ -255,23 +257,33 @@ class PersistentIndex:
             )
         check_embedder(catalog.embedder(), self._index_embedder)
 
+    def _errors(self) -> AbstractContextManager[None]:
+        return translated_or_busy(self._folder, lambda: self._parts.is_replaced)
+
     @contextmanager
     def _reading(self) -> Iterator[IndexParts]:
         """Return the files with all that was committed."""
-        with translated_errors(self._folder):
+        with self._errors():
             self._parts.reload()
             yield self._parts
 
     @contextmanager
     def writing(self) -> Iterator[IndexParts]:
-        """Exclude other writers; return the files with all that was committed."""
+        """Exclude other writers; return the files with all that was committed. May be nested."""
+        if self._is_writing:
+            yield self._parts
+            return
         with translated_errors(self._folder), write_lock(self._folder):
             if self._parts.is_replaced:
                 self._parts.close()
                 create_index(self._folder, self._index_embedder)
                 self._parts = self._open()
             self._parts.reload()
-            yield self._parts
+            self._is_writing = True
+            try:
+                yield self._parts
+            finally:
+                self._is_writing = False
 
 
 def _no_progress(_done: int, _total: int) -> None:

@@ -202,12 +202,14 @@ async def _catch_up(
     progress: Progress,
 ) -> CatchUpReport:
     state = wiring.graph_state(settings)
-    changes = await opened.index.catch_up(
-        store, opened.embedder, now=clock(), on_progress=_reporter(progress)
-    )
-    await follow_session_level(opened.index, opened.embedder, store, settings)
-    # The state before: what is written meanwhile is read the next time.
-    opened.index.mark(state)
+    # Another process that rebuilds the index waits until its state is recorded too.
+    with opened.index.writing():
+        changes = await opened.index.catch_up(
+            store, opened.embedder, now=clock(), on_progress=_reporter(progress)
+        )
+        await follow_session_level(opened.index, opened.embedder, store, settings)
+        # The state before: what is written meanwhile is read the next time.
+        opened.index.mark(state)
     return changes
 
 
