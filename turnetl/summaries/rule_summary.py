@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from itertools import islice
 
 from turnetl.model import Entity, Fact
+from turnetl.summaries.statements import new_statements, plain
 
 MAX_CHARS = 1_000
 """Characters of a summary, as Graphiti limits those of a model."""
 _MAX_FACT_CHARS = 200
 _MIN_WORDS = 6
 """Of an explanation that does not name its entity: "Root cause found!" explains nothing."""
-_SPEAKER = re.compile(
-    r"(?:While the agent worked, t|T)he (?:accepted )?(?:user|agent|plan) "
-    r"(?:asked|answered|continued|said|decided|prefers|rejected): "
-)
 _CONTINUATION = re.compile(r"The (?:user|agent) continued: ")
+_CONTINUED = 2
+"""Rank of a continuation that does not name its entity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ _SECTIONS = (
     _Section("Open problem", frozenset({"FAILED_WITH", "REPORTED", "OCCURRED_IN"}), 3),
     _Section("Decision", frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"}), 4),
     _Section("Change", frozenset({"MODIFIED", "CREATED", "ADDED", "RECORDED"}), 2),
-    _Section("Run", frozenset({"RAN"}), 1),
+    _Section("Run", frozenset({"RAN"}), 2),
     _Section(
         "Explanation",
         frozenset({"EXPLAINED", "DESCRIBED", "USED_FOR", "DEPENDS_ON"}),
@@ -93,7 +92,7 @@ def _heading(entity: Entity, active: Sequence[Fact]) -> str:
 
 def _lines(active: Sequence[Fact], name: str) -> Iterator[str]:
     known = frozenset[str]().union(*(section.relations for section in _SECTIONS))
-    stated: list[str] = []
+    shown: list[str] = []
     for section in (*_SECTIONS, _OTHER):
         facts = [
             fact
@@ -105,46 +104,30 @@ def _lines(active: Sequence[Fact], name: str) -> Iterator[str]:
         ]
         if section.by_name:
             facts = _informative(facts, name)
-        yield from islice(_section_lines(section, facts, stated), section.limit)
+        yield from islice(_section_lines(section, facts, shown), section.limit)
 
 
-def _section_lines(section: _Section, facts: Iterable[Fact], stated: list[str]) -> Iterator[str]:
-    """Yield the lines of facts that say something new; add what they say to `stated`."""
+def _section_lines(section: _Section, facts: Iterable[Fact], shown: list[str]) -> Iterator[str]:
+    """Yield the lines of facts that say something new; add what they state to `shown`."""
     for fact in facts:
-        text = _without_repetition(" ".join(fact.text.split()), stated)
+        text = _shortened(new_statements(" ".join(fact.text.split()), shown))
         if text:
-            stated.append(_plain(_SPEAKER.sub("", text)))
+            shown.append(plain(text))
             label = f"{section.label}, {_date(fact)}" if section.label else _date(fact)
-            yield f"{label}: {_shortened(text)}"
-
-
-def _without_repetition(text: str, stated: Iterable[str]) -> str:
-    """Return the text without a statement after its colon that was made; empty if all of it was.
-
-    "`a.py` was edited: It reads lines." keeps its first half if the second one is known.
-    """
-    subject, _, statement = text.partition(": ")
-    for other in stated:
-        if _plain(_SPEAKER.sub("", text)) in other:
-            return ""
-        if statement and _plain(statement) in other:
-            return "" if _SPEAKER.match(text) else subject
-    return text
-
-
-def _plain(text: str) -> str:
-    """Return what is compared: relations differ in marks and in the full stop."""
-    return text.replace("`", "").rstrip(".").casefold()
+            yield f"{label}: {text}"
 
 
 def _informative(facts: Sequence[Fact], name: str) -> list[Fact]:
-    """Return the facts that explain something: first those with the name, last continuations."""
+    """Return the facts that explain something: first those with the name.
+
+    What somebody said after that, without the name, is left out if there is anything else.
+    """
     words = {name.casefold(), name.casefold().rpartition("/")[2]} - {""}
 
     def rank(fact: Fact) -> int:
         if any(word in fact.text.casefold() for word in words):
             return 0
-        return 2 if _CONTINUATION.match(fact.text) else 1
+        return _CONTINUED if _CONTINUATION.match(fact.text) else 1
 
     telling = (
         fact
@@ -153,7 +136,8 @@ def _informative(facts: Sequence[Fact], name: str) -> list[Fact]:
         or fact.relation not in {"EXPLAINED", "DESCRIBED"}
         or len(fact.text.split()) >= _MIN_WORDS
     )
-    return sorted(telling, key=rank)
+    ranked = sorted(telling, key=rank)
+    return [fact for fact in ranked if rank(fact) < _CONTINUED] or ranked
 
 
 def _shortened(text: str) -> str:
