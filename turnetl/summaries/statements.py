@@ -87,4 +87,5 @@ def _repeats(key: str, other: str) -> bool:
     if not other.endswith("…"):
         return False
     last = _SEPARATOR.split(other.removesuffix("…"))[-1]
-    return len(last) >= _MIN_CUT_CHARS and key.startswith(last)
+    starts = (last, last.partition(": ")[2])
+    return any(len(one) >= _MIN_CUT_CHARS and key.startswith(one) for one in starts)
