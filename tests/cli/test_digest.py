@@ -117,6 +117,91 @@ def test_a_statement_says_who_made_it_and_repeats_neither_the_prompt_nor_the_out
     assert f"agent decided: {decision}" in text
 
 
+def digest_of(folder: Path, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
+    """Return the only session of an archive with these rows, and what is printed about it."""
+    write_archive(folder / "a.jsonl", rows)
+    assert run_in_process("backfill", "a.jsonl", folder=folder).exit_code == 0
+    [session] = sessions(digest(folder, *ALL))
+    return session, run_in_process("digest", *ALL, folder=folder).stdout
+
+
+def test_a_prompt_that_ends_with_a_colon_is_shown_with_its_next_line(tmp_path: Path) -> None:
+    prompt = "Implement the following plan:\n\n## Round cents\n\nUse integers."
+    session, text = digest_of(tmp_path, conversation(prompt, at=SESSION_START))
+    assert session["intent"] == "Implement the following plan: Round cents"
+    assert f"  {session['intent']}\n" in text
+
+
+def test_a_closing_question_is_an_open_question_and_no_outcome(tmp_path: Path) -> None:
+    at = SESSION_START
+    rows = [
+        row("user", "Why do the tests fail?", "u1", at),
+        row("assistant", "A price is missing.\n\nShould I add it?", "a1", at),
+        row("user", "Yes, add the price, please", "u2", at + timedelta(minutes=1)),
+        row(
+            "assistant",
+            "I added the price to the cart.\n\nWant me to commit it?",
+            "a2",
+            at + timedelta(minutes=2),
+        ),
+    ]
+    session, text = digest_of(tmp_path, rows)
+    assert session["outcome"] == "I added the price to the cart."
+    assert session["open_question"] == "Want me to commit it?"
+    assert session["last_prompt"] == "Yes, add the price, please"
+    assert "Should I add it?" not in text
+    labels = [line.strip().partition(": ")[0] for line in text.splitlines()]
+    assert [one for one in labels if one in {"last prompt", "outcome", "open question"}] == [
+        "last prompt",
+        "outcome",
+        "open question",
+    ]
+    markdown = run_in_process("digest", *ALL, "--markdown", folder=tmp_path).stdout
+    assert "- **open question**: Want me to commit it? (`" in markdown
+
+
+def test_decisions_are_in_the_order_in_which_they_were_said_and_each_once(tmp_path: Path) -> None:
+    at = SESSION_START
+    said = [
+        "I decided to use SQLite instead of Postgres, because it needs no server.",
+        "I decided to use cents instead of floats.",
+        "We'll use pytest instead of unittest, because its messages are better.",
+    ]
+    rows = [
+        row("user", "Set the shop up, please", "u1", at),
+        tool_call("c1", "Write", at, file_path="/home/kim/shop/db.py", content="import sqlite3"),
+        tool_result("r1", "c1", "File created", at),
+        row("assistant", "\n\n".join([*said, "Done."]), "a1", at),
+        row("user", "And again, please", "u2", at + timedelta(minutes=1)),
+        row("assistant", f"{said[1]}\n\nDone.", "a2", at + timedelta(minutes=2)),
+    ]
+    session, text = digest_of(tmp_path, rows)
+    decided = [one["fact"]["text"].partition(": ")[2] for one in session["decisions"]]
+    assert [*dict.fromkeys(one for one in decided if one in said)] == said
+    assert [text.count(one) for one in said] == [1, 1, 1]
+
+
+def test_a_session_whose_rows_are_not_in_order_begins_before_it_ends(tmp_path: Path) -> None:
+    at = SESSION_START
+    rows = [
+        row("user", "Explain zebra, please", "u1", at + timedelta(hours=2)),
+        row("assistant", "It has stripes.", "a1", at + timedelta(hours=1)),
+    ]
+    _, text = digest_of(tmp_path, rows)
+    begin = at + timedelta(hours=2)
+    assert f"{begin:%Y-%m-%d %H:%M}, 1 turn" in text
+
+
+def test_the_caption_names_both_ends_of_the_time(folder: Path) -> None:
+    limits = ("--since", "2026-03-03", "--until", "2026-03-03")
+    for arguments in (limits, (*limits, "--markdown")):
+        text = run_in_process("digest", *arguments, folder=folder).stdout
+        assert "since 2026-03-03 00:00 until 2026-03-0" in text
+    nothing = ("--since", "2020-01-01", "--until", "2020-01-02")
+    text = run_in_process("digest", *nothing, folder=folder).stdout
+    assert "no turn since 2020-01-01 00:00 until 2020-01-0" in text
+
+
 def test_the_time_of_a_session_repeats_no_date(folder: Path) -> None:
     text = run_in_process("digest", *ALL, folder=folder).stdout
     assert "2026-05-05 10:31 to 10:54, 2 turns" in text

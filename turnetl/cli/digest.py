@@ -61,6 +61,6 @@ def digest(
         found.value, begin, until, caught_up_at=found.caught_up_at, unread=found.unread
     )
     render = view.markdown if markdown else view.view
-    shown = render(found.value, begin, Path.cwd())
+    shown = render(found.value, begin, until, Path.cwd())
     console.print_result(shown, output, as_json=common.json, paged=not markdown)
     return ExitCode.DONE

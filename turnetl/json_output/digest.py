@@ -27,16 +27,24 @@ class SessionDigestOutput(JsonOutput):
 
     session_id: fields.SessionIdField
     group: fields.GroupField
-    intent: Annotated[str, described("The first line of what the user wrote first.")]
+    intent: Annotated[
+        str,
+        described("First line of the first prompt, with the next one if it ends with a colon."),
+    ]
+    last_prompt: Annotated[str, described("The same of the last prompt; empty if it is the only.")]
     decisions: Annotated[
-        list[DigestFactOutput], described("What was decided, preferred or rejected, oldest first.")
+        list[DigestFactOutput],
+        described("What was decided, preferred or rejected, in the order in which it was said."),
     ]
     open_problems: Annotated[
         list[DigestFactOutput], described("Failures after which no success is known.")
     ]
     solved_problems: Annotated[list[DigestFactOutput], described("Failures with a later success.")]
     files: fields.ChangedFilesField
-    outcome: Annotated[str, described("The last paragraph of the last answer, or empty.")]
+    outcome: Annotated[str, described("What the agent stated last; empty: nothing.")]
+    open_question: Annotated[
+        str, described("What the last answer asks the user at its end; empty: nothing.")
+    ]
     turns: Annotated[list[TurnSummaryOutput], described("The turns, oldest first.")]
 
 
@@ -94,11 +102,13 @@ def _session(session: SessionDigest) -> SessionDigestOutput:
         session_id=session.session_id,
         group=session.group_id,
         intent=session.intent,
+        last_prompt=session.last_prompt,
         decisions=[_fact(one) for one in session.decisions],
         open_problems=[_fact(one) for one in session.open_problems],
         solved_problems=[_fact(one) for one in session.solved_problems],
         files=list(session.files),
         outcome=session.outcome,
+        open_question=session.open_question,
         turns=[turn_summary_output(turn) for turn in session.turns],
     )
 

@@ -18,7 +18,7 @@ from turnetl.report.layout import (
     relative_path,
 )
 from turnetl.retrieval.digest import Digest, DigestFact, SessionDigest
-from turnetl.retrieval.turn_summary import ID_CHARS
+from turnetl.retrieval.turn_summary import short_id
 
 _MARKUP = re.compile(r"(!(?=\[)|(?<=\])\(|<)")
 """What would make Markdown load or link something that an archive names."""
@@ -26,23 +26,26 @@ _SPOKEN = re.compile(r"The (?:accepted )?(user|agent|plan) (decided|prefers|reje
 """How the structural extractor begins the text of a statement: the label says it instead."""
 
 
-def view(digest: Digest, since: datetime | None, directory: Path) -> Group:
+def view(digest: Digest, since: datetime | None, until: datetime | None, directory: Path) -> Group:
     """Render a heading per day or group, then its sessions.
 
     Args:
         digest: what happened.
         since: the beginning of the time; None: there is none.
+        until: the end of the time; None: there is none.
         directory: paths below it are printed relative to it.
     """
     lines: list[RenderableType] = []
     for section in digest.sections:
         lines += [Text(section.title, "bold cyan"), *_sessions(section.sessions, directory)]
-    return Group(*lines, caption(_summary(digest, since)))
+    return Group(*lines, caption(_summary(digest, since, until)))
 
 
-def markdown(digest: Digest, since: datetime | None, directory: Path) -> str:
+def markdown(
+    digest: Digest, since: datetime | None, until: datetime | None, directory: Path
+) -> str:
     """Return the digest as Markdown; arguments as of `view`."""
-    lines = ["# Digest", "", _summary(digest, since), ""]
+    lines = ["# Digest", "", _summary(digest, since, until), ""]
     for section in digest.sections:
         lines += [f"## {_escaped(section.title)}", ""]
         for session in section.sessions:
@@ -69,16 +72,17 @@ def _sessions(sessions: Sequence[SessionDigest], directory: Path) -> Iterator[Re
 
 
 def _heading(session: SessionDigest) -> str:
-    first, last = session.turns[0].receipt, session.turns[-1].receipt
     return (
-        f"{session.group_id}, session {session.session_id[:ID_CHARS]}, "
-        f"{format_span(first.started_at, last.ended_at or last.started_at)}, "
+        f"{session.group_id}, session {short_id(session.session_id)}, "
+        f"{format_span(session.started_at, session.ended_at)}, "
         f"{plural(len(session.turns), 'turn')}"
     )
 
 
 def _statements(session: SessionDigest) -> Iterator[tuple[str, str, str]]:
     """Yield label, text and short id of a turn; the id is empty if it is that of all turns."""
+    if session.last_prompt:
+        yield "last prompt", session.last_prompt, session.turns[-1].id
     yield from _facts("decision", _without_repetition(session))
     yield from _facts("open problem", session.open_problems)
     yield from _facts("solved", session.solved_problems)
@@ -88,6 +92,8 @@ def _statements(session: SessionDigest) -> Iterator[tuple[str, str, str]]:
         yield "changed", f"{files}{f' and {more:,} more' if more > 0 else ''}", ""
     if session.outcome and not any(_body(one) == session.outcome for one in session.decisions):
         yield "outcome", session.outcome, session.turns[-1].id
+    if session.open_question:
+        yield "open question", session.open_question, session.turns[-1].id
 
 
 def _facts(label: str, facts: Sequence[DigestFact]) -> Iterator[tuple[str, str, str]]:
@@ -99,19 +105,21 @@ def _facts(label: str, facts: Sequence[DigestFact]) -> Iterator[tuple[str, str, 
 
 
 def _without_repetition(session: SessionDigest) -> list[DigestFact]:
-    """Return the decisions that repeat neither the prompt nor a whole other decision."""
-    bodies = {_body(one) for one in session.decisions}
+    """Return the decisions that repeat neither a prompt nor another decision."""
+    first = {_body(one): one for one in reversed(session.decisions)}
     return [
         one
         for one in session.decisions
-        if (body := _body(one)) not in session.intent
-        and not any(other in body for other in bodies - {body})
+        if first[body := _body(one)] is one
+        and body not in session.intent
+        and body not in session.last_prompt
+        and not any(other in body for other in first.keys() - {body})
     ]
 
 
 def _body(one: DigestFact) -> str:
     """Return the text of a fact on one line, without who said it."""
-    return " ".join(_SPOKEN.sub("", one.fact.text).split())
+    return " ".join(_SPOKEN.sub("", one.fact.text).split()).rstrip(":")
 
 
 def _places(session: SessionDigest, directory: Path) -> Iterable[str]:
@@ -127,8 +135,9 @@ def _places(session: SessionDigest, directory: Path) -> Iterable[str]:
     ]
 
 
-def _summary(digest: Digest, since: datetime | None) -> str:
-    period = "" if since is None else f" since {format_minute(since)}"
+def _summary(digest: Digest, since: datetime | None, until: datetime | None) -> str:
+    begin = "" if since is None else f" since {format_minute(since)}"
+    period = begin if until is None else f"{begin} until {format_minute(until)}"
     if digest.turns:
         return f"{plural(digest.sessions, 'session')}, {plural(digest.turns, 'turn')}{period}"
     if digest.newest is None:

@@ -11,7 +11,7 @@ from turnetl.graph_model import Receipt
 from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.model import Fact
 from turnetl.report.layout import format_minute, indented, relative_path, unwrapped
-from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
+from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary, short_id
 
 _NO_PROMPT = "(no prompt)"
 
@@ -49,7 +49,7 @@ def turn_line(turn: UndoneTurn) -> Text:
         (format_minute(receipt.started_at), "cyan"),
         "  ",
         (receipt.turn_id[:ID_CHARS], "bold"),
-        f"  session {receipt.session_id[:ID_CHARS]}  {turn.prompt or _NO_PROMPT}",
+        f"  session {short_id(receipt.session_id)}  {turn.prompt or _NO_PROMPT}",
     )
 
 

@@ -1,5 +1,6 @@
 """What happened in a time: sessions with their intent, decisions, problems, changes and outcome."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,6 +10,7 @@ from turnetl.index.lookup import LookupIndex
 from turnetl.index.port import IndexedFact
 from turnetl.index.selection import Selection
 from turnetl.model import Fact, GroupId, SessionId
+from turnetl.retrieval.closing import closing
 from turnetl.retrieval.conversation import from_episode_text
 from turnetl.retrieval.turn_summary import TurnSummary, one_line, summarize_turn
 
@@ -16,6 +18,9 @@ _DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
 _FAILURE = "FAILED_WITH"
 _BATCH = 200
 """Turns whose texts are in memory together."""
+_NOT_COMPARED = re.compile(r"[\W_]+")
+_COMPARED_CHARS = 40
+"""Letters and digits of a statement that are looked for in the text of its turn."""
 
 
 class DigestSections(StrEnum):
@@ -44,7 +49,7 @@ class SessionDigest:
     turns: tuple[TurnSummary, ...]
     """Oldest first; at least one."""
     decisions: tuple[DigestFact, ...]
-    """What was decided, preferred or rejected, oldest first."""
+    """What was decided, preferred or rejected, in the order in which it was said."""
     open_problems: tuple[DigestFact, ...]
     """Failures after which no success is known, oldest first."""
     solved_problems: tuple[DigestFact, ...]
@@ -52,12 +57,30 @@ class SessionDigest:
     files: tuple[str, ...]
     """Files that were changed, each once, in the order of the first change."""
     outcome: str
-    """The last paragraph of the last answer, on one line; empty if there is no answer."""
+    """What the agent stated last, on one line; empty if it stated nothing."""
+    open_question: str
+    """What the last answer asks the user at its end, on one line; empty if it asks nothing."""
 
     @property
     def intent(self) -> str:
-        """The first line of what the user wrote first; empty if the user wrote nothing."""
+        """The title of the first prompt; empty if the user wrote nothing."""
         return next((turn.prompt for turn in self.turns if turn.prompt), "")
+
+    @property
+    def last_prompt(self) -> str:
+        """The title of the last prompt; empty if there is only one."""
+        prompts = [turn.prompt for turn in self.turns if turn.prompt]
+        return prompts[-1] if len(prompts) > 1 else ""
+
+    @property
+    def started_at(self) -> datetime:
+        return min(turn.receipt.started_at for turn in self.turns)
+
+    @property
+    def ended_at(self) -> datetime:
+        """When its last turn ended; when that started if no end is known."""
+        receipts = [turn.receipt for turn in self.turns]
+        return max(time for one in receipts for time in (one.started_at, one.ended_at) if time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +121,7 @@ class _Collected:
     turns: list[TurnSummary] = field(default_factory=list)
     facts: dict[str, DigestFact] = field(default_factory=dict)
     outcome: str = ""
+    question: str = ""
 
     def digest(self) -> SessionDigest:
         receipt = self.turns[0].receipt
@@ -111,6 +135,7 @@ class _Collected:
             tuple(one for one in failures if one.fact.invalid_at is not None),
             tuple(dict.fromkeys(file for turn in self.turns for file in turn.files)),
             self.outcome,
+            self.question,
         )
 
 
@@ -148,16 +173,34 @@ def digest(index: LookupIndex, selection: Selection, by: DigestSections) -> Dige
 
 def _add(session: _Collected, turn: TurnSummary, facts: Sequence[IndexedFact], text: str) -> None:
     session.turns.append(turn)
-    for indexed in facts:
-        if indexed.fact.relation in _DECISIONS or indexed.fact.relation == _FAILURE:
-            session.facts.setdefault(indexed.fact.uuid, DigestFact(indexed.fact, turn))
-    session.outcome = _outcome(text) or session.outcome
+    stated = [
+        indexed.fact
+        for indexed in facts
+        if indexed.fact.relation in _DECISIONS or indexed.fact.relation == _FAILURE
+    ]
+    for fact in _in_order(stated, text):
+        session.facts.setdefault(fact.uuid, DigestFact(fact, turn))
+    end = closing(from_episode_text(text).answer)
+    session.outcome = one_line(end.outcome) or session.outcome
+    session.question = one_line(end.question)
 
 
-def _outcome(text: str) -> str:
-    """Return the last paragraph of the answer on one line: agents conclude with it."""
-    paragraphs = from_episode_text(text).answer.strip().split("\n\n")
-    return one_line(paragraphs[-1])
+def _in_order(facts: Sequence[Fact], text: str) -> Sequence[Fact]:
+    """Return the facts in the order in which the text states them; what it does not state last."""
+    if len(facts) < 2:  # noqa: PLR2004 - nothing to sort
+        return facts
+    compared = _compared(text)
+
+    def place(fact: Fact) -> int:
+        spoken = fact.text.partition(": ")[2] or fact.text
+        found = compared.find(_compared(spoken)[:_COMPARED_CHARS])
+        return found if found >= 0 else len(compared)
+
+    return sorted(facts, key=place)
+
+
+def _compared(text: str) -> str:
+    return _NOT_COMPARED.sub("", text).casefold()
 
 
 def _title(turn: TurnSummary, by: DigestSections) -> str:

@@ -77,5 +77,11 @@ def first_passage(text: str) -> str:
 
 
 def prompt_title(text: str) -> str:
-    """Return the first line that the user wrote in an episode text; empty if there is none."""
-    return next((line for line in user_text(text).splitlines() if line.strip()), "").strip()
+    """Return the first line that the user wrote in an episode text; empty if there is none.
+
+    A line that ends with a colon announces the next one, which is added to it.
+    """
+    lines = [line.strip() for line in user_text(text).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].endswith((":", "\uff1a")):
+        return f"{lines[0]} {lines[1].lstrip('#').lstrip()}"
+    return lines[0] if lines else ""

@@ -1,5 +1,6 @@
 """A turn in a few lines: its short id, its prompt, its time, its files and its lineage."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from turnetl.retrieval.excerpts import prompt_title
 
 ID_CHARS = 8
 """Characters of an id that name it among a million, but for one in a thousand."""
+_NAME_CHARS = 40
+_HEX = re.compile(r"[0-9a-fA-F]{8}")
 _TITLE_CHARS = 300
 _EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
 """Relations of facts about files that a turn changed."""
@@ -19,7 +22,8 @@ class TurnSummary:
     id: str
     """The beginning of the turn's id, which commands accept."""
     prompt: str
-    """The first line of what the user wrote; empty if the user wrote nothing."""
+    """The first line of what the user wrote, with the next one if it ends with a colon; empty if
+    the user wrote nothing."""
     files: tuple[str, ...]
     """Files that the turn changed."""
     receipt: Receipt
@@ -57,3 +61,8 @@ def one_line(text: str, limit: int = _TITLE_CHARS) -> str:
     """Return the text on one line, truncated to `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def short_id(id_: str) -> str:
+    """Return the beginning of an id; of one with words, which share their beginning, more of it."""
+    return id_[:ID_CHARS] if _HEX.match(id_) else one_line(id_, _NAME_CHARS)

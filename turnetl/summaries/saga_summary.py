@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Self
 
 from turnetl.model import Fact, SessionId, TurnId
+from turnetl.retrieval.closing import closing
 from turnetl.retrieval.conversation import from_episode_text
 from turnetl.retrieval.excerpts import prompt_title
 from turnetl.retrieval.turn_summary import one_line
@@ -24,22 +25,25 @@ class SagaTurn:
     session_id: SessionId
     started_at: datetime
     intent: str
-    """The first line of what the user wrote; may be empty."""
+    """The title of the prompt; may be empty."""
     outcome: str
-    """The last paragraph of what the agent answered, on one line; may be empty."""
+    """What the agent stated last, on one line; may be empty."""
+    question: str = ""
+    """What the agent asked the user after that, on one line; may be empty."""
 
     @classmethod
     def of_text(
         cls, turn_id: TurnId, session_id: SessionId, started_at: datetime, text: str
     ) -> Self:
         """Return what a turn with this episode text contributes."""
-        paragraphs = from_episode_text(text).answer.strip().split("\n\n")
+        end = closing(from_episode_text(text).answer)
         return cls(
             turn_id,
             session_id,
             started_at,
             one_line(prompt_title(text), _INTENT_CHARS),
-            one_line(paragraphs[-1], _OUTCOME_CHARS),
+            one_line(end.outcome, _OUTCOME_CHARS),
+            one_line(end.question, _INTENT_CHARS),
         )
 
 
@@ -55,8 +59,8 @@ def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
     """
     intent = next((turn.intent for turn in turns if turn.intent), "")
     outcome = next((turn.outcome for turn in reversed(turns) if turn.outcome), "")
-    lines = [
-        f"{label}: {text}" for label, text in (("Asked", intent), ("Outcome", outcome)) if text
-    ]
+    question = turns[-1].question if turns else ""
+    labelled = (("Asked", intent), ("Outcome", outcome), ("Open question", question))
+    lines = [f"{label}: {text}" for label, text in labelled if text]
     stated = (fact for fact in facts if fact.relation in STATED)
     return with_facts("\n".join(lines), stated).lstrip("\n")

@@ -19,7 +19,7 @@ _MIN_CHARS = 12
 """Of a statement that is looked for within others: a shorter one may be part of a word."""
 _MIN_CUT_CHARS = 40
 """Of the beginning of a statement that was cut."""
-_MIN_SHARE = 0.8
+_MIN_SHARE = 0.75
 """Of the characters of a statement, that an earlier one must have to make it needless."""
 
 
