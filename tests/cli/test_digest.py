@@ -117,7 +117,7 @@ def test_a_statement_says_who_made_it_and_repeats_neither_the_prompt_nor_the_out
     assert f"agent decided: {decision}" in text
 
 
-def digest_of(folder: Path, rows: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
+def digest_of(folder: Path, rows: list[str]) -> tuple[dict[str, Any], str]:
     """Return the only session of an archive with these rows, and what is printed about it."""
     write_archive(folder / "a.jsonl", rows)
     assert run_in_process("backfill", "a.jsonl", folder=folder).exit_code == 0
