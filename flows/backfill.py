@@ -5,57 +5,60 @@ turn is committed once.
 """
 
 import os
-from collections.abc import Sequence
-from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Any
 
 import msgspec
 from prefect import State, flow, get_run_logger
 from prefect.states import Completed, Failed
-from pydantic import Field, NonNegativeFloat, PositiveInt
+from pydantic import PositiveInt
 
 from flows.artifacts import publish_summaries
 from flows.executor import PrefectTasks
+from flows.parameters import (
+    AbsolutePath,
+    ArchivePatterns,
+    Budget,
+    GraphUrl,
+    Minutes,
+    Passes,
+    Turns,
+)
+from flows.run_settings import UMASK, absolute_paths, load_run_settings
+from flows.stages import DAY
 from flows.warnings import each_once
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
 from turnetl.control_characters import displayed_message
-from turnetl.errors import BadUsage, TurnetlError
+from turnetl.errors import TurnetlError
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
-from turnetl.settings import ExtractorName, Settings, load_with_sources, units
-
-_UMASK = 0o077
-"""For files that libraries create beside a graph; turnetl's own need no umask."""
-_DAY = timedelta(days=1).total_seconds()
-
-Passes = Annotated[int, Field(ge=0, le=3)]
+from turnetl.settings import ExtractorName
 
 
-@flow(name="backfill", timeout_seconds=_DAY, persist_result=False)
+@flow(name="backfill", timeout_seconds=DAY, persist_result=False)
 async def backfill(
-    archives: list[str],
+    archives: ArchivePatterns,
     *,
-    lake: str | None = None,
-    graph: str | None = None,
+    lake: AbsolutePath | None = None,
+    graph: GraphUrl | None = None,
     group: str | None = None,
-    group_map: str | None = None,
+    group_map: AbsolutePath | None = None,
     format: str | None = None,  # noqa: A002 - named as the option of the command
     extractor: ExtractorName | None = None,
-    config: str | None = None,
+    config: AbsolutePath | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-    limit: PositiveInt | None = None,
-    close_after: NonNegativeFloat | None = None,
+    limit: Turns | None = None,
+    close_after: Minutes | None = None,
     assume_time: str | None = None,
     preprocessing: str | None = None,
     reflexion: Passes | None = None,
-    budget: str | list[str] | None = None,
+    budget: Budget | None = None,
     batch_size: PositiveInt = 200,
     jobs: PositiveInt | None = None,
     group_concurrency: PositiveInt | None = None,
@@ -94,20 +97,19 @@ async def backfill(
         sentence, if anything was rejected; everything else is done nevertheless.
     """
     # The process of a flow run is its own.
-    os.umask(_UMASK)
+    os.umask(UMASK)
     try:
-        _check_no_password(graph)
-        settings = _settings(
+        settings = load_run_settings(
             config,
             lake,
-            graph=graph or None,
-            group=group or None,
-            group_map=group_map or None,
+            graph,
+            budget=budget,
+            group=group,
+            group_map=group_map,
             jobs=jobs,
             extractor=extractor,
             group_concurrency=group_concurrency,
             close_after_minutes=close_after,
-            budget=_budget(budget),
         )
         options = pipeline.RunOptions(
             since=since,
@@ -120,7 +122,7 @@ async def backfill(
         )
         with each_once():
             report = await pipeline.backfill(
-                _absolute(archives),
+                absolute_paths(archives),
                 settings,
                 options,
                 now,
@@ -132,57 +134,6 @@ async def backfill(
     except TurnetlError as error:
         return Failed(message=displayed_message(str(error)))
     return _final_state(report)
-
-
-def _settings(config: str | None, lake: str | None, **overrides: Any) -> Settings:
-    loaded = load_with_sources(
-        Path(config).expanduser() if config else None,
-        lake=lake or None,
-        **overrides,
-    )
-    if loaded.folder is not None and loaded.folder.warning is not None:
-        get_run_logger().warning(displayed_message(loaded.folder.warning))
-    settings = loaded.settings
-    paths = (settings.lake, settings.group_map, settings.noise.rules)
-    _absolute([str(path) for path in paths if path is not None])
-    return settings
-
-
-def _check_no_password(graph: str | None) -> None:
-    """Check that the parameter holds no password: Prefect stores and displays parameters.
-
-    Raises:
-        BadUsage: it does; the message omits it.
-    """
-    scheme, _, rest = (graph or "").partition("://")
-    login, at, _ = rest.rpartition("@")
-    if at and ":" in login and scheme != "ladybug":
-        raise BadUsage(
-            "the parameter `graph` holds a password, which Prefect has stored as it is: change the "
-            "password, and set NEO4J_PASSWORD in the environment of the worker"
-        )
-
-
-def _budget(amounts: str | list[str] | None) -> dict[str, int | float | None] | None:
-    if not amounts:
-        return None
-    return units.parse_budget([amounts] if isinstance(amounts, str) else amounts)
-
-
-def _absolute(paths: Sequence[str]) -> list[str]:
-    """Return the paths with `~` expanded.
-
-    Raises:
-        BadUsage: a path is relative.
-    """
-    expanded = [str(Path(path).expanduser()) for path in paths]
-    for path in expanded:
-        if not Path(path).is_absolute():
-            raise BadUsage(
-                f"`{path}` is not an absolute path, and a worker runs in a folder of its own; "
-                "give an absolute path or one that starts with `~`"
-            )
-    return expanded
 
 
 def _log_warnings(parsed: ParseReport) -> None:

@@ -4,31 +4,20 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from prefect import State, Task, task
+from prefect import task
 from prefect.cache_policies import NO_CACHE
-from prefect.client.schemas.objects import TaskRun
 from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError, concurrency
 from prefect.tasks import exponential_backoff
 
-from turnetl.errors import BadUsage, Retryable
+from flows.stages import BACKOFF, HOUR, JITTER, RETRIES, Unfinished, is_retryable, run_stage
+from turnetl.errors import BadUsage
 from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
 from turnetl.pipeline import Stage, Unit
 
 T = TypeVar("T")
-
-_HOUR = timedelta(hours=1).total_seconds()
-
-
-class GroupUnfinished(Retryable):
-    """A group that could not be finished, though the same may succeed later."""
-
-    def __init__(self, report: GroupReport) -> None:
-        super().__init__(report.error)
-        self.report = report
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +34,7 @@ class PrefectTasks:
     slots: int = 0
     """Slots of that limit that an ingest occupies."""
     retry_delay: float | None = None
-    """Seconds before each retry of a group; None: 15, doubled each time."""
+    """Seconds before each retry of a group or stage; None: 15, doubled each time."""
 
     @asynccontextmanager
     async def ingesting(self) -> AsyncIterator[None]:
@@ -79,36 +68,38 @@ class PrefectTasks:
             ingest = ingest.with_options(retry_delay_seconds=self.retry_delay)
         try:
             return await ingest(group, work)
-        except GroupUnfinished as unfinished:
-            return unfinished.report
+        except Unfinished as unfinished:
+            report: GroupReport = unfinished.report
+            return report
+
+    async def run_stage(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
+        stage = run_stage
+        if self.retry_delay is not None:
+            stage = stage.with_options(retry_delay_seconds=self.retry_delay)
+        return await stage(name, work)
 
 
-@task(name="parse", cache_policy=NO_CACHE, timeout_seconds=_HOUR)
+@task(name="parse", cache_policy=NO_CACHE, timeout_seconds=HOUR)
 async def parse_batch(work: Callable[[], T]) -> T:
     """Parse one batch of archives."""
     return await asyncio.to_thread(work)
 
 
-@task(name="filter", cache_policy=NO_CACHE, timeout_seconds=_HOUR)
+@task(name="filter", cache_policy=NO_CACHE, timeout_seconds=HOUR)
 async def filter_turns(work: Callable[[], T]) -> T:
     """Mark noise and render the episodes."""
     return await asyncio.to_thread(work)
-
-
-def is_retryable(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
-    """Return whether a retry may succeed."""
-    return isinstance(state.data, Retryable)
 
 
 @task(
     name="ingest",
     task_run_name="ingest {group}",
     cache_policy=NO_CACHE,
-    retries=4,
-    retry_delay_seconds=exponential_backoff(backoff_factor=15),
-    retry_jitter_factor=0.5,
+    retries=RETRIES,
+    retry_delay_seconds=exponential_backoff(backoff_factor=BACKOFF),
+    retry_jitter_factor=JITTER,
     retry_condition_fn=is_retryable,
-    timeout_seconds=12 * _HOUR,
+    timeout_seconds=12 * HOUR,
 )
 async def ingest_group(
     group: GroupId,  # noqa: ARG001 - names the task run
@@ -117,9 +108,9 @@ async def ingest_group(
     """Ingest the pending turns of one group.
 
     Raises:
-        GroupUnfinished: the graph or the provider was busy.
+        Unfinished: the graph or the provider was busy.
     """
     report = await work()
     if report.retryable:
-        raise GroupUnfinished(report)
+        raise Unfinished(report.error, report)
     return report

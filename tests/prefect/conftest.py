@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -61,6 +62,26 @@ class PrefectServer:
     def connections(self) -> set[tuple[str, int]]:
         """Host and port that the server and its clients connected to."""
         return connection_audit.connections(Path(self.environment[connection_audit.LOG]))
+
+    def deployment(self, name: str) -> str:
+        """Return the id of the deployment with this name, as `flow/deployment`."""
+        answer = httpx.get(f"{self.url}/deployments/name/{name}", timeout=30)
+        return str(answer.raise_for_status().json()["id"])
+
+    def create_run(self, name: str, parameters: dict[str, Any]) -> httpx.Response:
+        """Ask for a run of a deployment."""
+        path = f"deployments/{self.deployment(name)}/create_flow_run"
+        return httpx.post(f"{self.url}/{path}", json={"parameters": parameters}, timeout=30)
+
+    def final_run(self, run: str, timeout: float = 180) -> dict[str, Any]:
+        """Wait until a run has ended, and return it."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            found: dict[str, Any] = httpx.get(f"{self.url}/flow_runs/{run}", timeout=30).json()
+            if found["state_type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED"):
+                return found
+            time.sleep(0.5)
+        pytest.fail(f"the run has not ended:\n{self.log('worker')}")
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a `prefect` command in the project's folder."""
@@ -115,7 +136,7 @@ def executor(request: pytest.FixtureRequest) -> Executor:
     return PrefectTasks(batch_size=2, retry_delay=0)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def deployed(server: PrefectServer) -> Iterator[PrefectServer]:
     """The server with all of prefect.yaml deployed, and a worker that runs it."""
     for arguments in (documented.WORK_POOL, documented.DEPLOY):

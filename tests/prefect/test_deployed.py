@@ -3,10 +3,13 @@
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from tests.legacy import migrating
+from tests.legacy.sessions import legacy_sessions
 from tests.prefect import documented
 from tests.prefect.conftest import ROOT, PrefectServer
 from turnetl import wiring
@@ -32,6 +35,56 @@ def test_a_failed_run_fails_in_prefect_too(deployed: PrefectServer, tmp_path: Pa
     assert done.returncode == 1, done.stdout + done.stderr
 
 
+WRONG: dict[str, list[dict[str, Any]]] = {
+    "backfill/nightly": [
+        {"extractor": "gpt"},
+        {"limit": 0},
+        {"reflexion": 4},
+        {"close_after": -1},
+        {"batch_size": 0},
+        {"since": 3},
+        {"archives": []},
+        {"archives": ["relative/path"]},
+        {"lake": "relative/path"},
+        {"graph": "bolt://neo4j:some-password@localhost:7687"},
+        {"graph": "https://localhost"},
+    ],
+    "migrate/migrate": [
+        {"cutover": "yes"},
+        {"accept": 1},
+        {"groups": []},
+        {"plan_file": "plan.tsv"},
+        {"questions": 5},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_parameter_is_refused_before_a_run_exists(
+    deployed: PrefectServer, name: str
+) -> None:
+    before = _runs(deployed)
+    for wrong in WRONG[name]:
+        answer = deployed.create_run(name, {"archives": ["/nowhere"], **wrong})
+        assert (wrong, answer.status_code) == (wrong, 409)
+    assert _runs(deployed) == before
+
+
+def test_a_deployed_migration_compares_and_does_not_cut_over(
+    deployed: PrefectServer, tmp_path: Path
+) -> None:
+    url, archives = f"ladybug://{tmp_path / 'graph.lbug'}", ROOT / "data/archives/bookshop"
+    migrating.fill(url, legacy_sessions(archives))
+    before = migrating.of_readers(url)
+    parameters = {"archives": [str(archives)], "graph": url, "lake": str(tmp_path / "lake")}
+    run = deployed.create_run("migrate/migrate", parameters).raise_for_status().json()["id"]
+    done = deployed.final_run(run)
+    assert done["state_type"] == "COMPLETED", done["state"]["message"] + deployed.log("worker")
+    assert migrating.of_readers(url) == before
+    assert migrating.state_of(url).phase == "ready"
+    assert _task_runs(deployed, run) == ["compare", "plan", "run"]
+
+
 def test_the_schedule_creates_runs(deployed: PrefectServer) -> None:
     """With some versions of SQLAlchemy a schedule never fires, without an error."""
     deadline = time.monotonic() + 60
@@ -55,3 +108,21 @@ def _scheduled(prefect: PrefectServer) -> list[str]:
     )
     runs = answer.raise_for_status().json()
     return [run["name"] for run in runs if run["auto_scheduled"]]
+
+
+def _runs(prefect: PrefectServer) -> int:
+    """Return the number of runs that no schedule made."""
+    answer = httpx.post(f"{prefect.url}/flow_runs/filter", json={}, timeout=30)
+    return sum(not run["auto_scheduled"] for run in answer.raise_for_status().json())
+
+
+def _task_runs(prefect: PrefectServer, run: str) -> list[str]:
+    """Return the names of the tasks of a run, as soon as the server has recorded them."""
+    selected = {"flow_runs": {"id": {"any_": [run]}}}
+    for _ in range(50):
+        answer = httpx.post(f"{prefect.url}/task_runs/filter", json=selected, timeout=30)
+        tasks = answer.raise_for_status().json()
+        if len(tasks) == 3:
+            break
+        time.sleep(0.2)
+    return sorted(task["name"] for task in tasks)

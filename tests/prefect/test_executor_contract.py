@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnetl.errors import BadUsage, Fatal
+from turnetl.errors import BadUsage, Fatal, GraphBusy
 from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
 from turnetl.pipeline import Executor, Stage, Unit
@@ -53,3 +53,25 @@ async def test_an_ingest_can_be_entered_more_than_once(executor: Executor) -> No
     for _ in range(2):
         async with executor.ingesting():
             pass
+
+
+async def test_a_stage_returns_its_result_and_raises_its_error(executor: Executor) -> None:
+    async def plan() -> int:
+        return 3
+
+    async def run() -> int:
+        raise Fatal("the disk is full")
+
+    assert await executor.run_stage("plan", plan) == 3
+    with pytest.raises(Fatal, match="the disk is full"):
+        await executor.run_stage("run", run)
+
+
+async def test_the_error_of_a_stage_that_stays_busy_reaches_the_pipeline(
+    executor: Executor,
+) -> None:
+    async def run() -> int:
+        raise GraphBusy("the graph is busy")
+
+    with pytest.raises(GraphBusy, match="the graph is busy"):
+        await executor.run_stage("run", run)

@@ -20,7 +20,8 @@ from prefect.states import Failed
 
 from flows.artifacts import SUMMARIES
 from flows.backfill import backfill
-from flows.executor import PrefectTasks, ingest_group, is_retryable
+from flows.executor import PrefectTasks, ingest_group
+from flows.stages import is_retryable
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import turnetl_process
 from tests.cli.provider_setup import model_environment
@@ -124,7 +125,7 @@ async def test_a_group_template_and_a_group_map_apply(archives: Path, tmp_path: 
     done = await (await _run(archives, tmp_path / "lake", **by)).aresult()
     assert [group["group"] for group in done["groups"]] == ["bookshop_claude_code", "photos"]
     nowhere = await _run(archives, tmp_path / "lake", group_map="groups.toml")
-    assert "not an absolute path" in (nowhere.message or "")
+    assert nowhere.is_failed()
     unread = await _run(archives, tmp_path / "lake", format="clay_tablets")
     assert "`clay_tablets`" in (unread.message or "")
 
@@ -146,10 +147,13 @@ async def test_noise_rules_and_redaction_come_from_the_config(tmp_path: Path) ->
     assert table["user_text"].str.contains("mail [REDACTED:email:", literal=True).sum() == 1
 
 
-async def test_a_relative_path_is_rejected_in_one_sentence() -> None:
+async def test_a_relative_path_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     state = await backfill(["archives"], return_state=True)
     assert state.is_failed()
-    assert "not an absolute path" in (state.message or "")
+    assert "archives" in (state.message or "")
+    monkeypatch.setenv("TURNETL_LAKE", "lake")
+    unset = await backfill([str(ROOT / "data" / "archives")], return_state=True)
+    assert "`lake` is not an absolute path" in (unset.message or "")
 
 
 async def test_a_password_in_a_parameter_fails_the_run_and_is_not_repeated(
@@ -180,6 +184,17 @@ async def test_a_broken_archive_is_in_the_log_also_if_the_run_fails_later(
     assert "prefect gcl create missing-limit" in (state.message or "")
     warnings = [log.message for log in flow_log.records if log.levelno == logging.WARNING]
     assert [message for message in warnings if "broken.jsonl.gz" in message] == warnings != []
+
+
+async def test_a_busy_stage_is_retried_and_a_failed_one_is_not() -> None:
+    errors: list[Exception] = [GraphBusy("busy"), BadTurn("broken")]
+
+    async def work() -> int:
+        raise errors.pop(0)
+
+    with pytest.raises(BadTurn):
+        await PrefectTasks(batch_size=None, retry_delay=0).run_stage("run", work)
+    assert errors == []
 
 
 async def test_a_busy_group_is_retried() -> None:

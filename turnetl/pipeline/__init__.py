@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from turnetl.estimation.report import EstimatedMigration
+    from turnetl.migration.comparison import MigrationComparison
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
     from turnetl.pipeline.history import digest, entity, fix, timeline
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         write_plan_file,
     )
     from turnetl.pipeline.migrate_run import run_migration
+    from turnetl.pipeline.migrate_stages import CutoverOptions, MigrationOutcome, migrate
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
@@ -44,9 +47,13 @@ if TYPE_CHECKING:
 __all__ = [
     "ChangeOptions",
     "CommunityOptions",
+    "CutoverOptions",
+    "EstimatedMigration",
     "Executor",
     "InProcess",
+    "MigrationComparison",
     "MigrationOptions",
+    "MigrationOutcome",
     "RunOptions",
     "Stage",
     "Unit",
@@ -65,6 +72,7 @@ __all__ = [
     "ingest",
     "journal_prune",
     "journal_stats",
+    "migrate",
     "parse_archives",
     "plan",
     "plan_estimated_migration",
@@ -99,6 +107,8 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
+        "turnetl.estimation.report": ("EstimatedMigration",),
+        "turnetl.migration.comparison": ("MigrationComparison",),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
         "turnetl.pipeline.history": ("digest", "entity", "fix", "timeline"),
@@ -122,6 +132,7 @@ __getattr__ = lazy_exports(
             "write_plan_file",
         ),
         "turnetl.pipeline.migrate_run": ("run_migration",),
+        "turnetl.pipeline.migrate_stages": ("CutoverOptions", "MigrationOutcome", "migrate"),
         "turnetl.pipeline.opened_items": ("show", "show_archive_lines"),
         "turnetl.pipeline.origin": ("why",),
         "turnetl.pipeline.questions": (

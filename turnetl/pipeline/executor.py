@@ -63,6 +63,14 @@ class Executor(Protocol):
         """
         ...
 
+    async def run_stage(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
+        """Run work that is one stage, and return its result.
+
+        An executor that retries runs the work again after it raised `Retryable`, and raises that
+        error after the last attempt.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
@@ -89,4 +97,7 @@ class InProcess:
     async def run_group(
         self, _group: GroupId, work: Callable[[], Awaitable[GroupReport]]
     ) -> GroupReport:
+        return await work()
+
+    async def run_stage(self, _name: str, work: Callable[[], Awaitable[T]]) -> T:
         return await work()

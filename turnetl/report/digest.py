@@ -17,11 +17,10 @@ from turnetl.report.layout import (
     plural,
     relative_path,
 )
+from turnetl.report.markdown import escaped
 from turnetl.retrieval.digest import Digest, DigestFact, SessionDigest
 from turnetl.retrieval.turn_summary import short_id
 
-_MARKUP = re.compile(r"(!(?=\[)|(?<=\])\(|<)")
-"""What would make Markdown load or link something that an archive names."""
 _SPOKEN = re.compile(r"The (?:accepted )?(user|agent|plan) (decided|prefers|rejected): ")
 """How the structural extractor begins the text of a statement: the label says it instead."""
 
@@ -47,11 +46,11 @@ def markdown(
     """Return the digest as Markdown; arguments as of `view`."""
     lines = ["# Digest", "", _summary(digest, since, until), ""]
     for section in digest.sections:
-        lines += [f"## {_escaped(section.title)}", ""]
+        lines += [f"## {escaped(section.title)}", ""]
         for session in section.sessions:
-            lines += [f"### {_escaped(session.intent or _NO_PROMPT)}", "", _heading(session), ""]
+            lines += [f"### {escaped(session.intent or _NO_PROMPT)}", "", _heading(session), ""]
             for label, text, turn in _statements(session):
-                lines.append(f"- **{label}**: {_escaped(text)}{f' (`{turn}`)' if turn else ''}")
+                lines.append(f"- **{label}**: {escaped(text)}{f' (`{turn}`)' if turn else ''}")
             lines += [f"- **lines**: `{place}`" for place in _places(session, directory)]
             lines.append("")
     return "\n".join(lines).rstrip("\n")
@@ -144,7 +143,3 @@ def _summary(digest: Digest, since: datetime | None, until: datetime | None) -> 
         return "the graph holds no turn; `turnetl status` prints what it holds"
     last = digest.newest.date().isoformat()
     return f"no turn{period}; the last one is of {last}: --since {last}"
-
-
-def _escaped(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from turnetl.exit_code import ExitCode
 from turnetl.migration.comparison import FactDates, GroupComparison, MigrationComparison
+from turnetl.report import markdown as md
 from turnetl.report.layout import caption, limited, plural
 
 _LITTLE = 0.005
@@ -18,6 +19,11 @@ _LISTED = 5
 def table(report: MigrationComparison) -> RenderableType:
     """Render a table of two columns per group, its verdict, and the first lost facts."""
     return Group(*(line for group in report.groups for line in _group(group, report)))
+
+
+def markdown(report: MigrationComparison) -> str:
+    """Return a table per group, its verdict, what is lost, and the first lost facts."""
+    return md.sections(*(_group_markdown(group, report) for group in report.groups))
 
 
 def messages(report: MigrationComparison) -> list[str]:
@@ -82,6 +88,18 @@ def _group(group: GroupComparison, report: MigrationComparison) -> Iterator[Rend
     yield caption(summary(group))
     lost = [fact for session in group.sessions for fact in session.lost_facts]
     yield from limited(lost, lambda fact: Text(f"lost: {fact.text}"), _LISTED)
+
+
+def _group_markdown(group: GroupComparison, report: MigrationComparison) -> str:
+    verdict = md.bullets(group.reasons) or "The turns may replace the old data."
+    lost = [fact.text for session in group.sessions for fact in session.lost_facts]
+    return md.sections(
+        f"## {md.escaped(group.group)}",
+        verdict,
+        md.table(("", "session level", "turns"), rows(group, report.probe_limit), numbers=2),
+        f"{summary(group)}.",
+        md.bullets(f"lost: {fact}" for fact in lost[:_LISTED]),
+    )
 
 
 def summary(group: GroupComparison) -> str:

@@ -10,10 +10,12 @@ from turnetl.estimation.report import Estimate
 from turnetl.exit_code import ExitCode
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.report import GroupMigration, MigrationPlan
+from turnetl.report import markdown as md
 from turnetl.report import plan as estimates
 from turnetl.report.layout import add_group_column, caption, plural
 
 _LISTED = 3
+_NOTHING = "the graph holds no session-level data: all episodes are turns"
 _HEADERS = (
     *("matched", "ambiguous", "archive gone", "foreign"),
     *("sessions", "turns", "tokens", "entities", "facts"),
@@ -23,7 +25,7 @@ _HEADERS = (
 def table(plan: MigrationPlan, estimate: Estimate | None = None) -> RenderableType:
     """Render a row per group, and the estimate of the run."""
     if not plan.groups:
-        return Group("the graph holds no session-level data: all episodes are turns")
+        return Group(_NOTHING)
     view = Table()
     add_group_column(view)
     for header in _HEADERS:
@@ -36,6 +38,14 @@ def table(plan: MigrationPlan, estimate: Estimate | None = None) -> RenderableTy
     if estimate is not None:
         parts += [Text(), estimates.estimate_table(estimate, "turnetl migrate run")]
     return Group(*parts)
+
+
+def markdown(plan: MigrationPlan, estimate: Estimate | None = None) -> str:
+    """Return a row per group, the estimate of the run, and what is to be decided."""
+    rows = [(group.group, *(f"{count:,}" for count in _counts(group))) for group in plan.groups]
+    groups = md.table(("group", *_HEADERS), rows, numbers=len(_HEADERS)) if rows else _NOTHING
+    amounts = "" if estimate is None else estimates.totals_markdown(estimate)
+    return md.sections(groups, amounts, md.bullets(messages(plan, estimate)))
 
 
 def exit_code(plan: MigrationPlan, estimate: Estimate | None = None) -> ExitCode:

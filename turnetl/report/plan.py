@@ -1,5 +1,7 @@
 """The plan of a run: the turns it would ingest, and what they are expected to take."""
 
+from collections.abc import Iterator, Sequence
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -8,6 +10,7 @@ from turnetl.estimation.interval import CONFIDENCE
 from turnetl.estimation.report import Estimate, PilotSummary, PlanReport
 from turnetl.ingestion.estimate_record import EstimateMethod
 from turnetl.report import costs, estimates
+from turnetl.report import markdown as md
 from turnetl.report import parse as parse_view
 from turnetl.report.layout import add_group_column, caption, plural
 
@@ -35,6 +38,11 @@ def estimate_table(estimate: Estimate, command: str) -> RenderableType:
         parts += [Text(), _prompts(estimate)]
     parts += [Text(), _totals(estimate), caption(_origin(estimate, command))]
     return Group(*parts)
+
+
+def totals_markdown(estimate: Estimate) -> str:
+    """Return the totals with their intervals as Markdown."""
+    return md.table(("all groups", "expected", "from", "to"), _total_rows(estimate), numbers=3)
 
 
 def messages(report: PlanReport) -> list[str]:
@@ -102,16 +110,21 @@ def _prompts(estimate: Estimate) -> Table:
 
 def _totals(estimate: Estimate) -> Table:
     view = estimates.amount_table("all groups")
-    if estimate.method in _SENT:
-        view.add_row("requests", *estimates.count_cells(estimate.total.requests))
-        view.add_row("tokens", *estimates.count_cells(estimate.total.tokens))
-        view.add_row("cost", *estimates.cost_cells(estimate.total.cost))
-    else:
-        view.add_row("requests", "0", "0", "0")
-    view.add_row("time", *estimates.time_cells(estimate.seconds))
-    for name, size in estimate.disk.items():
-        view.add_row(f"disk: {name}", *estimates.size_cells(size))
+    for row in _total_rows(estimate):
+        view.add_row(*row)
     return view
+
+
+def _total_rows(estimate: Estimate) -> Iterator[Sequence[str]]:
+    if estimate.method in _SENT:
+        yield "requests", *estimates.count_cells(estimate.total.requests)
+        yield "tokens", *estimates.count_cells(estimate.total.tokens)
+        yield "cost", *estimates.cost_cells(estimate.total.cost)
+    else:
+        yield "requests", "0", "0", "0"
+    yield "time", *estimates.time_cells(estimate.seconds)
+    for name, size in estimate.disk.items():
+        yield f"disk: {name}", *estimates.size_cells(size)
 
 
 def _origin(estimate: Estimate, command: str) -> str:

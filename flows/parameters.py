@@ -1,0 +1,20 @@
+"""The types of parameters. Prefect's server checks their schema before a run exists."""
+
+from typing import Annotated
+
+from pydantic import Field, NonNegativeFloat, PositiveInt, WithJsonSchema
+
+_GRAPH = r"^(ladybug://.+|(bolt|neo4j)(\+s|\+ssc)?://([^:@/]*@)?[^@]+)$"
+"""A URL without a password; an embedded graph's URL ends with a path, in which anything may be."""
+
+AbsolutePath = Annotated[str, Field(pattern=r"^(~|/|[A-Za-z]:[\\/])")]
+"""Absolute, or with `~`: a worker runs a flow in a folder of its own."""
+ArchivePatterns = Annotated[list[AbsolutePath], Field(min_length=1)]
+# Not a constraint: an error of a constraint repeats the value, which may hold a password.
+GraphUrl = Annotated[str, WithJsonSchema({"type": "string", "pattern": _GRAPH})]
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[list[Name], Field(min_length=1)]
+Passes = Annotated[int, Field(ge=0, le=3)]
+Budget = Name | Annotated[list[Name], Field(min_length=1, max_length=2)]
+Turns = PositiveInt
+Minutes = NonNegativeFloat

@@ -1,0 +1,130 @@
+"""A migration as one piece of work: plan, run, compare, and on demand the cutover."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from turnetl.clock import Clock
+from turnetl.errors import Retryable
+from turnetl.estimation.report import EstimatedMigration
+from turnetl.migration.change_report import MigrationChange, MigrationCommand
+from turnetl.migration.comparison import MigrationComparison
+from turnetl.migration.run_report import MigrationRun
+from turnetl.pipeline.executor import Executor, InProcess
+from turnetl.pipeline.migrate_compare import compare_migration
+from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
+from turnetl.pipeline.migrate_estimate import plan_estimated_migration
+from turnetl.pipeline.migrate_plan import MigrationOptions
+from turnetl.pipeline.migrate_run import run_migration
+from turnetl.report import migration_run
+from turnetl.report.ingest import is_failure
+from turnetl.run_options import RunOptions
+from turnetl.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class CutoverOptions:
+    """Whether a migration ends with the cutover."""
+
+    cut_over: bool = False
+    """False: it ends with the comparison, and the groups stay as they are."""
+    accept: bool = False
+    """Whether the cutover needs no comparison that passed."""
+    questions: Path | None = None
+    """A file with search probes; None: they are made of old facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationOutcome:
+    """The reports of the stages, as far as they were reached."""
+
+    planned: EstimatedMigration
+    run: MigrationRun
+    comparison: MigrationComparison | None = None
+    """None if the run failed."""
+    changes: tuple[MigrationChange, ...] = ()
+    """The cutovers, by group, also those that were refused."""
+
+
+class RunUnfinished(Retryable):
+    """A run of a migration with groups that were busy."""
+
+    def __init__(self, report: MigrationRun) -> None:
+        busy = [group for group in report.ingested.groups if group.retryable]
+        super().__init__("; ".join(f"group `{group.group}`: {group.error}" for group in busy))
+        self.report = report
+
+
+async def migrate(
+    archives: Sequence[str],
+    settings: Settings,
+    migration: MigrationOptions,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    cutover: CutoverOptions = CutoverOptions(),
+    executor: Executor = InProcess(),  # noqa: B008 - a frozen value
+    on_planned: Callable[[EstimatedMigration], Awaitable[None]],
+    on_compared: Callable[[MigrationComparison], Awaitable[None]],
+) -> MigrationOutcome:
+    """Carry out the stages of a migration; a repetition continues where the last one ended.
+
+    A run that failed is neither compared nor cut over.
+
+    Args:
+        archives: files, folders or globs.
+        settings: everything that is configured.
+        migration: which groups and archives are compared.
+        options: which turns are ingested, and how.
+        clock: returns the current time.
+        cutover: whether the groups are cut over.
+        executor: runs the stages.
+        on_planned: called with the plan, before the run.
+        on_compared: called with the comparison, before the cutover.
+
+    Raises:
+        BadUsage, GraphBusy, GraphUnusable, ModelBusy, ModelUnusable, Fatal: see the stages.
+    """
+    planned = await executor.run_stage(
+        "plan", lambda: plan_estimated_migration(archives, settings, migration, options, clock)
+    )
+    await on_planned(planned)
+    run = await _run(executor, lambda: run_migration(archives, settings, migration, options, clock))
+    outcome = MigrationOutcome(planned, run)
+    if is_failure(migration_run.exit_code(run)):
+        return outcome
+    groups = [state.group_id for state in run.migrations]
+    compared = await executor.run_stage(
+        "compare",
+        lambda: compare_migration(settings, clock, groups=groups, questions=cutover.questions),
+    )
+    await on_compared(compared)
+    outcome = replace(outcome, comparison=compared)
+    if not cutover.cut_over:
+        return outcome
+    changes = [await _cut_over(group, settings, cutover, clock, executor) for group in groups]
+    return replace(outcome, changes=tuple(changes))
+
+
+async def _run(executor: Executor, work: Callable[[], Awaitable[MigrationRun]]) -> MigrationRun:
+    """Return the report of the last attempt; one that left groups busy may be repeated."""
+
+    async def attempt() -> MigrationRun:
+        report = await work()
+        if any(group.retryable for group in report.ingested.groups):
+            raise RunUnfinished(report)
+        return report
+
+    try:
+        return await executor.run_stage("run", attempt)
+    except RunUnfinished as unfinished:
+        return unfinished.report
+
+
+async def _cut_over(
+    group: str, settings: Settings, cutover: CutoverOptions, clock: Clock, executor: Executor
+) -> MigrationChange:
+    options = ChangeOptions(MigrationCommand.CUTOVER, group, accept=cutover.accept)
+    return await executor.run_stage(
+        f"cutover {group}", lambda: execute_change(settings, options, clock)
+    )
