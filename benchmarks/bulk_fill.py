@@ -5,8 +5,9 @@ statements of the store, each for the rows of many turns.
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain, islice
 from typing import Any, LiteralString
 from urllib.parse import urlsplit
@@ -20,19 +21,29 @@ from benchmarks.commit import DIMENSIONS, PROFILE, synthetic
 from tests.graph.sample_changes import NOW, TTL, receipt
 from turnetl.graph import ladybug_rows, neo4j_cypher, neo4j_rows, saga_rows, to_rows
 from turnetl.graph.open import open_graph
+from turnetl.ids import digest
 from turnetl.model import Change, GroupId
+from turnetl.summaries.records import EntityRecord, Refresh, encode_records
 
 BATCH = 500
 """Turns that are written together, unless the caller says otherwise."""
 GROUP = GroupId("bench")
 Rows = list[dict[str, Any]]
+_SUMMARY = "The module changed how totals round, after the test failed on an empty cart. " * 5
 
 _OF_TURN = re.sub(r"\$(saga|first|last|commit|episodes)\b", r"turn.\1", neo4j_cypher.CREATE_TURN)
 _CREATE_TURNS: Any = f"UNWIND $turns AS turn CALL (turn) {{ {_OF_TURN} }}"
 
 
-async def fill(url: str, turns: int, *, at_once: int = BATCH) -> None:
-    """Write the turns of `benchmarks.commit` into a graph that holds none of them."""
+async def fill(url: str, turns: int, *, at_once: int = BATCH, are_summarised: bool = False) -> None:
+    """Write the turns of `benchmarks.commit` into a graph that holds none of them.
+
+    Args:
+        url: of the graph.
+        turns: to write.
+        at_once: turns that are written together.
+        are_summarised: each turn records something about the summaries of its entities.
+    """
     store = await open_graph(url, user="", password="")
     await store.prepare()
     lease = await store.acquire(
@@ -41,6 +52,8 @@ async def fill(url: str, turns: int, *, at_once: int = BATCH) -> None:
     await store.release(lease)
     await store.close()
     changes = synthetic(GROUP, turns)
+    if are_summarised:
+        changes = (replace(change, summaries=summary_records(change)) for change in changes)
     written = 0
     while batch := list(islice(changes, at_once)):
         numbered = list(enumerate(batch, start=written + 1))
@@ -49,6 +62,23 @@ async def fill(url: str, turns: int, *, at_once: int = BATCH) -> None:
         print(f"{written:,} turns written", flush=True)
     end = f"MATCH (g:TurnGroup) SET g.sequence = {written}"
     await (run_ladybug if url.startswith("ladybug") else run_neo4j)(url, [(end, {})])
+
+
+def summary_records(change: Change) -> str:
+    """Return what a turn records about the summaries of its entities: a third of them is new."""
+    started = change.episode.turn.started_at or NOW
+    vector = b64encode(bytes(range(256))[:DIMENSIONS]).decode()
+    return encode_records(
+        EntityRecord(
+            uuid,
+            Refresh(digest(uuid), started, _SUMMARY, vector, PROFILE.embedder)
+            if number % 3 == 0
+            else None,
+            turns=(started,) * 5,
+            pending=(digest(uuid, "pending"),),
+        )
+        for number, uuid in enumerate(change.mentions)
+    )
 
 
 async def fill_neo4j(url: str, changes: Sequence[tuple[int, Change]]) -> None:

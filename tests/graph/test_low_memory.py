@@ -6,7 +6,14 @@ from pathlib import Path
 
 import ladybug
 
+from tests.builders import GROUP
+from tests.graph.committing import fill as fill_graph
+from tests.graph.sample_changes import long_history
+from tests.graph.statements import run_statement
 from turnetl.graph.ladybug_client import LadybugClient, OpenConnection
+from turnetl.graph.ladybug_database import SeparateConnections
+from turnetl.graph.open import open_graph
+from turnetl.model import GroupId
 
 ROWS = 40_000
 TOO_SMALL, SUFFICIENT = 4 << 20, 64 << 20
@@ -59,3 +66,32 @@ async def test_a_query_that_does_not_fit_into_the_pool_starts_again_without_a_li
         assert await opened.run_in_low_memory(read) == ROWS
         assert await opened.run(read) == ROWS
     assert rows_read == [ROWS, 0, ROWS, ROWS]
+
+
+def test_a_connection_per_statement_reads_what_one_connection_reads(tmp_path: Path) -> None:
+    path = tmp_path / "notes.lbug"
+    fill(path)
+    with ladybug.Database(
+        path, read_only=True, buffer_pool_size=SUFFICIENT, max_num_threads=1
+    ) as database:
+        separate = SeparateConnections(database)
+        opened = LadybugClient(separate, separate.close)
+        some = "MATCH (n:Note) WHERE n.number > $number RETURN n.number AS number"
+        for number in (0, ROWS - 3):
+            assert opened.table(some, {"number": number}).num_rows == ROWS - number
+        assert opened.query(some, {"number": ROWS - 1}) == [[ROWS]]
+        separate.close()
+
+
+async def test_commits_with_numbers_far_apart_are_all_read(tmp_path: Path) -> None:
+    url, numbers = f"ladybug://{tmp_path / 'graph.lbug'}", (1, 1_000, 5_000)
+    turns = long_history()
+    await fill_graph(url, turns)
+    for turn, number in zip(turns, numbers, strict=True):
+        where = f"MATCH (c:TurnCommit {{turn_id: '{turn.episode.turn_id}'}})"
+        await run_statement(url, f"{where} SET c.sequence = {number}")
+    store = await open_graph(url, user="", password="", write=False)
+    tables = await store.tables(GROUP)
+    assert sorted(tables.commits["sequence"]) == [*numbers]
+    assert (await store.tables(GroupId("empty"))).commits.height == 0
+    await store.close()

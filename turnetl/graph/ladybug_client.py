@@ -161,7 +161,10 @@ class LadybugClient:
     def table(self, query: str, parameters: Mapping[str, Any]) -> Any:
         """Run one query and return its rows as an Arrow table: vectors never become objects."""
         with _translate_errors():
-            return self._connection.execute(query, dict(parameters)).get_as_arrow(-1)
+            result = self._connection.execute(query, dict(parameters))
+            table = result.get_as_arrow(-1)
+            result.close()
+            return table
 
 
 def _without_nulls(query: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -120,6 +120,13 @@ COMMIT = f"""
 MATCH (c:TurnCommit {{turn_id: $turn_id}}) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}
 """
 COMMITS = f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}"
+LATEST_COMMIT = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN max(c.sequence)"
+SOME_COMMITS = f"""
+MATCH (c:TurnCommit)
+WHERE c.group_id = $group_id
+  AND c.sequence > CAST($after AS INT64) AND c.sequence <= CAST($last AS INT64)
+{_COMMIT_COLUMNS}
+"""
 FACT_ENDS = """
 MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
 WHERE e.group_id = $group_id

@@ -16,6 +16,8 @@ from turnetl.graph.ladybug_probe import COMPRESSION, NEEDS_RECOVERY
 SMALL_POOL = 128 << 20
 """Bytes of a limited buffer pool, at least. By default the pool may take most of the memory, and
 setting it up is most of the time in which a file is opened."""
+_LEAST_POOL = 64 << 20
+"""Bytes of a pool in low memory, at least."""
 _LARGE_POOL = 2 << 30
 """Bytes of the buffer pool of a small file: enough for it to grow twentyfold while it is open."""
 _SMALL_FILE = _LARGE_POOL // 20
@@ -25,6 +27,23 @@ _DEFAULT_POOL = 0
 
 class Unrecovered(GraphUnusable):
     """Only a writer can open the file."""
+
+
+class SeparateConnections:
+    """A connection per statement, for reading: one keeps what its statements built, in the pool."""
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+        self._connection = ladybug.Connection(database, num_threads=1)
+
+    def execute(self, query: str, parameters: dict[str, Any] | None = None) -> Any:
+        """Run a statement; the results of earlier ones must have been read."""
+        self._connection.close()
+        self._connection = ladybug.Connection(self._database, num_threads=1)
+        return self._connection.execute(query, parameters)
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: bool = False) -> Any:
@@ -77,7 +96,7 @@ def abandon(connection: Any) -> None:
 
 def _small_pool(path: Path) -> int:
     """Return the bytes of a pool that holds a part of the file, and what its queries build."""
-    return max(SMALL_POOL, _size(path) // 2)
+    return max(_LEAST_POOL, _size(path) // 4)
 
 
 def _size(path: Path) -> int:

@@ -25,6 +25,7 @@ from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_log, ladybug_repair, ladybug_space
 from turnetl.graph.ladybug_database import (
     SMALL_POOL,
+    SeparateConnections,
     Unrecovered,
     abandon,
     busy,
@@ -137,7 +138,11 @@ class LadybugFile:
             opened.callback(database.close)
             if write:
                 _ensure_file(ladybug_log.active_log(path), like=path)
-            connection = ladybug.Connection(database, num_threads=1)
+            connection: Any = (
+                SeparateConnections(database)
+                if low_memory
+                else ladybug.Connection(database, num_threads=1)
+            )
             opened.callback(connection.close)
             if is_prepared(connection, path) or write:
                 opened.pop_all()

@@ -49,6 +49,9 @@ MATCH (a:Episodic)-[:NEXT_EPISODE]->(b:Episodic) WHERE a.group_id = $group_id
 RETURN a.uuid AS source, b.uuid AS target
 """
 
+_COMMITS_AT_ONCE = 1_000
+"""Of which the rows, with before-images and records of summaries, are in memory: some megabytes."""
+
 
 def read_tables(client: LadybugClient, group: GroupId) -> GroupTables:
     """Read the tables; nobody else can write the file meanwhile."""
@@ -71,9 +74,18 @@ def read_tables(client: LadybugClient, group: GroupId) -> GroupTables:
 
 
 def _commits(client: LadybugClient, group: GroupId) -> pl.DataFrame:
+    [(latest,)] = client.query(cypher.LATEST_COMMIT, {"group_id": group})
+    starts = range(0, latest or 0, _COMMITS_AT_ONCE)
+    parts = [_some_commits(client, group, start) for start in starts]
+    return pl.concat([pl.DataFrame(schema=group_tables.COMMITS), *parts])
+
+
+def _some_commits(client: LadybugClient, group: GroupId, after: int) -> pl.DataFrame:
+    """Read the commits with the next numbers after this one."""
     *of_receipt, _, _, _ = group_tables.commit_columns()
+    numbers = {"after": str(after), "last": str(after + _COMMITS_AT_ONCE)}
     commits = []
-    for json, *recorded in client.rows(cypher.COMMITS, {"group_id": group}):
+    for json, *recorded in client.rows(cypher.SOME_COMMITS, {"group_id": group, **numbers}):
         receipt = ladybug_rows.receipt(json, group)
         values = (getattr(receipt, name) for name in of_receipt)
         commits.append(group_tables.commit_row([*values, *recorded]))
