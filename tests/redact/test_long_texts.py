@@ -11,8 +11,9 @@ from tests.redact.canaries import CANARIES, fresh
 from tests.redact.test_prefilter import TEXTS
 from turnetl.redact import SecretRedactor
 from turnetl.redact.exact_match import ExactMatcher
+from turnetl.redact.literal_search import literal_search
 from turnetl.redact.pii import PII_RULES
-from turnetl.redact.rule_matcher import rule_matcher
+from turnetl.redact.rule_matcher import RuleMatcher
 from turnetl.redact.rules import RULES
 from turnetl.redact.scanner import windows
 from turnetl.redact.spans import Span, merge_spans, occurrences
@@ -25,16 +26,15 @@ LINE = "what was done in this turn, in plain words\n"
 def test_one_search_for_all_rules_gives_the_matches_of_each_rule(texts: list[str]) -> None:
     data = "\n".join(texts).encode("utf-8", "surrogatepass")
     rules = (*RULES, *PII_RULES)
-    long = rule_matcher(data, rules, long_text_bytes=0)
-    short = rule_matcher(data, rules, long_text_bytes=len(data) + 1)
+    matcher = RuleMatcher(data, rules, literal_search(rules))
     for rule in rules:
         position = 0
         while match := rule.compiled.search(data, position):
-            for first in (long.first(rule, position), short.first(rule, position)):
-                assert first is not None
-                assert first.span(first.lastindex or 0) == match.span(match.lastindex or 0)
+            found = matcher.first(rule, position)
+            assert found is not None
+            assert found.span(found.lastindex or 0) == match.span(match.lastindex or 0)
             position = max(match.end(), position + 1)
-        assert rule not in long.rules or long.first(rule, position) is None
+        assert rule not in matcher.rules or matcher.first(rule, position) is None
 
 
 @given(

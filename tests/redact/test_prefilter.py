@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES
+from turnetl.redact.literal_search import LiteralSearch, literal_search
 from turnetl.redact.prefilter import candidates
 from turnetl.redact.required_literals import RequiredLiterals, required_literals
-from turnetl.redact.rule_matcher import possible_rules
+from turnetl.redact.rule_matcher import RuleMatcher
 from turnetl.redact.rule_spans import spans_of_rule
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
@@ -72,7 +73,7 @@ def test_every_rule_that_finds_a_secret_in_a_text_is_selected_with_it(texts: lis
         data = text.encode("utf-8", "surrogatepass")
         for rule in matching_rules(text):
             assert rule in found[index]
-            assert rule in possible_rules(data, RULES)
+            assert rule in RuleMatcher(data, RULES, literal_search(RULES)).rules
 
 
 @given(st.sampled_from(RULES), st.data())
@@ -82,6 +83,30 @@ def test_every_match_of_a_rule_starts_with_a_required_literal(
     required = required_literals(rule.pattern.encode())
     match = data.draw(st.from_regex(rule.pattern.encode()))
     assert required is None or matches_near_literal(required, rule, match)
+
+
+@given(st.sampled_from(RULES), st.data())
+def test_a_rule_is_searched_for_wherever_it_matches(rule: SecretRule, data: st.DataObject) -> None:
+    """Its head may match more, and must match where the rule does."""
+    matches = st.from_regex(rule.pattern.encode())
+    text = b"..".join(data.draw(st.lists(matches, min_size=1, max_size=3)))
+    required, search = required_literals(rule.pattern.encode()), literal_search((rule,))
+    assert required is None or [*search.offsets(text.lower())]
+    everything = RuleMatcher(text, RULES, literal_search(RULES))
+    position = 0
+    while match := rule.compiled.search(text, position):
+        found = everything.first(rule, position)
+        assert found is not None
+        assert found.span(found.lastindex or 0) == match.span(match.lastindex or 0)
+        position = max(match.end(), position + 1)
+
+
+def test_a_literal_is_found_once_wherever_the_text_is_cut_for_the_search() -> None:
+    search = LiteralSearch([rule for rule in RULES if rule.name == "sk-token"])
+    megabyte = 1 << 20
+    for back in range(6):
+        text = b"." * (megabyte - back) + b"sk-" + b"a" * 20 + b"." * megabyte
+        assert [*search.offsets(text)] == [megabyte - back]
 
 
 def matches_near_literal(required: RequiredLiterals, rule: SecretRule, data: bytes) -> bool:

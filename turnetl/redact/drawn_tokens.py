@@ -6,9 +6,10 @@ change here that changes a result raises `_VERSION` in `turnetl.redact.redactor`
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from turnetl.redact import plausible
+from turnetl.redact.character_runs import runs_with_digits
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.token_prefixes import WORDS_BEFORE_HEX, WORDS_BEFORE_IDS
 
@@ -53,6 +54,11 @@ _ORDINARY = re.compile(r"[^0-9]+|[0-9a-f-]+")
 """Words, digests and uuids."""
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _PATH = re.compile(r"(?:\A|/)[a-z]{3,}/|/[a-z]{3,}(?:/|\Z)")
+
+
+def places_of_runs(data: bytes) -> Iterable[tuple[int, int]]:
+    """Return start and end of each run of characters that may be a token."""
+    return runs_with_digits(data, _MIN_TAIL, _MAX_CHARS + 1)
 
 
 def may_be_token(run: str) -> bool:
@@ -164,5 +170,6 @@ TOKEN_RULES = (
         _is_real,
         locate=tokens,
         may_be_secret=may_be_token,
+        places=places_of_runs,
     ),
 )

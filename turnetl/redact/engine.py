@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from turnetl.redact import plausible
 from turnetl.redact.exact_match import ExactMatcher
+from turnetl.redact.literal_search import literal_search
 from turnetl.redact.normalised import normalise, undisguised
 from turnetl.redact.pii import PII_RULE_NAMES, pii_candidates
 from turnetl.redact.pii.known_names import NAME_RULES, is_certain_name, names_alone
@@ -20,7 +21,7 @@ from turnetl.redact.placeholder import placeholder
 from turnetl.redact.port import RedactedTexts
 from turnetl.redact.prefilter import candidates, texts_with_secrets
 from turnetl.redact.rule import SecretRule
-from turnetl.redact.rule_matcher import rule_matcher
+from turnetl.redact.rule_matcher import RuleMatcher
 from turnetl.redact.rule_spans import spans_of_rule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.spans import Span, merge_spans
@@ -160,7 +161,7 @@ class RedactionEngine:
             yield from ExactMatcher(misplaced).spans(data)
 
     def _rule_spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
-        matcher = rule_matcher(data, rules)
+        matcher = RuleMatcher(data, rules, literal_search(tuple(self._rules)))
         for rule in matcher.rules:
             yield from spans_of_rule(rule, data, matcher.first)
 

@@ -1,17 +1,23 @@
-"""The literal search: one pass over texts for the required literals of all rules."""
+"""The literal search: one pass over bytes for the required literals of all rules.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+Most literals announce nothing. Those are dropped by the heads of the rules that have them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
-import polars as pl
+from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
 from turnetl.redact.required_literals import required_literals
 from turnetl.redact.rule import SecretRule
+from turnetl.redact.rule_heads import HeadMatch, any_head
 
 _PREFIX_BYTES = 2
 """Bytes of the shortest literal."""
+_PIECE_BYTES = 1 << 20
+"""Bytes of one search: its result takes a hundred bytes for each literal."""
 
 
 class RequiredLiteral(NamedTuple):
@@ -22,55 +28,84 @@ class RequiredLiteral(NamedTuple):
     """Maximum number of bytes that precede the literal in a match."""
 
 
-@dataclass(frozen=True, slots=True)
 class LiteralSearch:
     """A search for the required literals of some rules."""
 
-    literals: list[str]
-    """Required literals of all rules, without those that start with another one."""
-    by_literal: Mapping[bytes, list[RequiredLiteral]]
-    lengths: Mapping[bytes, Sequence[int]]
-    """Bytes of the literals, by their first bytes."""
-    rules_without_literals: list[SecretRule]
-    """Rules whose matches have no literal to search for."""
+    def __init__(self, rules: Sequence[SecretRule]) -> None:
+        self._by_literal: dict[bytes, list[RequiredLiteral]] = {}
+        self.rules_without_literals = [*filter(self._has_no_literal, rules)]
+        """Rules whose matches have no literal to search for."""
+        self._lengths: dict[bytes, list[int]] = {}
+        """Bytes of the literals, by their first bytes."""
+        starts = {(literal[:_PREFIX_BYTES], len(literal)) for literal in self._by_literal}
+        for start, length in sorted(starts):
+            self._lengths.setdefault(start, []).append(length)
+        self._literals = _by_start(self._by_literal)
+        """All literals, by those that start with no other one."""
+        self._automaton = _automaton([*self._literals])
+        self._heads: dict[int, HeadMatch] = {}
+        """By the number of a literal that starts with no other one."""
 
-    def hits(self, texts: pl.Series) -> Iterator[tuple[int, list[int]]]:
-        """Yield the index of each text that holds a literal, and the byte offsets of literals."""
-        if not self.literals:
+    def offsets(self, lower: bytes) -> Iterator[int]:
+        """Yield in order where lower-case bytes have a literal and the head of a rule with it."""
+        if self._automaton is None:
             return
-        offsets = texts.str.find_many(self.literals, ascii_case_insensitive=True, overlapping=True)
-        indexes = (offsets.list.len() > 0).arg_true()
-        yield from zip(indexes, offsets.gather(indexes).to_list(), strict=True)
+        overlap = max(map(len, self._literals)) - 1
+        view = memoryview(lower)
+        for first in range(0, len(lower), _PIECE_BYTES):
+            piece = view[first : first + _PIECE_BYTES + overlap]
+            found = self._automaton.find_matches_as_indexes(piece, overlapping=True)
+            # They come in the order of their ends.
+            found.sort(key=itemgetter(1))
+            for number, start, _ in found:
+                head = self._heads.get(number) or self._head(number)
+                if start < _PIECE_BYTES and head(lower, first + start) is not None:
+                    yield first + start
 
-    def at(self, lower: bytes, offsets: Iterable[int]) -> Iterator[tuple[int, RequiredLiteral]]:
-        """Yield the rules that have a literal at each offset of a lower-case text."""
-        for offset in offsets:
-            for length in self.lengths.get(lower[offset : offset + _PREFIX_BYTES], ()):
-                for required in self.by_literal.get(lower[offset : offset + length], ()):
-                    yield offset, required
+    def at(self, lower: bytes, offset: int) -> Iterator[RequiredLiteral]:
+        """Yield the rules that have a literal at an offset of lower-case bytes."""
+        for length in self._lengths.get(lower[offset : offset + _PREFIX_BYTES], ()):
+            yield from self._by_literal.get(lower[offset : offset + length], ())
+
+    def _has_no_literal(self, rule: SecretRule) -> bool:
+        """Record the literals of a rule; return whether it has none."""
+        required = required_literals(rule.pattern.encode())
+        if required is None:
+            return True
+        for literal in required.literals:
+            self._by_literal.setdefault(literal.encode(), []).append(
+                RequiredLiteral(rule, required.max_offset)
+            )
+        return False
+
+    def _head(self, number: int) -> HeadMatch:
+        """Return the match of any head at a literal, compiled when it first occurs."""
+        literals = [*self._literals.values()][number]
+        rules = (required.rule for literal in literals for required in self._by_literal[literal])
+        self._heads[number] = any_head(tuple(dict.fromkeys(rules)))
+        return self._heads[number]
 
 
 @lru_cache(maxsize=64)
 def literal_search(rules: tuple[SecretRule, ...]) -> LiteralSearch:
     """Return the search for these rules."""
-    by_literal: dict[bytes, list[RequiredLiteral]] = {}
-    without_literals = []
-    for rule in rules:
-        required = required_literals(rule.pattern.encode())
-        if required is None:
-            without_literals.append(rule)
-            continue
-        for literal in required.literals:
-            by_literal.setdefault(literal.encode(), []).append(
-                RequiredLiteral(rule, required.max_offset)
-            )
-    literals = {literal.decode() for literal in by_literal}
-    shortest = [
-        literal
-        for literal in literals
-        if not any(literal[:end] in literals for end in range(len(literal)))
-    ]
-    lengths: dict[bytes, list[int]] = {}
-    for prefix, length in sorted({(text[:_PREFIX_BYTES], len(text)) for text in by_literal}):
-        lengths.setdefault(prefix, []).append(length)
-    return LiteralSearch(sorted(shortest), by_literal, lengths, without_literals)
+    return LiteralSearch(rules)
+
+
+def _by_start(literals: Iterable[bytes]) -> dict[bytes, list[bytes]]:
+    """Return the literals that start with no other one, each with all that start with it."""
+    groups: dict[bytes, list[bytes]] = {}
+    for literal in sorted(literals):
+        last = next(reversed(groups), None)
+        start = last if last is not None and literal.startswith(last) else literal
+        groups.setdefault(start, []).append(literal)
+    return groups
+
+
+def _automaton(literals: Sequence[bytes]) -> BytesAhoCorasick | None:
+    if not literals:
+        return None
+    # Twice as fast as the smaller automata; it is built in 4 ms.
+    return BytesAhoCorasick(
+        literals, matchkind=MatchKind.Standard, implementation=Implementation.DFA
+    )

@@ -4,10 +4,12 @@ Equal texts are scanned once: every turn repeats the name of its working directo
 """
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, groupby
+from operator import itemgetter
 from types import MappingProxyType
 
 import polars as pl
@@ -25,9 +27,6 @@ SEPARATOR = b"\n\x1e\n"
 _CHUNK_CHARS = 16 << 20
 """Characters scanned at once, unless one text has more."""
 _NO_PATTERNS: Mapping[str, Callable[[bytes], bool]] = MappingProxyType({})
-_PIECE_CHARS = 4 << 20
-"""Characters of a text of which all matches of a pattern are held in memory."""
-_NO_TEXT = pl.Series([None], dtype=pl.String)
 _MATCH_BYTES = 8192
 """Bytes after a position on which a pattern is tried. A longer match makes the text a candidate as
 well; without the limit, a text of one long run would be read to its end from every position."""
@@ -78,14 +77,15 @@ def _candidates_of_chunk(
         texts = [*texts, *new]
         column = _column(texts)
     by_pattern = _by_patterns([*rare, *new], [*slow_patterns, *patterns])
-    found = _by_rules(texts, column, by_pattern, rules)
+    joined = _JoinedTexts(texts, column)
+    found = _by_rules(joined, by_pattern, rules)
     by_patterns = (
         text
         for pattern, is_candidate in patterns.items()
         for text in by_pattern[pattern]
         if is_candidate(_encode(text))
     )
-    for text in chain(_by_scanner(texts, column, scanner), by_patterns):
+    for text in chain(_by_scanner(joined, scanner), by_patterns):
         found.setdefault(text, [])
     for text, view in views.items():
         if view in found:
@@ -116,9 +116,37 @@ def _by_patterns(texts: list[str], patterns: Sequence[str]) -> dict[str, list[st
 
 def texts_with_secrets(texts: Sequence[str], secrets: ExactMatcher) -> list[int]:
     """Return the indexes of the texts that hold a known secret, in order."""
-    spans = list(secrets.spans(_joined(texts)))
-    ends = _ends(text_column(texts)) if spans else []
-    return sorted({index for span in spans for index in _overlapping(ends, span.start, span.end)})
+    joined = _JoinedTexts(texts, text_column(texts))
+    return sorted(
+        {index for span in secrets.spans(joined.data) for index in joined.at(span.start, span.end)}
+    )
+
+
+class _JoinedTexts:
+    """Texts that are scanned as one."""
+
+    def __init__(self, texts: Sequence[str], column: pl.Series) -> None:
+        """Join the texts; `column` starts with the same texts."""
+        self.texts = texts
+        self.column = column
+        self.data = SEPARATOR.join(map(_encode, texts))
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """The end of each text, with the separator after it."""
+        sizes = self.column.head(len(self.texts)).str.len_bytes().cast(pl.UInt64)
+        return (sizes + len(SEPARATOR)).cum_sum().to_list()
+
+    def at(self, start: int, end: int) -> range:
+        """Return the indexes of the texts that overlap these bytes."""
+        first = bisect_right(self._ends, start)
+        last = bisect_right(self._ends, max(start, end - 1))
+        return range(first, min(last, len(self.texts) - 1) + 1)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Return the index of the text with the byte at an offset, and the offset in the text."""
+        index = bisect_right(self._ends, offset)
+        return index, offset - (self._ends[index - 1] if index else 0)
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:
@@ -132,38 +160,16 @@ def _chunks(texts: list[str]) -> Iterator[list[str]]:
     yield texts[first:]
 
 
-def _by_scanner(texts: list[str], column: pl.Series, scanner: SecretScanner) -> Iterator[str]:
+def _by_scanner(joined: _JoinedTexts, scanner: SecretScanner) -> Iterator[str]:
     """Yield the texts in which the native scanner finds a secret."""
-    findings = [*scanner.scan(_joined(texts))]
-    ends = _ends(column) if findings else []
-    indexes = {
-        index for finding in findings for index in _overlapping(ends, finding.start, finding.end)
-    }
+    findings = scanner.scan(joined.data)
+    indexes = {index for found in findings for index in joined.at(found.start, found.end)}
     for index in indexes:
-        yield texts[index]
-
-
-def _joined(texts: Sequence[str]) -> bytes:
-    return _encode(SEPARATOR.decode().join(texts))
-
-
-def _ends(texts: pl.Series) -> list[int]:
-    """Return the end of each text in the joined texts, with the separator after it."""
-    sizes = texts.str.len_bytes().cast(pl.UInt64)
-    return (sizes + len(SEPARATOR)).cum_sum().to_list()
-
-
-def _overlapping(ends: list[int], start: int, end: int) -> range:
-    """Return the indexes of the texts that overlap these bytes of the joined texts."""
-    first = bisect_right(ends, start)
-    return range(first, min(bisect_right(ends, max(start, end - 1)), len(ends) - 1) + 1)
+        yield joined.texts[index]
 
 
 def _by_rules(
-    texts: list[str],
-    column: pl.Series,
-    by_pattern: Mapping[str, list[str]],
-    rules: tuple[SecretRule, ...],
+    joined: _JoinedTexts, by_pattern: Mapping[str, list[str]], rules: tuple[SecretRule, ...]
 ) -> dict[str, list[SecretRule]]:
     """Return the texts that rules match, each with these rules in their order.
 
@@ -171,12 +177,13 @@ def _by_rules(
     """
     search = literal_search(rules)
     patterns_by_text: dict[str, set[str]] = {}
-    for index, offsets in search.hits(column):
-        matching = set(_matching_patterns(_encode(texts[index]), offsets, search))
+    for index, offsets in _places(joined, search):
+        text = joined.texts[index]
+        matching = set(_matching_patterns(_encode(text), offsets, search))
         if matching:
-            patterns_by_text[texts[index]] = matching
+            patterns_by_text[text] = matching
     for rule in search.rules_without_literals:
-        possible = by_pattern.get(rule.pattern) or _by_matches(texts, column, rule)
+        possible = by_pattern.get(rule.pattern) or _by_places(joined, rule)
         for text in filter(partial(_finds_secret, rule), possible):
             patterns_by_text.setdefault(text, set()).add(rule.pattern)
     return {
@@ -185,34 +192,27 @@ def _by_rules(
     }
 
 
-def _by_matches(texts: list[str], column: pl.Series, rule: SecretRule) -> list[str]:
+def _places(joined: _JoinedTexts, search: LiteralSearch) -> Iterator[tuple[int, Sequence[int]]]:
+    """Yield the index of each text that has a head of a rule, and the offsets in the text."""
+    places = map(joined.place, search.offsets(joined.data.lower()))
+    for index, group in groupby(places, key=itemgetter(0)):
+        yield index, array("Q", (offset for _, offset in group))
+
+
+def _by_places(joined: _JoinedTexts, rule: SecretRule) -> list[str]:
     """Return the texts with a match that can be a secret."""
-    may_be_secret = rule.may_be_secret
-    if may_be_secret is None:
+    if rule.places is None or rule.may_be_secret is None:
         return []
-    is_short = column.str.len_bytes() <= _PIECE_CHARS
-    indexes = _with_match(column.zip_with(is_short, _NO_TEXT), rule.pattern, may_be_secret)
-    # All matches of a long text take many times its memory.
-    indexes |= {
-        index
-        for index in is_short.not_().arg_true()
-        if any(_with_match(piece, rule.pattern, may_be_secret) for piece in _pieces(texts[index]))
-    }
-    return [texts[index] for index in sorted(indexes)]
-
-
-def _with_match(column: pl.Series, pattern: str, is_wanted: Callable[[str], bool]) -> set[int]:
-    """Return the indexes of the texts with a match that is wanted."""
-    matches = pl.DataFrame({"match": column.str.extract_all(pattern)}).with_row_index()
-    each = matches.explode("match")
-    wanted = [*filter(is_wanted, each["match"].unique().drop_nulls().to_list())]
-    return {*each.filter(pl.col("match").is_in(wanted))["index"]} if wanted else set()
-
-
-def _pieces(text: str) -> Iterator[pl.Series]:
-    """Yield overlapping pieces of a text: each match of up to `_MATCH_BYTES` is whole in one."""
-    for start in range(0, len(text), _PIECE_CHARS):
-        yield text_column([text[start : start + _PIECE_CHARS + _MATCH_BYTES]])
+    places: dict[bytes, list[int]] = {}
+    for start, end in rule.places(joined.data):
+        places.setdefault(joined.data[start:end], []).append(start)
+    starts = [
+        start
+        for match, found in places.items()
+        if rule.may_be_secret(match.decode())
+        for start in found
+    ]
+    return [joined.texts[index] for index in sorted({joined.place(start)[0] for start in starts})]
 
 
 def _finds_secret(rule: SecretRule, text: str) -> bool:
@@ -226,12 +226,17 @@ def _first(data: bytes, rule: SecretRule, start: int) -> re.Match[bytes] | None:
 
 def _matching_patterns(data: bytes, offsets: Iterable[int], search: LiteralSearch) -> Iterator[str]:
     """Yield the patterns that find a secret near one of their literals."""
-    matched = set()
-    for offset, required in search.at(data.lower(), offsets):
-        rule = required.rule
-        if rule not in matched and _matches(rule, required.max_offset, data, offset):
-            matched.add(rule)
-            yield rule.pattern
+    matched: set[SecretRule] = set()
+    lower = data.lower()
+    for offset in offsets:
+        end = offset + _MATCH_BYTES
+        for rule, max_offset in search.at(lower, offset):
+            # Most patterns match nothing, and none of these is worth a call.
+            if not max_offset and rule.compiled.match(data, offset, end) is None:
+                continue
+            if rule not in matched and _matches(rule, max_offset, data, offset):
+                matched.add(rule)
+                yield rule.pattern
 
 
 def _matches(rule: SecretRule, max_offset: int, data: bytes, offset: int) -> bool:

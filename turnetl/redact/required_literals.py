@@ -42,19 +42,34 @@ class RequiredLiterals:
     """Maximum number of bytes of the match that precede the literal."""
 
 
-@lru_cache(maxsize=512)
 def required_literals(pattern: bytes) -> RequiredLiterals | None:
     """Return the required literals of a pattern; None if there is nothing to search for.
 
     An optional repeat at the start of a pattern is ignored: a match with it contains a match
     without it, which starts a little later.
     """
+    found = _located(pattern)
+    return found[0] if found is not None else None
+
+
+def items_from_literal(pattern: bytes) -> list[Any]:
+    """Return the parsed parts of a pattern from its required literal on; none if it has none."""
+    found = _located(pattern)
+    return [] if found is None else found[1]
+
+
+@lru_cache(maxsize=1024)
+def _located(pattern: bytes) -> tuple[RequiredLiterals, list[Any]] | None:
+    """Return the required literals, and the parts of the pattern that start with one."""
     items = list(_flatten(_parser.parse(pattern)))
     max_offset = 0
     for index, item in enumerate(items):
         literals = _literals(items[index:], is_first=index == 0)
         if literals is not None:
-            return RequiredLiterals(literals, max_offset)
+            rest = items[index:]
+            return RequiredLiterals(literals, max_offset), (
+                list(_without_optional_repeat(rest)) if index == 0 else rest
+            )
         max_offset += _max_width(item)
         if max_offset > _MAX_OFFSET:
             break

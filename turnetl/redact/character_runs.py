@@ -1,0 +1,54 @@
+"""Runs of the characters of which tokens consist, found in all texts at once."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/_-"
+_LETTER, _DIGIT = 1, 2
+_KINDS = bytes(
+    _LETTER if byte in _LETTERS else _DIGIT if byte in b"0123456789" else 0 for byte in range(256)
+)
+_PIECE_BYTES = 1 << 20
+"""Bytes examined at once: the places where runs start and end may take eight times as much."""
+
+
+def runs_with_digits(data: bytes, min_bytes: int, max_bytes: int) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each run of letters, digits and `+/_-` that has a digit, in order.
+
+    Args:
+        data: any bytes.
+        min_bytes: bytes of the shortest run.
+        max_bytes: bytes of the longest run, below 256.
+    """
+    kinds = data.translate(_KINDS)
+    first = 0
+    while first < len(kinds):
+        # A piece ends where no run can: a run belongs to one piece.
+        end = kinds.find(0, first + _PIECE_BYTES) + 1 or len(kinds)
+        yield from _runs(
+            np.frombuffer(kinds, np.uint8, end - first, first), first, (min_bytes, max_bytes)
+        )
+        first = end
+
+
+def _runs(
+    kinds: "np.ndarray[tuple[int], np.dtype[np.uint8]]", first: int, bounds: tuple[int, int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the runs in a piece of the data, which starts at `first`."""
+    is_in_run = np.zeros(len(kinds) + 2, np.bool_)
+    np.not_equal(kinds, 0, out=is_in_run[1:-1])
+    edges = np.flatnonzero(is_in_run[1:] != is_in_run[:-1])
+    starts, ends = edges[::2], edges[1::2]
+    lengths = ends - starts
+    selected = (lengths >= bounds[0]) & (lengths <= bounds[1])
+    if not selected.any():
+        return
+    starts, ends = starts[selected], ends[selected]
+    # The end of the last run may be the end of the data, where no sum can start.
+    digits = np.append(kinds == _DIGIT, [False]).view(np.uint8)
+    sums = np.add.reduceat(digits, np.stack([starts, ends], axis=1).ravel(), dtype=np.uint8)[::2]
+    with_digits = sums > 0
+    yield from zip(
+        (starts[with_digits] + first).tolist(), (ends[with_digits] + first).tolist(), strict=True
+    )
