@@ -19,7 +19,6 @@ CONTRACTS = {
     "LookupIndex": "tests/index/test_lookup.py",
     "Summariser": "tests/summaries/test_summariser_contract.py",
     "SearchIndex": "tests/index/test_index_contract.py",
-    "RuleMatcher": "tests/redact/test_long_texts.py",
 }
 """The suite of each Protocol; it is parametrised over the implementations."""
 WITHOUT_CONTRACT = {
