@@ -28,6 +28,7 @@ NAMES = (
     "replay",
     "session",
     "budget",
+    "budget_archives",
     "estimate",
     "commit_record",
     "communities",
