@@ -63,7 +63,8 @@ def turn_ids(group: GroupId, format_name: str, natives: Iterable[str]) -> list[T
     turn_ids = []
     for native in natives:
         name, uuid5 = prefix.copy(), namespace.copy()
-        _update(name, native)
+        part = native.encode("utf-8", "surrogatepass")
+        name.update(len(part).to_bytes(8, "big") + part)
         uuid5.update(name.hexdigest().encode())
         turn_ids.append(TurnId(_uuid(uuid5.hexdigest())))
     return turn_ids

@@ -9,10 +9,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pickle import PicklingError
 
 import pytest
 
-from tests.fakes.redactors import DyingRedactor, FailingRedactor, NoRedactor, SignallingWriter
+from tests.fakes.redactors import (
+    CallbackRedactor,
+    DyingRedactor,
+    FailingRedactor,
+    NoRedactor,
+    SignallingWriter,
+)
 from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import errors, formats, parsing
 from turnetl.lake import Lake
@@ -20,7 +27,7 @@ from turnetl.model import GroupId
 from turnetl.redact import Redactor, SecretRedactor
 from turnetl.skip_reasons import SkipReason
 
-PARALLEL = parsing.ParseLimits(serial_bytes=0)
+PARALLEL = parsing.ParseLimits(bytes_per_process=1)
 """Processes are started for any amount of work."""
 SMALL = Path(__file__).parents[1] / "archives"
 
@@ -63,6 +70,20 @@ def test_several_processes_give_the_lake_and_the_report_of_one(
     assert many == one
     assert written(lakes[1]) == written(lakes[0])
     assert updates == [(done, len(archives)) for done in range(1, len(archives) + 1)]
+
+
+def test_a_process_is_started_only_for_as_much_work_as_its_start_takes(
+    archives: list[Path], tmp_path: Path
+) -> None:
+    """No process can receive the redactor: a run that starts one fails."""
+    seen: list[int] = []
+    redactor = CallbackRedactor(lambda: seen.append(os.getpid()))
+    limits = parsing.ParseLimits(bytes_per_process=50 << 20)
+    report = run(Lake(tmp_path / "one"), *archives[:40], redactor=redactor, jobs=8, limits=limits)
+    assert outcomes(report) == ["new"] * 40
+    assert {*seen} == {os.getpid()}
+    with pytest.raises((AttributeError, PicklingError)):
+        run(Lake(tmp_path / "two"), *archives[:40], redactor=redactor, jobs=2, limits=PARALLEL)
 
 
 def test_a_second_run_starts_no_process_and_changes_nothing(
@@ -150,7 +171,7 @@ from turnetl.lake import Lake
 def main(arguments, **_):
     progress = lambda done, total: print(done, flush=True)
     paths = sorted(Path(arguments[0]).iterdir())
-    limits = parsing.ParseLimits(serial_bytes=0)
+    limits = parsing.ParseLimits(bytes_per_process=1)
     redactor = eval(arguments[2])
     lake = Lake(Path(arguments[1]))
     run(lake, *paths, redactor=redactor, jobs=2, limits=limits, progress=progress)

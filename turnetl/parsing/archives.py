@@ -46,7 +46,8 @@ def parse_archives(
             names another.
         explicit_format: the format of all archives, also when they are parsed again; None: the
             format of each is detected from its content. One of `formats.FORMATS`.
-        jobs: number of parallel processes. The result does not depend on it.
+        jobs: maximum number of parallel processes: one for each `ParseLimits.bytes_per_process`.
+            The result does not depend on it.
         dry_run: write nothing, and report the outcome that each archive would have.
         reread: open unchanged archives too, in case that their turns files are damaged.
         limits: limits of the run.
@@ -160,8 +161,10 @@ def _parsed(
     from turnetl.parsing.batches import batches, parse_batch  # noqa: PLC0415 - only to parse
     from turnetl.parsing.workers import parse_in_processes  # noqa: PLC0415 - only to parse
 
-    if jobs > 1 and sum(job.cost for _, job in to_parse) > options.limits.serial_bytes:
-        yield from parse_in_processes(to_parse, options, jobs)
+    cost = sum(job.cost for _, job in to_parse)
+    processes = min(jobs, cost // options.limits.bytes_per_process)
+    if processes > 1:
+        yield from parse_in_processes(to_parse, options, processes)
     else:
         for batch in batches(to_parse):
             reports = parse_batch([job for _, job in batch], options)

@@ -31,9 +31,9 @@ class ParseLimits:
     small. Logs of agents shrink to a tenth, repetitive ones to a fiftieth."""
     small_bytes: int = 64 << 20
     """Size of a decompressed archive up to which it may have shrunk any further."""
-    serial_bytes: int = 30 << 20
-    """Total cost of the archives, in bytes, up to which no worker processes are started: to start
-    them takes half a second."""
+    bytes_per_process: int = 128 << 20
+    """Cost of archives, in bytes, for which a worker process is started. Its start, with the rules
+    for secrets, takes as much CPU as half of that."""
 
     def max_bytes(self, compressed_bytes: int) -> int:
         """Return the maximum size of an archive that has this size on disk."""

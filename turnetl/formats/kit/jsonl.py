@@ -38,20 +38,22 @@ def read_lines(
     if overwrite_bom(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
         read_elements(data, parse_document(data), decoder, handle, counts)
         return
-    filled = 0
-    for number, start, line in iter_filled_lines(data):
+    filled = number = 0
+    end = -1
+    view = memoryview(data)
+    for number, start, end in iter_filled_lines(data):
         filled += 1
-        span = SourceSpan(number, number, start, start + len(line))
-        row = decoder.decode(line)
+        span = SourceSpan(number, number, start, end)
+        row = decoder.decode(view[start:end])
         if row is not None:
             reason = handle(row, span)
         else:
-            reason = _read_damaged(line, decoder, handle, span, counts)
+            reason = _read_damaged(data[start:end], decoder, handle, span, counts)
         if reason is None:
             counts.used += 1
         else:
             counts.skipped[reason] += 1
-    lines = count_lines(data)
+    lines = number + count_lines(data, end + 1)
     counts.lines += lines
     if lines > filled:
         counts.blank_lines += lines - filled

@@ -10,7 +10,7 @@ _MIN_VALUES = 1_000_000
 """JSON values that a line or an element may always have. Each may take 64 bytes."""
 _BYTES_PER_VALUE = 16
 """A longer line or element may have a value for this many of its bytes."""
-_MIN_BYTES = 2 * _MIN_VALUES
+MIN_BYTES_OF_TOO_MANY = 2 * _MIN_VALUES
 """A shorter line cannot have too many values: each takes a separator and a byte."""
 _SEPARATORS = (b",", b"[", b"{")
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -47,7 +47,7 @@ def has_too_many_values(line: bytes) -> bool:
 
     Separators in strings do not count.
     """
-    if len(line) < _MIN_BYTES:
+    if len(line) < MIN_BYTES_OF_TOO_MANY:
         return False
     limit = max(_MIN_VALUES, len(line) // _BYTES_PER_VALUE)
     if _separators(line, 0, len(line)) <= limit:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 _BLANK_LINES = re.compile(rb"(?:[ \t\r\v\f]*+\n)*+")
+_WHITESPACE = b" \t\r\v\f\n"
 _BOM = b"\xef\xbb\xbf"
 _NEWLINE = 0x0A
 
@@ -21,27 +22,27 @@ def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         number, start = number + 1, end + 1
 
 
-def iter_filled_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the lines of `iter_lines` that are not blank; the last one may be.
+def iter_filled_lines(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield (number from 1, offset, end) of each line that is not blank; the last one may be.
 
     An archive may have millions of blank lines: they cost no step each.
     """
     number, start, size = 1, 0, len(data)
     while start < size:
-        blank = _BLANK_LINES.match(data, start)
+        blank = _BLANK_LINES.match(data, start) if data[start] in _WHITESPACE else None
         if blank and blank.end() > start:
             number += data.count(b"\n", start, blank.end())
             start = blank.end()
             continue
         end = data.find(b"\n", start)
         end = size if end < 0 else end
-        yield number, start, data[start:end]
+        yield number, start, end
         number, start = number + 1, end + 1
 
 
-def count_lines(data: bytes) -> int:
-    """Return the number of lines of `iter_lines`."""
-    return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+def count_lines(data: bytes, start: int = 0) -> int:
+    """Return the number of lines of `iter_lines` from the line at an offset on."""
+    return data.count(b"\n", start) + (start < len(data) and not data.endswith(b"\n"))
 
 
 def overwrite_bom(data: bytes) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from turnetl.formats.kit.limits import has_too_many_values
+from turnetl.formats.kit.limits import MIN_BYTES_OF_TOO_MANY, has_too_many_values
 from turnetl.skip_reasons import SkipReason
 
 _scan = json.JSONDecoder().raw_decode
@@ -35,9 +35,9 @@ class RowDecoder(Generic[_Row]):
         self._row_type = row_type
         self._decode = msgspec.json.Decoder(row_type).decode
 
-    def decode(self, line: bytes) -> _Row | None:
+    def decode(self, line: bytes | memoryview) -> _Row | None:
         """Return the row of a valid line, or None: then call `decode_damaged`."""
-        if has_too_many_values(line):
+        if len(line) >= MIN_BYTES_OF_TOO_MANY and has_too_many_values(bytes(line)):
             return None
         try:
             return self._decode(line)
