@@ -22,6 +22,11 @@ from tests.legacy.migrating import (
 )
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode
+from turnetl.clock import now
+from turnetl.migration.change_report import MigrationCommand
+from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
+from turnetl.progress import ProgressUpdate
+from turnetl.settings import load_settings
 from turnetl.shadow_groups import sessions_group, turns_group
 
 _WRITTEN_AT = re.compile(r"((?:created|expired)_at\W+)\d[^\"\\]*")
@@ -218,10 +223,37 @@ def test_a_session_is_forgotten_in_the_turns_of_a_migration_too(
     forgotten = turnetl(tmp_path, url, "forget", *options)
     assert forgotten.exit_code == 0, forgotten.stderr
     assert not _commits(url, session)
+    assert forgotten.json["summarised_in"] == [GROUP]
+    assert "`turnetl migrate finish` deletes it" in " ".join(forgotten.messages)
     after = migrated(tmp_path, url)
     assert int(str(after["turns"])) < int(str(before["turns"]))
     assert migrate(tmp_path, url, "cutover", "--accept").exit_code == 0
     assert not _commits(url, session)
+
+
+def test_nothing_is_forgotten_while_a_cutover_is_interrupted(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, sessions)
+    migrated(tmp_path, url)
+    settings = load_settings(None, graph=url, lake=tmp_path / "lake")
+
+    cutover = ChangeOptions(MigrationCommand.CUTOVER, accept=True)
+
+    def killed(update: ProgressUpdate) -> None:
+        if update.name == "turns":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(execute_change(settings, cutover, now, progress=killed))
+    before, tables = dumped(url), sorted((tmp_path / "lake").rglob("*"))
+    options = ("--session", sessions[0].session_id, "--cascade", "--yes")
+    refused = turnetl(tmp_path, url, "forget", *options)
+    assert refused.exit_code == 1
+    assert f"`turnetl migrate cutover --group {GROUP}` continues it" in refused.messages[0]
+    assert dumped(url) == before
+    assert sorted((tmp_path / "lake").rglob("*")) == tables
 
 
 def _commits(url: str, session: str) -> list[str]:

@@ -6,8 +6,19 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import SAMPLES
-from tests.legacy.migrating import GROUP, dumped, fill, of_readers, turnetl
+from tests.legacy.graphs import write_legacy_graph
+from tests.legacy.migrating import (
+    GROUP,
+    dumped,
+    fill,
+    migrate,
+    migrated,
+    of_readers,
+    state_of,
+    turnetl,
+)
 from tests.legacy.sessions import LegacySession, legacy_sessions
+from tests.legacy.styles import LegacyStyle, legacy_episode
 from turnetl.graph.open import open_graph
 from turnetl.model import GroupId, TurnId
 from turnetl.shadow_groups import turns_group
@@ -134,3 +145,36 @@ def test_a_group_with_turns_of_its_own_is_refused(
     result = turnetl(tmp_path, url, "migrate", "run", SAMPLES)
     assert result.exit_code == 1
     assert "group `mine` holds turns of turnetl already" in result.messages[0]
+
+
+def test_a_group_that_is_past_its_run_does_not_keep_others_from_theirs(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, sessions[:2], group="first")
+    assert turnetl(tmp_path, url, "migrate", "run", SAMPLES).exit_code == 0
+    assert migrate(tmp_path, url, "cutover", "--accept").exit_code == 0
+    late = legacy_episode(sessions[2], LegacyStyle.NAME)
+    asyncio.run(write_legacy_graph(url, [late], "first"))
+    fill(url, sessions[3:4], group="second")
+    result = turnetl(tmp_path, url, "migrate", "run", SAMPLES, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert [one["group"] for one in result.json["migrations"]] == ["second"]
+    assert "group `first`: its migration" in " ".join(result.messages)
+    named = turnetl(tmp_path, url, "migrate", "run", SAMPLES, "--group", "first")
+    assert named.exit_code == 2
+
+
+def test_a_decision_of_a_person_holds_for_an_episode_that_an_earlier_run_matched(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, sessions[:2])
+    migrated(tmp_path, url)
+    episode, *others = state_of(url).moved
+    decided = tmp_path / "plan.tsv"
+    decided.write_text(f"episode\tsession\n{episode}\tforeign\n")
+    again = turnetl(tmp_path, url, "migrate", "run", SAMPLES, "--plan", decided)
+    assert again.exit_code == 0, again.stderr
+    assert state_of(url).moved == tuple(others)
+    assert episode in state_of(url).staying

@@ -73,12 +73,18 @@ def without_group(lines: Sequence[str], group: str) -> list[str]:
 
 def state_of(url: str) -> TurnMigration:
     """Return the latest migration of the graph."""
+    *_, latest = states_of(url)
+    return latest
 
-    async def read() -> TurnMigration:
+
+def states_of(url: str) -> Sequence[TurnMigration]:
+    """Return all migrations of the graph."""
+
+    async def read() -> Sequence[TurnMigration]:
         store = await open_graph(url, user="", password="", write=False)
-        *_, latest = await store.migrations()
+        states = await store.migrations()
         await store.close()
-        return latest
+        return states
 
     return asyncio.run(read())
 

@@ -62,6 +62,9 @@ class ForgetReport:
     files_searched: int = 0
     is_proven: bool = False
     """Whether everything was removed and searched, and nothing was found."""
+    summarised: tuple[GroupId, ...] = ()
+    """Groups whose session-level data, which another program wrote and which stays, is of these
+    sessions too."""
     graph_server: str | None = None
     """Address of a graph on a server, of whose files nothing is known."""
 

@@ -56,6 +56,13 @@ class ForgetOutput(JsonOutput):
     proven: Annotated[
         bool, described("Whether everything was removed and searched, and nothing was found.")
     ]
+    summarised_in: Annotated[
+        list[str],
+        described(
+            "Groups whose session-level data, which stays, is of these sessions too: that of "
+            "migrations that are not finished."
+        ),
+    ]
     graph_server: Annotated[
         str | None,
         described("Address of a graph on a server, whose files are not searched; else null."),
@@ -87,5 +94,6 @@ def forget_output(report: ForgetReport) -> ForgetOutput:
         files_searched=report.files_searched,
         found=[FoundTextOutput(found.path, found.place) for found in report.found],
         proven=report.is_proven,
+        summarised_in=list(report.summarised),
         graph_server=report.graph_server,
     )

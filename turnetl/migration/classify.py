@@ -41,6 +41,8 @@ class ClassifiedEpisode:
     """From 0.5, a tie of the session and its runner-up, to 1; None if no texts were compared."""
     similarity: float | None = None
     """Of the texts, from 0 to 1; None as `confidence`."""
+    is_settled: bool = False
+    """Whether a person decided the class."""
 
 
 SIMILAR = 0.2
@@ -120,7 +122,8 @@ class EpisodeClassifier:
     def _settled(self, episode: UnrecordedEpisode, settlement: Settlement) -> ClassifiedEpisode:
         reason = f"settled in {settlement.place}"
         if settlement.verdict is not Verdict.SESSION:
-            return ClassifiedEpisode(episode, EpisodeClass(settlement.verdict.value), reason)
+            kind = EpisodeClass(settlement.verdict.value)
+            return ClassifiedEpisode(episode, kind, reason, is_settled=True)
         session = next(
             (
                 one
@@ -131,7 +134,7 @@ class EpisodeClassifier:
         )
         if session is None:
             raise settlement.unknown_session()
-        return ClassifiedEpisode(episode, EpisodeClass.MATCHED, reason, session)
+        return ClassifiedEpisode(episode, EpisodeClass.MATCHED, reason, session, is_settled=True)
 
     def _classified(self, one: "_ReadEpisode", *, is_prompt_writer: bool) -> ClassifiedEpisode:
         names, candidates = one.names, one.candidates

@@ -43,7 +43,8 @@ def begun(
 ) -> TurnMigration:
     """Return the state with which a run of this plan begins.
 
-    A run with other archives adds their sessions to an open migration.
+    A run with other archives adds their sessions to an open migration. What an earlier run matched
+    stays matched, unless a person settled it otherwise.
 
     Args:
         plan: of the group, with at least one matched session.
@@ -56,6 +57,7 @@ def begun(
     """
     migration = open_migration(migrations, plan.group)
     present = {one.episode.uuid for one in plan.episodes}
+    undecided = {one.episode.uuid for one in plan.episodes if not one.is_settled}
     moved = {one.episode.uuid for one in plan.of_kind(EpisodeClass.MATCHED)}
     sessions = {(one.format, str(one.session_id)) for one in plan.sessions}
     if migration is None:
@@ -74,7 +76,7 @@ def begun(
             f"group `{plan.group}`: its migration `{migration.migration_id}` is "
             f"{phase_text(migration.phase)}; {remedy(migration)}"
         )
-    moved |= present & set(migration.moved)
+    moved |= undecided & set(migration.moved)
     return replace(
         migration,
         phase=MigrationPhase.RUNNING,
@@ -137,5 +139,6 @@ _REMEDIES = {
     MigrationPhase.CUT_OVER: f"`turnetl migrate finish {{group}}` deletes the old data, {_BACK}",
     MigrationPhase.ROLLING_BACK: "`turnetl migrate rollback {group}` continues it",
     MigrationPhase.FINISHING: "`turnetl migrate finish {group}` continues it",
+    MigrationPhase.DISCARDING: "`turnetl migrate rollback --discard {group}` continues it",
     MigrationPhase.FINISHED: "nothing is left to do",
 }

@@ -143,7 +143,9 @@ async def _leased(
             )
             for name in sorted((group, shadow))
         ]
-        yield _Change(store, leases, migration, clock, ttl, progress)
+        # Another command may have changed it before the leases were taken.
+        current = await selected_migration(store, group)
+        yield _Change(store, leases, current, clock, ttl, progress)
 
 
 @dataclass

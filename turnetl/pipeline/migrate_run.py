@@ -1,14 +1,17 @@
 """Run a migration: ingest the turns of matched sessions into the shadow groups of their groups."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import BadUsage, GraphBusy
+from turnetl.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
+from turnetl.graph_model import Lease
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
@@ -16,7 +19,7 @@ from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
-from turnetl.migration.report import MigrationPlan
+from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.run_report import MigrationRun, RefusedGroup
 from turnetl.migration.start import begun, open_migration, refusal
 from turnetl.model import GroupId
@@ -88,14 +91,29 @@ async def _states(
     async with wiring.store(settings, write=False) as store:
         recorded, with_turns = await store.migrations(), await store.groups()
     for group in plan.groups:
-        reason = refusal(group, dimensions=plan.dimensions, with_turns=with_turns)
-        if reason is None or (open_migration(recorded, group.group) is not None and group.sessions):
+        try:
+            _check_begins(group, recorded, dimensions=plan.dimensions, with_turns=with_turns)
             states.append(begun(group, recorded, clock()))
-        elif migration.groups:
-            raise BadUsage(reason)
-        else:
-            refused.append(RefusedGroup(group.group, reason))
+        except (BadUsage, GraphUnusable) as error:
+            if migration.groups:
+                raise
+            refused.append(RefusedGroup(group.group, str(error)))
     return states, refused
+
+
+def _check_begins(
+    plan: GroupMigration,
+    recorded: Sequence[TurnMigration],
+    *,
+    dimensions: int | None,
+    with_turns: Collection[GroupId],
+) -> None:
+    """Raise BadUsage, which says why, if no migration of the group can begin or continue."""
+    if plan.sessions and open_migration(recorded, plan.group) is not None:
+        return
+    reason = refusal(plan, dimensions=dimensions, with_turns=with_turns)
+    if reason is not None:
+        raise BadUsage(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +159,33 @@ class _Run:
     ) -> MigrationRun:
         plans = {plan.group: plan for plan in begun_with.plan.groups}
         states, reports = list[TurnMigration](), list[GroupReport]()
-        for state in begun_with.migrations:
-            shadow = replace(resources, store=ShadowStore(resources.store, state.group_id))
-            await self._save(shadow, state, run)
-            archives = archives_of(plans[state.group_id], self.archives)
-            await asyncio.to_thread(self._tables, state.group_id, archives)
+        refused = [*begun_with.refused]
+        for group in (state.group_id for state in begun_with.migrations):
+            shadow = replace(resources, store=ShadowStore(resources.store, group))
+            try:
+                state = await self._begin(resources.store, shadow, plans[group], run)
+            except (BadUsage, GraphUnusable) as error:
+                refused.append(RefusedGroup(group, str(error)))
+                continue
+            archives = archives_of(plans[group], self.archives)
+            await asyncio.to_thread(self._tables, group, archives)
             report = await self._ingested(state, shadow, run, stack)
             reports.append(report)
-            states.append(await self._ended(shadow, state, report, run))
+            states.append(await self._ended(resources.store, shadow, state, report, run))
         ingested = IngestReport(run.run_id, tuple(reports))
         cost = resources.admission.run_cost(stack.used())
         ingested = replace(with_model_usage(ingested, stack), cost=cost)
-        return replace(begun_with, migrations=tuple(states), ingested=ingested)
+        return MigrationRun(begun_with.plan, tuple(states), tuple(refused), ingested)
+
+    async def _begin(
+        self, store: GraphStore, shadow: IngestResources, plan: GroupMigration, run: IngestRun
+    ) -> TurnMigration:
+        """Record the state with which the group begins, and return it."""
+        async with self._lease(shadow, plan.group, run) as lease:
+            # Another command may have changed it since the run was planned.
+            state = begun(plan, await store.migrations(), self.clock())
+            await shadow.store.save_migration(lease, state, now=self.clock(), ttl=run.lease_ttl)
+        return state
 
     def _tables(self, group: GroupId, archives: Sequence[str]) -> None:
         """Parse the archives into the group, and filter it."""
@@ -190,21 +223,34 @@ class _Run:
         return of_group
 
     async def _ended(
-        self, shadow: IngestResources, state: TurnMigration, report: GroupReport, run: IngestRun
+        self,
+        store: GraphStore,
+        shadow: IngestResources,
+        state: TurnMigration,
+        report: GroupReport,
+        run: IngestRun,
     ) -> TurnMigration:
-        """Record how far the group came, and return that state."""
+        """Record that all turns of the group are ingested, if they are; return the state."""
         if report.error is not None or report.pending or report.quarantined:
             return state
-        turns = len(await shadow.store.turn_ids(state.group_id))
-        ended = replace(state, phase=MigrationPhase.READY, turns=turns, updated_at=self.clock())
-        await self._save(shadow, ended, run)
+        async with self._lease(shadow, state.group_id, run) as lease:
+            recorded = {one.migration_id: one for one in await store.migrations()}
+            if recorded.get(state.migration_id) != state:
+                # Another command changed it between the ingest and now: what it wrote holds.
+                return recorded.get(state.migration_id, state)
+            turns = len(await shadow.store.turn_ids(state.group_id))
+            now = self.clock()
+            ended = replace(state, phase=MigrationPhase.READY, turns=turns, updated_at=now)
+            await shadow.store.save_migration(lease, ended, now=now, ttl=run.lease_ttl)
         return ended
 
-    async def _save(self, shadow: IngestResources, state: TurnMigration, run: IngestRun) -> None:
-        """Write the state under the lease of the shadow group."""
-        group, ttl = state.group_id, run.lease_ttl
+    @asynccontextmanager
+    async def _lease(
+        self, shadow: IngestResources, group: GroupId, run: IngestRun
+    ) -> AsyncIterator[Lease]:
+        """Hold the lease of the shadow group, without which no command writes the state."""
         profile = await run_profile(shadow.extractor, shadow.embedder, group)
         async with held_lease(
-            shadow.store, group, profile, owner=run.owner, clock=self.clock, ttl=ttl
+            shadow.store, group, profile, owner=run.owner, clock=self.clock, ttl=run.lease_ttl
         ) as lease:
-            await shadow.store.save_migration(lease, state, now=self.clock(), ttl=ttl)
+            yield lease

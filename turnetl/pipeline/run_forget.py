@@ -22,6 +22,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
 from turnetl.lake import Lake, set_aside_files
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, write_forgotten
+from turnetl.migration.forgetting import check_not_moved, summarised_groups
 from turnetl.model import GroupId, TurnId
 from turnetl.parsing.forgetting import (
     delete_stale_episodes,
@@ -55,7 +56,7 @@ async def preview_forget(
     Raises:
         BadUsage: nothing is selected, an unknown group, or an id that begins none or several.
         GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened.
+        GraphUnusable: the graph cannot be opened, or a migration moves data of these groups.
         TableUnusable: a turns file is damaged.
     """
     if selection.text is not None and not selection.text.strip():
@@ -154,8 +155,9 @@ async def _preview(
     rows = forget_selection.rows_to_forget(lake, selection, groups, forgotten)
     listed = map(forget_selection.turn_of_row, rows.iter_rows(named=True))
     turns = {turn.turn_id: turn for turn in listed}
-    undone: list[GroupUndo] = []
+    undone, summarised = list[GroupUndo](), list[GroupId]()
     if store is not None:
+        migrations = await store.migrations()
         for group in in_graph:
             scope = forget_selection.GraphScope(
                 selection, turns.keys(), forgotten, is_selected_group=group in groups
@@ -170,6 +172,8 @@ async def _preview(
                 undone.append(await preview_group(store, chosen.plan, records))
     if selection.session is not None:
         id_with_prefix("session", selection.session, {turn.session_id for turn in turns.values()})
+        check_not_moved(migrations, [group.group for group in undone])
+        summarised = summarised_groups(migrations, {turn.session_id for turn in turns.values()})
     if not turns and not undone and forgotten.is_complete and selection.text is None:
         raise BadUsage("no turn in lake or graph meets all of these conditions")
     return ForgetReport(
@@ -179,6 +183,7 @@ async def _preview(
         samples=forget_selection.samples(lake, rows),
         damaged_tables=tuple(set_aside_files(lake.root, _affected(turns.values(), forgotten))),
         is_resumed=not forgotten.is_complete,
+        summarised=tuple(summarised),
     )
 
 

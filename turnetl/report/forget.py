@@ -56,6 +56,12 @@ def messages(report: ForgetReport) -> list[str]:
         )
         return [reason]
     errors = status.error_messages(report.undo.groups)
+    errors += [
+        f"group `{group}`: the session-level data that its migration replaces is of these sessions "
+        "too; another program wrote it, and it stays: `turnetl migrate finish` deletes it after "
+        "the cutover"
+        for group in report.summarised
+    ]
     if report.errors:
         errors.append("the removal is not complete: run `turnetl forget` again to continue it")
     if report.found:
