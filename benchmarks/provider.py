@@ -40,6 +40,8 @@ MEASURED_LATENCY: Mapping[str, float] = {
     "embeddings": 0.05,
 }
 """Seconds that users measured, by kind of request: a field of its response, or `embeddings`."""
+KINDS = (*MEASURED_LATENCY, "entity_summaries")
+"""Kinds of requests that are counted under their own name."""
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -222,7 +224,7 @@ def _kind(path: str, body: Mapping[str, Any]) -> tuple[str, int]:
         texts = body["input"]
         return "embeddings", len(texts) if isinstance(texts, str) else sum(map(len, texts))
     fields = wire_formats.fields(dict(body))
-    kind = next((kind for kind in MEASURED_LATENCY if kind in fields), "other")
+    kind = next((kind for kind in KINDS if kind in fields), "other")
     return kind, sum(len(text) for _, text in wire_formats.messages(dict(body)))
 
 

@@ -1,23 +1,22 @@
 """Decisions about summaries: the same in one run, in ten runs, and in runs that are killed.
 
     python -m benchmarks.summary_runs [--extractor structural] [--extractor llm] [--turns 100]
-        [--runs 10] [--kills 20] [--seed 0] [ARCHIVES ...]
+        [--runs 10] [--kills 20] [--refreshes 200] [--seed 0] [ARCHIVES ...]
 
 All turns with a time are ingested as one group into an embedded graph: in one run; in ten runs with
 `--limit`; and in runs of which 20 are killed. The structural extractor has summaries by rules. With
-`llm`, a provider in a process of its own (`benchmarks.summary_responders`) extracts the turns. The
-facts of each entity of these archives fit into its summary, so that they are listed, and none of
-the requests is for a summary. A run is killed after a change of a file whose number is drawn from
-the seed, wherever the command is then: while it opens the graph, within a transaction, or between
-two; or, with a model, while it stores a response. The next run continues, and a last one ends
-undisturbed.
+`llm`, a provider in a process of its own (`benchmarks.summary_responders`) extracts many facts
+about few entities, so that their summaries are requested: at least `--refreshes` of them. A run is
+killed after a change of a file whose number is drawn from the seed, wherever the command is then:
+while it opens the graph, within a transaction, or between two; or, with a model, while it stores a
+response. The next run continues, and a last one ends undisturbed.
 
-The reasons and the records of each turn must be equal, and the summaries of all entities at the
-end. With a model, so must be the requests. Ten runs send none of them twice; runs that are killed
-only those whose response was not stored yet, and at the end the journal has all of them: the same
-turns in a new graph send none. What ends of runs write depends on where a run ends: it is not
-compared, and with a model no run writes it. Needs Linux and a C compiler. The default archives are
-those of tests/real_archives.py.
+The reasons and the records of each turn must be equal, and the entities with their summaries and
+the facts at the end. With a model, so must be the requests. Ten runs send none of them twice; runs
+that are killed only those whose response was not stored yet, and at the end the journal has all of
+them: the same turns in a new graph send none. What ends of runs write depends on where a run ends:
+it is not compared, and with a model no run writes it. Needs Linux and a C compiler. The default
+archives are those of tests/real_archives.py.
 """
 
 import argparse
@@ -31,21 +30,25 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.cost import at_least
+from benchmarks.decided_summaries import (
+    DecidedSummaries,
+    SentRequests,
+    compare,
+    compare_requests,
+    decided_summaries,
+)
 from benchmarks.provider import ProviderProcess, running
 from tests import real_archives
 from tests.crashes import faults
 from tests.crashes.points import CHANGED
 from turnetl import pipeline
-from turnetl.graph.open import open_graph
-from turnetl.model import GroupId, TurnId
+from turnetl.model import GroupId
 from turnetl.settings import Settings
-from turnetl.summaries.records import EntityRecord, decode
 
 GROUP = GroupId("all")
 SHARE = 0.33
@@ -63,21 +66,6 @@ FaultPoints().arm(Action[action], Path(folder), int(point), log=written)
 main()
 """
 """The command, with its changes counted or with a kill at one of them."""
-
-
-@dataclass(frozen=True)
-class DecidedSummaries:
-    """What the turns of a graph recorded about summaries, and what its entities show."""
-
-    reasons: Mapping[TurnId, tuple[str, ...]]
-    records: Sequence[tuple[TurnId, Sequence[EntityRecord]]]
-    """In the order of the commits, without what ends of runs wrote."""
-    entities: Mapping[str, str]
-    """The summary of each entity, by uuid."""
-
-    @property
-    def decisions(self) -> int:
-        return sum(len(records) for _, records in self.records)
 
 
 @dataclass(frozen=True)
@@ -131,26 +119,18 @@ class IngestPlace:
             raise AssertionError(f"exit code {process.returncode}: {process.stderr}")
         return process
 
-    def sent(self) -> Counter[str]:
-        """Return the requests since the last call, by digest, with their numbers."""
-        bodies = self.provider.counts().bodies
+    def sent(self) -> SentRequests:
+        """Return the requests since the last call."""
+        counts = self.provider.counts()
         self.provider.reset()
-        return bodies
+        return SentRequests(counts.bodies, counts.requests["entity_summaries"])
 
     def committed(self, *options: str) -> int:
         """Run the command to its end; return how many turns it committed."""
         return int(json.loads(self.ingest(*options).stdout)["committed"])
 
     async def recorded(self) -> DecidedSummaries:
-        store = await open_graph(self.url, user="", password="", write=False)
-        contents = await store.load(GROUP)
-        await store.close()
-        decoded = ((turn, decode(text)) for turn, text in contents.summaries.items())
-        return DecidedSummaries(
-            {one.turn_id: one.summary_reasons for one in contents.receipts},
-            [(turn, [one for one in each if one.flushed is None]) for turn, each in decoded],
-            {entity.uuid: entity.summary for entity in contents.entities},
-        )
+        return await decided_summaries(self.url, GROUP)
 
 
 def ingest_in_runs(place: IngestPlace, turns: int, runs: int) -> int:
@@ -178,35 +158,6 @@ def ingest_with_kills(place: IngestPlace, changes: int, kills: int, seed: int) -
         if place.ingest(action="KILL", point=point).returncode == 0:
             raise AssertionError(f"run {number} ended before it made {point} changes")
     return place.committed()
-
-
-def compare(expected: DecidedSummaries, found: DecidedSummaries, how: str) -> bool:
-    """Print what is equal; return whether all of it is."""
-    equal = {
-        "reasons": found.reasons == expected.reasons,
-        "records": found.records == expected.records,
-        "summaries of entities": found.entities == expected.entities,
-    }
-    for what, is_equal in equal.items():
-        print(f"  {how}: {what} {'equal' if is_equal else 'DIFFER'}")
-    return all(equal.values())
-
-
-def compare_requests(
-    expected: Counter[str], found: Counter[str], how: str, *, most_repeated: int
-) -> bool:
-    """Print whether the requests are equal, and how many were sent twice; return whether it is so.
-
-    Args:
-        expected: of one run.
-        found: of the others.
-        how: the others.
-        most_repeated: requests that may be sent again.
-    """
-    are_equal, repeated = found.keys() == expected.keys(), found.total() - len(found)
-    verdict = "equal" if are_equal else "DIFFER"
-    print(f"  {how}: {len(found):,} requests {verdict}, {repeated} sent again")
-    return are_equal and repeated <= most_repeated
 
 
 async def measure(
@@ -245,6 +196,8 @@ async def measure(
     if extractor != "structural":
         in_flight = options.kills * settings.llm.concurrency
         equal += [
+            at_least("requests for summaries", requests.for_summaries, 1),
+            at_least("summaries that were requested", expected.requested, options.refreshes),
             compare_requests(requests, requests_of_many, f"{runs} runs", most_repeated=0),
             compare_requests(
                 requests, requests_of_killed, f"{options.kills} kills", most_repeated=in_flight
@@ -258,7 +211,7 @@ def again_in_a_new_graph(place: IngestPlace) -> bool:
     """Ingest the same turns into a new graph; return whether the journal has every response."""
     again = replace(place, graph="again.lbug")
     again.committed()
-    sent = again.sent().total()
+    sent = again.sent().bodies.total()
     print(f"  the same turns in a new graph: {sent} requests")
     return not sent
 
@@ -270,6 +223,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=100, help="how many there must be at least")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--refreshes", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if not faults.AVAILABLE:

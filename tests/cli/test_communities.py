@@ -132,6 +132,22 @@ def test_a_build_that_runs_out_of_time_ends_with_4_and_continues(
     assert build(tmp_path, graph, "--max-seconds", "0").exit_code == 0
 
 
+def test_label_propagation_that_runs_out_of_time_changes_no_community_and_can_be_repeated(
+    graph: str, tmp_path: Path
+) -> None:
+    assert build(tmp_path, graph).exit_code == 0
+    before = written(graph)
+    command = ("--algorithm", "label-propagation", "--json")
+    stopped = build(tmp_path, graph, *command, "--max-seconds", "0")
+    assert stopped.exit_code == 4
+    errors = [group["error"] for group in stopped.json["groups"]]
+    assert all("the time was up before the communities were found" in one for one in errors)
+    assert "group `bookshop`: the time was up" in stopped.messages[0]
+    assert written(graph) == before
+    assert build(tmp_path, graph, *command, "--max-seconds", "600").exit_code == 0
+    assert written(graph) != {}
+
+
 def test_a_dry_run_writes_nothing(graph: str, tmp_path: Path) -> None:
     result = build(tmp_path, graph, "--dry-run")
     assert result.exit_code == 0

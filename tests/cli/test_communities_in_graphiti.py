@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import shutil
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from graphiti_core import Graphiti
@@ -16,7 +18,12 @@ from graphiti_core.search.search_config_recipes import (
     COMMUNITY_HYBRID_SEARCH_RRF,
 )
 from graphiti_core.search.search_utils import community_fulltext_search, community_similarity_search
-from graphiti_core.utils.maintenance.community_operations import build_community, remove_communities
+from graphiti_core.utils.maintenance.community_operations import (
+    Neighbor,
+    build_community,
+    label_propagation,
+    remove_communities,
+)
 
 from tests.cli.command import SAMPLES, run_in_process
 from tests.extraction.canned_model import CannedModel, request_text
@@ -29,8 +36,12 @@ from turnetl.llm.chat import ChatRequest
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
 from turnetl.model import GroupId
 from turnetl.settings import Settings
+from turnetl.summaries.communities.label_propagation import propagate_labels
+from turnetl.summaries.communities.network import entity_network
 
 GROUP = GroupId("bookshop")
+MAX_ROUNDS = 2_000
+"""Of a propagation that never settles; others need fewer than ten."""
 
 
 @pytest.fixture(scope="module")
@@ -219,3 +230,40 @@ def quiet_driver_logs(caplog: pytest.LogCaptureFixture) -> None:
     """Graphiti's driver creates its indexes twice concurrently, and logs that."""
     caplog.set_level(logging.CRITICAL, logger="neo4j")
     caplog.set_level(logging.CRITICAL, logger="graphiti_core")
+
+
+class EndlessPropagation(Exception):
+    """Graphiti's label propagation began another round than it could ever need."""
+
+
+class CountedRounds(dict[str, list[Neighbor]]):
+    """The neighbours of each entity, which Graphiti looks at once per round."""
+
+    rounds = 0
+
+    def items(self) -> Any:
+        self.rounds += 1
+        if self.rounds > MAX_ROUNDS:
+            raise EndlessPropagation
+        return super().items()
+
+
+def test_graphitis_label_propagation_alternates_forever_on_the_samples(embedded: str) -> None:
+    """The reason why turnetl has one of its own."""
+    [group, *_] = asyncio.run(loaded(embedded))
+    pairs = Counter((fact.source, fact.target) for fact in group.facts)
+    projection = CountedRounds({entity.uuid: [] for entity in group.entities})
+    for (source, target), count in pairs.items():
+        projection[source].append(Neighbor(node_uuid=target, edge_count=count))
+        projection[target].append(Neighbor(node_uuid=source, edge_count=count))
+    with pytest.raises(EndlessPropagation):
+        label_propagation(projection)
+    network = entity_network(group.entities, group.facts)
+    assert len(set(propagate_labels(network).values())) > 1
+
+
+async def loaded(graph: str) -> list[GroupContents]:
+    store = await open_graph(graph, user="", password="")
+    found = [await store.load(group) for group in await store.groups()]
+    await store.close()
+    return found

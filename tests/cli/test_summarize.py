@@ -3,37 +3,30 @@
 import asyncio
 import shutil
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import conversation, write_archive
-from tests.cli.command import SAMPLES, CommandResult, run_in_process
-from tests.cli.provider_setup import SESSION_START, model_environment
+from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.summarize_runs import (
+    BURSTS,
+    FIRST_TURNS,
+    UNFLUSHED,
+    backfill,
+    contents,
+    embedded,
+    summaries,
+    summarize,
+)
 from tests.conftest import GRAPHS
 from tests.graph.statements import run_statement
-from tests.servers.provider import FakeProvider
 from turnetl.graph.open import open_graph
 from turnetl.graph_model import LONGEST_LEASE, GroupContents
 from turnetl.model import GroupId
 from turnetl.summaries.records import EntityRecord, decode
 
-BURSTS = {
-    "TURNETL_SUMMARIES__BURST_TURNS": "2",
-    "TURNETL_SUMMARIES__BURST_MINUTES": "10080",
-    "TURNETL_SUMMARIES__MIN_SIMILARITY": "1",
-}
-"""The second turn about an entity begins a burst: each group has deferred summaries."""
-UNFLUSHED = BURSTS | {"TURNETL_SUMMARIES__FLUSH": "false"}
-FIRST_TURNS = ("--limit", "5")
-"""Per group; each group has more of them."""
 OTHER = "elsewhere:1234:5678abcd"
-
-
-def backfill(folder: Path, *arguments: str, **environment: str) -> None:
-    result = run_in_process("backfill", SAMPLES, *arguments, folder=folder, **environment)
-    assert result.exit_code == 0, result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -54,29 +47,6 @@ def graph(request: pytest.FixtureRequest, samples: Path, tmp_path: Path) -> Iter
     url = str(request.getfixturevalue("neo4j_url"))
     backfill(tmp_path, "--graph", url, *FIRST_TURNS, **UNFLUSHED)
     yield url
-
-
-def embedded(folder: Path) -> str:
-    return f"ladybug://{folder / '.turnetl' / 'lake' / 'graph.lbug'}"
-
-
-def summarize(folder: Path, graph: str, *arguments: str) -> CommandResult:
-    # As it is configured for runs: the command writes what they leave.
-    return run_in_process("summarize", "--graph", graph, *arguments, folder=folder, **UNFLUSHED)
-
-
-def contents(graph: str) -> list[GroupContents]:
-    async def read() -> list[GroupContents]:
-        store = await open_graph(graph, user="", password="")
-        found = [await store.load(group) for group in await store.groups()]
-        await store.close()
-        return found
-
-    return asyncio.run(read())
-
-
-def summaries(groups: Sequence[GroupContents]) -> dict[str, str]:
-    return {entity.uuid: entity.summary for group in groups for entity in group.entities}
 
 
 def decisions(groups: Sequence[GroupContents]) -> list[list[EntityRecord]]:
@@ -294,84 +264,6 @@ def test_a_group_that_another_process_writes_is_an_error_and_the_others_are_writ
     assert (busy["written"], free["error"]) == (0, None)
     assert free["written"] == free["to_write"] > 0
     assert contents(graph)[0] == bookshop
-
-
-LONG_NAME = " ".join(["of the shop"] * 12)
-
-
-@pytest.fixture
-def model_group(provider: FakeProvider, tmp_path: Path) -> dict[str, str]:
-    """Return the environment of a graph that a model filled, with a summary that needs a request.
-
-    One entity has facts of more than 2,000 characters, and its summary is deferred.
-    """
-    environment = model_environment(provider) | UNFLUSHED
-    rows = [
-        row
-        for number in range(17)
-        for row in conversation(
-            f"Look again at the shop, please: `part{number} {LONG_NAME}` uses `sqlite`.",
-            session=f"s{number}",
-            at=SESSION_START + timedelta(hours=number),
-        )
-    ]
-    write_archive(tmp_path / "a.jsonl", rows)
-    assert run_in_process("backfill", "a.jsonl", folder=tmp_path, **environment).exit_code == 0
-    provider.requests.clear()
-    return environment
-
-
-def test_a_model_writes_deferred_summaries_within_a_budget_and_a_dry_run_says_what_it_costs(
-    model_group: dict[str, str], provider: FakeProvider, tmp_path: Path
-) -> None:
-    def run(*arguments: str) -> CommandResult:
-        return run_in_process("summarize", *arguments, "--json", folder=tmp_path, **model_group)
-
-    preview = run("--dry-run")
-    assert (preview.exit_code, preview.json["usage"]["calls"], provider.requests) == (0, 1, [])
-    assert preview.json["usage"]["prompt_tokens"] > 500
-    assert preview.json["model"] == "openai-compatible/canned"
-    refused = run("--budget", "1k tokens")
-    assert refused.exit_code == 4
-    assert "budget" in refused.json["groups"][0]["error"]
-    assert provider.requests == []
-    done = run("--budget", "100k tokens")
-    [group] = done.json["groups"]
-    assert (done.exit_code, group["written"]) == (0, group["to_write"])
-    assert group["written"] > 0
-    assert done.json["usage"]["calls"] == len(provider.requests) == 1
-    assert any("asking `openai-compatible/canned` for summaries" in line for line in done.messages)
-    texts = summaries(contents(embedded(tmp_path))).values()
-    assert any(text.startswith("sqlite (") for text in texts)
-    assert run().json["groups"][0]["to_write"] == 0
-
-
-def test_an_audit_with_a_model_asks_it_unless_it_is_a_dry_run(
-    model_group: dict[str, str], provider: FakeProvider, tmp_path: Path
-) -> None:
-    before = contents(embedded(tmp_path))
-    arguments = ("summarize", "--audit", "50", "--json")
-    preview = run_in_process(*arguments, "--dry-run", folder=tmp_path, **model_group)
-    assert (preview.exit_code, provider.requests) == (0, [])
-    assert preview.json["groups"][0]["audit"] is None
-    done = run_in_process(*arguments, folder=tmp_path, **model_group)
-    assert (done.exit_code, done.json["dry_run"]) == (0, True)
-    assert done.json["groups"][0]["audit"] is not None
-    assert contents(embedded(tmp_path)) == before
-
-
-def test_a_group_that_another_extractor_filled_is_refused_unless_one_is_named(
-    model_group: dict[str, str], tmp_path: Path
-) -> None:
-    assert model_group
-    result = run_in_process("summarize", "--json", folder=tmp_path, **UNFLUSHED)
-    assert result.exit_code == 1
-    assert "--extractor llm" in result.json["groups"][0]["error"]
-    named = run_in_process(
-        "summarize", "--extractor", "structural", "--json", folder=tmp_path, **UNFLUSHED
-    )
-    assert (named.exit_code, named.json["model"]) == (0, None)
-    assert named.json["groups"][0]["written"] > 0
 
 
 def audited(folder: Path, graph: str, limit: int) -> list[dict[str, float]]:

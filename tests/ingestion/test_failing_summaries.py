@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import GROUP
 from tests.extraction.canned_model import CannedModel
-from tests.ingestion.test_model_summaries import (
+from tests.extraction.fixed_prompt import fixed_prompt
+from tests.ingestion.model_summaries import (
     Unbudgeted,
     answering,
     connected,
@@ -16,18 +17,24 @@ from tests.ingestion.test_model_summaries import (
     described,
     ingest,
     open_journal,
+    rules,
     summaries,
     turn_about,
     turns,
 )
-from tests.ingestion.undo_runs import plan, undo
+from tests.ingestion.undo_runs import LEASE, NOW, plan, undo
 from tests.servers.summary_responses import summary_of
+from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import RunStopped
+from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.port import GraphStore
+from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.llm.journal import JournaledModel
 from turnetl.model import Usage
-from turnetl.summaries.reasons import GateReason, reason_counts
+from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_counts
 from turnetl.summaries.refresh_prompt import PER_REQUEST, PROMPT
 
 
@@ -169,3 +176,50 @@ async def test_what_a_budget_leaves_of_a_flush_is_written_and_the_next_run_pays_
     contents = await store.load(GROUP)
     assert all(one.summary for one in contents.entities if one.uuid in connected(contents))
     assert (await recorded_usage(store))[0] == len(base.requests) - refused
+
+
+async def test_a_flush_without_a_text_is_counted_in_the_run_and_with_no_turn(
+    store: GraphStore, tmp_path: Path
+) -> None:
+    # The second turn begins a burst: its summaries are left to the end of the run.
+    await ingest(store, tmp_path, turns(1), CannedModel())
+    silent = answering(lambda *_: " ")
+    done = await ingest(store, tmp_path, turns(1, first=1), silent, "run-b")
+    asked = {text.splitlines()[0] for one in silent.prompts(PROMPT) for text in described(one)}
+    assert "cart.py (File)" in asked
+    flushes = done.summaries[GateReason.FLUSH_NO_TEXT]
+    assert flushes > 0
+    assert flushes + done.summaries.get(GateReason.NO_TEXT, 0) == len(asked)
+    assert GateReason.FLUSHED not in done.summaries
+    recorded = reason_counts(
+        text for one in await store.receipts(GROUP) for text in one.summary_reasons
+    )
+    assert not OF_RUN_ENDS & recorded.keys()
+
+
+async def test_a_flush_that_is_stopped_is_counted_by_its_reason(
+    store: GraphStore, tmp_path: Path
+) -> None:
+    undisturbed = CannedModel()
+    done = await ingest(store, tmp_path / "a", turns(3), undisturbed, flushes=False)
+    decided = len(undisturbed.prompts(PROMPT))
+    await undo(store, await plan(store, GROUP, UndoSelection(run="run-a")))
+    extractor = LlmExtractor(CannedModel(), ToyEmbedder(), prompts=fixed_prompt(None))
+    run = IngestRun("run-b", "here:1:run-b", lambda: NOW, LEASE, prefetch=2)
+    pipeline = TurnPipeline(
+        store,
+        extractor,
+        ToyEmbedder(),
+        Quarantine(tmp_path / "b", GROUP),
+        run,
+        summaries=rules(Unbudgeted(decided)),
+    )
+    episodes = turns(3)
+    with pytest.raises(RunStopped):
+        await pipeline.ingest(
+            GROUP, episodes, {one.turn_id: () for one in episodes}, lambda _: None
+        )
+    assert pipeline.done.committed == done.committed == 3
+    counts = dict(pipeline.done.summaries)
+    assert counts.pop(GateReason.FLUSH_STOPPED) > 0
+    assert counts == done.summaries

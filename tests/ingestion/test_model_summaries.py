@@ -1,11 +1,9 @@
 """Summaries of a group that a model extracts, on both stores: gated, recorded, paid once."""
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,14 +11,28 @@ from typing_extensions import override
 
 from tests import builders
 from tests.builders import GROUP, START
-from tests.extraction.canned_model import CannedModel, request_text
+from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.extraction.long_sample_turns import TickingClock
 from tests.graph.statements import run_statement
 from tests.ingestion import redo_runs
+from tests.ingestion.model_summaries import (
+    Unbudgeted,
+    answering,
+    connected,
+    decisions,
+    described,
+    ingest,
+    open_journal,
+    rules,
+    summaries,
+    turn_about,
+    turns,
+    without_refreshes,
+)
 from tests.ingestion.redo_runs import carry_out, opened, plan_redo_of, write_lake
 from tests.ingestion.undo_runs import ingest_run, plan, undo
-from tests.servers.summary_responses import described_entities, summary_of
+from tests.servers.summary_responses import summary_of
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import ModelBusy, RunStopped
 from turnetl.extraction.hybrid import HybridExtractor
@@ -28,83 +40,13 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
-from turnetl.ingestion.forget_text import holds
-from turnetl.ingestion.ingest_run import IngestProgress
-from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.llm.chat import ChatModel, ChatRequest
-from turnetl.llm.journal import Journal, JournaledModel
-from turnetl.model import Episode, Vector
-from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.model_summariser import ModelSummariser
+from turnetl.llm.journal import JournaledModel
+from turnetl.model import Vector
 from turnetl.summaries.reasons import GateReason
-from turnetl.summaries.records import EntityRecord, decode, replay
+from turnetl.summaries.records import replay
 from turnetl.summaries.refresh_prompt import PROMPT
-
-LIMITS = GateLimits(min_similarity=2, burst_turns=2, burst_cap=4)
-
-
-def turns(count: int, *, first: int = 0, text: str = "") -> list[Episode]:
-    """Return turns five minutes apart, about one file and something new each."""
-    return [
-        turn_about(number, text or f"`cart.py` uses `store{number}`. `pytest -q` found `cart py`.")
-        for number in range(first, first + count)
-    ]
-
-
-def turn_about(number: int, text: str) -> Episode:
-    episode = builders.episode(
-        f"p{number}", ordinal=number, started_at=START + timedelta(minutes=5 * number)
-    )
-    return replace(episode, text=f"user: {text}", chunks=(f"user: {text}",))
-
-
-def rules(model: ChatModel, *, flushes: bool = True) -> SummaryRules:
-    """Return rules with which every summary needs a request."""
-    return SummaryRules(ModelSummariser(model, max_unasked=0), LIMITS, flushes=flushes)
-
-
-async def ingest(
-    store: GraphStore,
-    lake: Path,
-    episodes: Sequence[Episode],
-    model: ChatModel,
-    run: str = "run-a",
-    *,
-    clock: Callable[[], datetime] | None = None,
-    flushes: bool = True,
-) -> IngestProgress:
-    extractor = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(None))
-    given = rules(model, flushes=flushes)
-    return await ingest_run(store, episodes, lake, extractor, run, summaries=given, clock=clock)
-
-
-def answering(answer: Callable[[int, str], str]) -> CannedModel:
-    """Return a model that answers about each entity from what a request says about it."""
-
-    def respond(request: ChatRequest) -> str | None:
-        if request.prompt_name != PROMPT:
-            return None
-        shown = described_entities(request.messages[-1].text)
-        texts = [{"number": number, "summary": answer(number, of)} for number, of in shown.items()]
-        return json.dumps({"entity_summaries": texts})
-
-    return CannedModel(respond)
-
-
-def decisions(contents: GroupContents) -> list[list[EntityRecord]]:
-    """Return what each turn recorded, without what ends of runs wrote."""
-    records = map(decode, contents.summaries.values())
-    return [[one for one in of_turn if one.flushed is None] for of_turn in records]
-
-
-def summaries(contents: GroupContents) -> dict[str, str]:
-    return {entity.name: entity.summary for entity in contents.entities}
-
-
-def connected(contents: GroupContents) -> set[str]:
-    return {uuid for fact in contents.facts for uuid in (fact.source, fact.target)}
 
 
 @pytest.mark.parametrize("name", ["llm", "hybrid"])
@@ -129,10 +71,6 @@ async def test_the_summaries_of_a_model_are_recorded_and_are_part_of_the_cost_of
     assert sum(receipt.usage.calls for receipt in contents.receipts) == len(model.requests)
 
 
-def described(request: ChatRequest) -> list[str]:
-    return [*described_entities(request.messages[-1].text).values()]
-
-
 async def test_ten_runs_decide_and_ask_as_one_run_does(store: GraphStore, tmp_path: Path) -> None:
     # The name of the entity that has bursts is like those of new ones: prompts show its summary.
     episodes = [turn_about(number, f"`store2` uses `store{number + 3}`.") for number in range(10)]
@@ -150,11 +88,6 @@ async def test_ten_runs_decide_and_ask_as_one_run_does(store: GraphStore, tmp_pa
     assert without_refreshes(many) == without_refreshes(one)
     assert any('"summary": "store2 (' in text for text in without_refreshes(one))
     assert len(many.prompts(PROMPT)) > len(one.prompts(PROMPT))
-
-
-def without_refreshes(model: CannedModel) -> list[str]:
-    requests = [one for one in model.requests if one.prompt_name != PROMPT]
-    return sorted(f"{one.prompt_name} {request_text(one)}" for one in requests)
 
 
 @pytest.mark.parametrize("failing", range(1, 7))
@@ -185,10 +118,6 @@ async def test_a_run_that_dies_at_a_request_for_summaries_resumes_and_pays_nothi
     assert contents.entities == expected.entities
     assert [*contents.summaries.values()] == [*expected.summaries.values()]
     assert len(base.requests) == len(undisturbed.requests) + 1
-
-
-def open_journal(folder: Path) -> Journal:
-    return Journal(folder / "journal.sqlite", clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
 
 
 async def test_an_empty_summary_keeps_the_old_one_and_is_asked_for_again(
@@ -224,24 +153,6 @@ async def test_a_model_that_never_answers_is_not_asked_by_every_later_turn(
     assert sum(text.startswith("cart.py") for text in about) == 2
 
 
-class Unbudgeted(CannedModel):
-    """Refuses a request for summaries from the n-th on, as a budget that is used up."""
-
-    def __init__(self, allowed: int) -> None:
-        super().__init__(self._refuse)
-        self._allowed = allowed
-
-    def allow(self) -> None:
-        """Refuse nothing any more."""
-        self._allowed = 1_000
-
-    def _refuse(self, request: ChatRequest) -> None:
-        if request.prompt_name == PROMPT:
-            self._allowed -= 1
-            if self._allowed < 0:
-                raise RunStopped("the budget is used up")
-
-
 async def test_a_budget_that_does_not_cover_the_flush_commits_the_last_turn(
     store: GraphStore, tmp_path: Path
 ) -> None:
@@ -256,81 +167,6 @@ async def test_a_budget_that_does_not_cover_the_flush_commits_the_last_turn(
     assert len(contents.receipts) == 3
     assert decisions(contents) == decisions(expected)
     assert contents.entities != expected.entities
-
-
-async def test_the_undo_of_a_run_restores_the_summaries_and_their_state(
-    store: GraphStore, tmp_path: Path
-) -> None:
-    await ingest(store, tmp_path, turns(3), CannedModel())
-    before = await store.load(GROUP)
-    await ingest(store, tmp_path, turns(4, first=3), CannedModel(), "run-b")
-    assert summaries(await store.load(GROUP)) != summaries(before)
-    await undo(store, await plan(store, GROUP, UndoSelection(run="run-b")))
-    after = await store.load(GROUP)
-    assert after.entities == before.entities
-    assert after.summaries == before.summaries
-
-
-@pytest.mark.parametrize("place", range(1, 4))
-async def test_no_summary_of_a_model_quotes_a_turn_that_was_undone(
-    store: GraphStore, tmp_path: Path, place: int
-) -> None:
-    quoting = answering(lambda _, shown: " ".join(shown.split())[:900])
-    episodes = turns(5)
-    episodes[place] = turn_about(place, "`cart.py` uses `zanzibar canary`.")
-    await ingest(store, tmp_path, episodes, quoting)
-    contents = await store.load(GROUP)
-    assert [text for text in contents.summaries.values() if "zanzibar canary" in text]
-    selection = UndoSelection(turn=episodes[place].turn_id)
-    await undo(store, await plan(store, GROUP, selection, cascade=True))
-    left = await store.load(GROUP)
-    assert left.receipts
-    assert not holds((left, await store.commit_records(GROUP)), ["zanzibar canary"])
-
-
-LEGACY = "As an earlier version wrote it."
-
-
-@pytest.fixture
-async def legacy(graph_url: str, tmp_path: Path) -> GraphStore:
-    """Return a group whose turns record no summaries, and whose entities have some."""
-    store = await open_graph(graph_url, user="", password="", write=True)
-    await store.prepare()
-    extractor = LlmExtractor(CannedModel(), ToyEmbedder(), prompts=fixed_prompt(None))
-    await ingest_run(store, turns(2), tmp_path, extractor, "old")
-    await store.close()
-    await run_statement(graph_url, f"MATCH (n:Entity) SET n.summary = '{LEGACY}'")
-    return await open_graph(graph_url, user="", password="", write=True)
-
-
-async def test_a_summary_that_no_turn_recorded_is_refreshed_when_a_turn_changes_its_facts(
-    legacy: GraphStore, tmp_path: Path
-) -> None:
-    before = await legacy.load(GROUP)
-    model = CannedModel()
-    await ingest(legacy, tmp_path, turns(1, first=20), model, "new")
-    contents = await legacy.load(GROUP)
-    texts = summaries(contents)
-    assert texts["cart.py"].startswith("cart.py (")
-    assert texts["store0"] == LEGACY
-    shown = [text for one in model.prompts(PROMPT) for text in described(one)]
-    assert any(f"Summary so far: {LEGACY}" in text for text in shown)
-    await undo(legacy, await plan(legacy, GROUP, UndoSelection(run="new")))
-    assert (await legacy.load(GROUP)).entities == before.entities
-    await legacy.close()
-
-
-async def test_the_undo_of_a_turn_without_records_takes_back_what_later_turns_wrote(
-    legacy: GraphStore, tmp_path: Path
-) -> None:
-    quoting = answering(lambda _, shown: " ".join(shown.split())[:900])
-    await ingest(legacy, tmp_path, turns(2, first=20), quoting, "new")
-    [first, *_] = turns(1)
-    assert holds(await legacy.load(GROUP), ["store0"])
-    await undo(legacy, await plan(legacy, GROUP, UndoSelection(turn=first.turn_id), cascade=True))
-    left = await legacy.load(GROUP)
-    assert not holds((left.entities, left.facts, left.summaries), ["store0"])
-    await legacy.close()
 
 
 async def test_a_summary_of_a_model_that_somebody_edited_stays(

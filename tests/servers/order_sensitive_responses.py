@@ -37,7 +37,7 @@ def _entities(prompt: str) -> Json:
     type_count = len(ast.literal_eval(canned_responses.between(prompt, "ENTITY TYPES")))
     names = _entity_names(canned_responses.between(prompt, "CURRENT MESSAGE"))
     entities = [
-        {"name": name, "entity_type_id": _number(name) % type_count, "episode_indices": [0]}
+        {"name": name, "entity_type_id": number_of(name) % type_count, "episode_indices": [0]}
         for name in names
     ]
     return {"extracted_entities": entities}
@@ -57,7 +57,7 @@ def _edges(prompt: str) -> Json:
 
 
 def _edge(source: str, target: str, text: str) -> Json:
-    number = _number(source, target, text)
+    number = number_of(source, target, text)
     verb = _VERBS[number % len(_VERBS)]
     # Sometimes an entity that was not extracted.
     target = f"{target} v{number % 5}" if number % 11 == 0 else target
@@ -94,7 +94,7 @@ def _resolutions(prompt: str) -> Json:
                 "id": entity["id"],
                 "name": entity["name"],
                 "duplicate_candidate_id": _pick(
-                    len(existing), _number(entity["name"], candidates), share=4
+                    len(existing), number_of(entity["name"], candidates), share=4
                 ),
             }
             for entity in new
@@ -111,13 +111,13 @@ def _duplicates(prompt: str) -> Json:
     existing = ast.literal_eval(canned_responses.between(prompt, "EXISTING FACTS"))
     others = ast.literal_eval(canned_responses.between(prompt, "FACT INVALIDATION CANDIDATES"))
     new = canned_responses.between(prompt, "NEW FACT")
-    duplicate = _pick(len(existing), _number(new, _facts(existing)), share=3)
+    duplicate = _pick(len(existing), number_of(new, _facts(existing)), share=3)
     return {
         "duplicate_facts": [existing[duplicate]["idx"]] if duplicate >= 0 else [],
         "contradicted_facts": [
             fact["idx"]
             for index, fact in enumerate([*existing, *others])
-            if _number(new, fact["fact"], str(index)) % _INVALIDATED == 0
+            if number_of(new, fact["fact"], str(index)) % _INVALIDATED == 0
         ],
     }
 
@@ -132,14 +132,15 @@ def _summaries(prompt: str) -> Json:
         "summaries": [
             {
                 "name": entity["name"],
-                "summary": f"{entity['name']}, {_number(entity['summary']):x}.",
+                "summary": f"{entity['name']}, {number_of(entity['summary']):x}.",
             }
             for entity in entities
         ]
     }
 
 
-def _number(*texts: str) -> int:
+def number_of(*texts: str) -> int:
+    """Return a number that depends on all the texts; the same in every process."""
     return int.from_bytes(blake2b("\0".join(texts).encode(), digest_size=8).digest(), "big")
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.summaries.facts import START
 from tests.summaries.groups import ZOO, clique, entities, entity, facts
 from turnetl import ids
-from turnetl.errors import BadUsage
+from turnetl.errors import BadUsage, RunStopped
 from turnetl.graph_model import Community
 from turnetl.model import Fact
 from turnetl.summaries.communities.changes import community_changes
@@ -112,6 +112,36 @@ def test_labels_are_propagated_for_a_bounded_number_of_rounds() -> None:
     assert propagate_labels(network(TWO_CLIQUES), max_rounds=0) == {
         uuid: uuid for uuid in "abcdvwxy"
     }
+
+
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_a_propagation_that_takes_too_long_ends_with_a_sentence_and_gives_no_communities(
+    allowed: int,
+) -> None:
+    checks = 0
+
+    def is_out_of_time() -> bool:
+        nonlocal checks
+        checks += 1
+        return checks > allowed
+
+    propagation = Algorithm.LABEL_PROPAGATION
+    with pytest.raises(RunStopped, match="none was changed: give `--max-seconds` more"):
+        clusters(network(TWO_CLIQUES), propagation, is_out_of_time=is_out_of_time)
+    assert checks == allowed + 1
+
+
+def test_the_time_is_checked_within_a_round_of_many_entities() -> None:
+    checks = []
+    many = entity_network(
+        entities([f"e{number:05}" for number in range(2_500)]),
+        [
+            replace(fact, source=f"e{one:05}", target=f"e{one + 1:05}")
+            for one, fact in enumerate(facts(*["ab"] * 2_499))
+        ],
+    )
+    propagate_labels(many, max_rounds=1, check=lambda: checks.append(1))
+    assert len(checks) == 3
 
 
 def existing(*found: Cluster) -> dict[str, Cluster]:

@@ -1,116 +1,18 @@
 """The summaries of a group over its turns, in one run or in several."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import episode
 from tests.summaries.facts import START, fact, minutes, vector
-from turnetl.model import Change, Entity, Fact, GroupId, TurnId, Usage
-from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.group_summaries import GroupSummaries
+from tests.summaries.group_turns import NAMES, Group, changes, failures, histories
+from turnetl.model import Entity, Fact, GroupId, TurnId
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.record_undo import RecordedSummaries
 from turnetl.summaries.records import replay
-from turnetl.summaries.rule_summary import rule_summary
-from turnetl.summaries.summary_plan import SummaryPlan, outcome
-
-LIMITS = GateLimits(
-    min_similarity=0.9,
-    burst_turns=2,
-    burst_window=timedelta(minutes=10),
-    burst_cap=3,
-    max_age=timedelta(days=1),
-)
-NAMES = ("parser", "lines", "rows")
-
-
-def changes(
-    entities: Sequence[Entity] = (),
-    facts: Sequence[Fact] = (),
-    facts_before: Sequence[Fact] = (),
-    mentions: Sequence[str] = (),
-) -> Change:
-    """Return what a turn changes."""
-    return Change(
-        episode=episode(),
-        entities=tuple(entities),
-        facts=tuple(facts),
-        mentions=tuple(mentions),
-        entities_before=(),
-        facts_before=tuple(facts_before),
-        previous_turn=None,
-        next_turn=None,
-        usage=Usage(),
-    )
-
-
-@dataclass
-class Group:
-    """A group as a graph holds it, filled turn by turn."""
-
-    entities: dict[str, Entity] = field(default_factory=dict)
-    facts: dict[str, Fact] = field(default_factory=dict)
-    records: list[str] = field(default_factory=list)
-    now: datetime | None = None
-    plans: list[SummaryPlan] = field(default_factory=list)
-    reasons: list[Mapping[GateReason, int]] = field(default_factory=list)
-    failing: frozenset[tuple[int, str]] = frozenset()
-    """Turns by their number, each with an entity for which it gets no text."""
-
-    def load(self) -> GroupSummaries:
-        return GroupSummaries(
-            self.entities.values(), self.facts.values(), self.records, self.now, LIMITS
-        )
-
-    def turn(self, summaries: GroupSummaries, turn: tuple[Fact, datetime]) -> None:
-        """Commit a turn with one fact."""
-        told, at = turn
-        new = {
-            name: Entity(name, GroupId("zoo"), name, ("File",), "", START)
-            for name in (told.source, told.target)
-            if name not in self.entities
-        }
-        known = self.facts.get(told.uuid)
-        change = changes((*new.values(),), (told,), (known,) if known else (), (*new,))
-        plan = summaries.plan(change, at)
-        texts = {
-            given.entity.uuid: rule_summary(given.entity, given.facts)
-            for given in plan.inputs
-            if (len(self.records), given.entity.uuid) not in self.failing
-        }
-        record = summaries.record(plan, texts)
-        summaries.apply(change, record, at)
-        self.plans.append(plan)
-        self.reasons.append(outcome(plan, texts))
-        self.records.append(record)
-        self.entities |= new
-        self.facts[told.uuid] = told
-        self.now = at if self.now is None else max(self.now, at)
-        for uuid, text in texts.items():
-            self.entities[uuid] = replace(self.entities[uuid], summary=text)
-
-
-facts = st.builds(
-    lambda uuid, text, target, ended: fact(
-        uuid,
-        text,
-        vector(len(text), text.count("s") + 1, text.count("r") + 1),
-        target=target,
-        invalid_at=START if ended else None,
-    ),
-    st.sampled_from(["f1", "f2", "f3"]),
-    st.sampled_from(["reads lines", "does not read lines", "writes rows"]),
-    st.sampled_from(NAMES[1:]),
-    st.booleans(),
-)
-histories = st.lists(st.tuples(facts, st.integers(0, 60).map(minutes)), max_size=10)
-
-
-failures = st.frozensets(st.tuples(st.integers(0, 9), st.sampled_from(NAMES)))
 
 
 @given(histories, st.sets(st.integers(0, 9)), failures)
@@ -248,42 +150,6 @@ def test_an_edited_summary_is_written_again_from_facts_and_what_was_recorded() -
     assert given.new == {"f2"}
 
 
-def test_the_first_turn_after_a_burst_refreshes_what_it_deferred() -> None:
-    group = Group()
-    summaries = group.load()
-    for number in range(2):
-        told = fact(f"f{number}", f"it says {number}", vector(number, 1 - number, 0))
-        group.turn(summaries, (told, minutes(number)))
-    elsewhere = fact("g", "a cat sleeps", vector(0, 0, 1), source="cat", target="sofa")
-    group.turn(summaries, (elsewhere, minutes(30)))
-    of_parser = [plan.decisions["parser"].reason for plan in group.plans]
-    assert of_parser == [GateReason.FIRST, GateReason.BURST, GateReason.BURST_ENDED]
-    assert "it says 1" in group.entities["parser"].summary
-    assert group.reasons[-1] == {GateReason.BURST_ENDED: 2, GateReason.FIRST: 2}
-
-
-def test_a_summary_without_a_text_and_one_that_is_flushed_are_counted() -> None:
-    group = Group()
-    summaries = group.load()
-    for number in range(3):
-        told = fact(
-            f"f{number}", f"it says {number}", vector(number == 1, number == 0, number == 2)
-        )
-        group.turn(summaries, (told, minutes(number)))
-    last = changes(facts=(fact("f3", "it says 3", vector(1, 1, 0)),))
-    plan = summaries.plan(last, minutes(3), ends_run=True)
-    assert plan.decisions["parser"].reason is GateReason.BURST_CAP
-    assert outcome(plan, {})[GateReason.NO_TEXT] == 2
-    other = changes(facts=(fact("g", "sleeps", source="cat", target="sofa"),), mentions=("cat",))
-    ending = summaries.plan(other, minutes(3), ends_run=True)
-    flushed = [given.entity.uuid for given in ending.flushed]
-    assert flushed == ["lines", "parser"]
-    texts = dict.fromkeys(flushed, "text")
-    assert outcome(ending, texts)[GateReason.FLUSHED] == 2
-    summaries.apply(other, summaries.record(ending, texts), minutes(3))
-    assert summaries.unwritten() == ()
-
-
 def test_after_an_undo_in_the_middle_every_remaining_fact_is_new_to_the_summary() -> None:
     group = Group()
     summaries = group.load()
@@ -300,72 +166,6 @@ def test_after_an_undo_in_the_middle_every_remaining_fact_is_new_to_the_summary(
     [given] = of_parser
     assert "it says 0" in given.previous
     assert given.new == {"f0", "f2", "f3"}
-
-
-def test_a_flush_after_the_last_turn_is_made_of_the_same_as_one_within_it() -> None:
-    group = Group()
-    summaries = group.load()
-    group.turn(summaries, (fact("f0", "it says 0", vector(1, 0, 0)), START))
-    last = changes(facts=(fact("f1", "it says 1", vector(0, 1, 0)),))
-    plan = summaries.plan(last, minutes(1), ends_run=True)
-    within = [given for given in plan.flushed if given.entity.uuid == "parser"]
-    summaries.apply(last, summaries.record(plan, {}), minutes(1))
-    after = [given for given in summaries.unwritten() if given.entity.uuid == "parser"]
-    assert [given.degrees for given in within] == [given.degrees for given in after]
-    assert within[0].degrees == {"parser": 2, "lines": 2}
-
-
-def test_a_summary_that_the_provider_did_not_return_is_tried_by_the_next_turn() -> None:
-    group = Group()
-    summaries = group.load()
-    change = changes(
-        (Entity("parser", GroupId("zoo"), "parser", (), "", START),), (fact(),), (), ("parser",)
-    )
-    plan = summaries.plan(change, START)
-    summaries.apply(change, summaries.record(plan, {}), START)
-    again = summaries.plan(changes(mentions=("parser",)), minutes(1))
-    assert again.decisions["parser"].reason is GateReason.FIRST
-
-
-def no_texts(group: Group, summaries: GroupSummaries, change: Change, at: datetime) -> SummaryPlan:
-    """Commit a turn whose requests all return no text."""
-    plan = summaries.plan(change, at)
-    record = summaries.record(plan, {})
-    summaries.apply(change, record, at)
-    group.records.append(record)
-    return plan
-
-
-def test_a_burst_that_ended_without_a_text_is_written_by_the_end_of_a_run() -> None:
-    group = Group()
-    summaries = group.load()
-    for number in range(2):
-        told = fact(f"f{number}", f"it says {number}", vector(number, 1 - number, 0))
-        group.turn(summaries, (told, minutes(number)))
-    elsewhere = changes(mentions=("cat",))
-    plan = no_texts(group, summaries, elsewhere, minutes(30))
-    assert plan.decisions["parser"].reason is GateReason.BURST_ENDED
-    for held in (summaries, group.load()):
-        assert [one.entity.uuid for one in held.unwritten()] == ["lines", "parser"]
-        # No later turn of another entity repeats the request.
-        assert not held.plan(elsewhere, minutes(90)).inputs
-        ending = held.plan(elsewhere, minutes(90), ends_run=True)
-        assert [one.entity.uuid for one in ending.flushed] == ["lines", "parser"]
-
-
-def test_the_end_of_a_run_waits_for_more_turns_too_unless_it_is_asked_for_all() -> None:
-    group = Group()
-    summaries = group.load()
-    group.turn(summaries, (fact("f0", "it says 0", vector(1, 0, 0)), START))
-    for number in range(1, 3):
-        told = fact(f"f{number}", f"it says {number}", vector(0, number, number % 2))
-        no_texts(group, summaries, changes(facts=(told,)), minutes(60 * number))
-        group.facts[told.uuid] = told
-    for held in (summaries, group.load()):
-        assert held.unwritten() == ()
-        due = held.unwritten(all_deferred=True)
-        assert [one.entity.uuid for one in due] == ["lines", "parser"]
-        assert [one.failures for one in due] == [2, 2]
 
 
 def test_facts_whose_vectors_have_two_dimensions_are_summarised_and_the_reason_is_counted() -> None:

@@ -13,7 +13,7 @@ from turnetl.ingestion.commit import build_change, build_receipt
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Change, Episode
-from turnetl.summaries.reasons import GateReason, reason_texts
+from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_texts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummarisedChange, TurnSummaries
@@ -84,5 +84,5 @@ async def resolve_turn(
 
 def _decisions(counts: Mapping[GateReason, int]) -> tuple[str, ...]:
     # What the end of a run writes depends on where it ends: one run and ten store the same.
-    of_turn = (name for name in counts if name is not GateReason.FLUSHED)
+    of_turn = (name for name in counts if name not in OF_RUN_ENDS)
     return reason_texts({name: counts[name] for name in of_turn})

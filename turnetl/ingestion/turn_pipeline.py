@@ -38,7 +38,6 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, TurnId
 from turnetl.reason import add_counts
 from turnetl.recipe_parts import recipe_digest
-from turnetl.summaries.reasons import GateReason
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
@@ -174,10 +173,10 @@ class TurnPipeline:
     async def _flush(self, summaries: "TurnSummaries", lease: Lease) -> None:
         """Write the summaries that are still deferred after the last commit."""
         with self._admission.flushing():
-            flushed = await summaries.write_deferred(self._store, lease, self._run)
-        counts = {GateReason.FLUSHED: len(flushed.texts)} if flushed.texts else {}
-        self.done = replace(self.done, summaries=add_counts(self.done.summaries, counts))
-        flushed.all()
+            flush = await summaries.write_deferred(self._store, lease, self._run)
+        counts = add_counts(self.done.summaries, flush.reasons)
+        self.done = replace(self.done, summaries=counts)
+        flush.written.all()
 
     @asynccontextmanager
     async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:

@@ -10,6 +10,7 @@ from turnetl.errors import RunStopped
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents, Lease
 from turnetl.ingestion.commit import while_busy
+from turnetl.ingestion.flush import Flush
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.model import Change, Episode, SummaryWrites, TurnId, Usage
 from turnetl.summaries.gate import GateLimits
@@ -121,7 +122,7 @@ class TurnSummaries:
         return SummarisedChange(
             with_texts(self._shown(decided), texts),
             with_texts(decided, written.texts),
-            outcome(plan, texts),
+            outcome(plan, texts, is_flushed=flushed.error is None),
         )
 
     def apply(self, change: Change) -> None:
@@ -155,7 +156,7 @@ class TurnSummaries:
         *,
         all_deferred: bool = False,
         edited: bool = False,
-    ) -> Summarised:
+    ) -> Flush:
         """Write the summaries that are still deferred after the last commit, if the run flushes.
 
         Args:
@@ -166,13 +167,14 @@ class TurnSummaries:
             edited: also write those that were edited by hand.
 
         Returns:
-            What was written; with an error if a request for others was stopped.
+            What was written and what was not; with an error if a request was stopped.
 
         Raises:
             GraphBusy: the graph did not respond to any attempt.
             GraphUnusable: another run took the group over.
         """
-        written = await self._deferred_texts(all_deferred=all_deferred, edited=edited)
+        flush = await self._deferred_texts(all_deferred=all_deferred, edited=edited)
+        written = flush.written
         if self._latest is not None and written.texts:
             latest = self._latest.flushed(written)
             writes = SummaryWrites(
@@ -182,7 +184,7 @@ class TurnSummaries:
                 lambda: store.write_summaries(lease, writes, now=run.clock(), ttl=run.lease_ttl),
                 retry_delay=run.retry_delay,
             )
-        return written
+        return flush
 
     async def rehearse_deferred(self) -> None:
         """Request what `write_deferred` would write. Writes nothing.
@@ -192,17 +194,15 @@ class TurnSummaries:
             ModelBusy: no response after all retries.
             ModelUnusable: the user must act first.
         """
-        (await self._deferred_texts()).all()
+        (await self._deferred_texts()).written.all()
 
-    async def _deferred_texts(
-        self, *, all_deferred: bool = False, edited: bool = False
-    ) -> Summarised:
+    async def _deferred_texts(self, *, all_deferred: bool = False, edited: bool = False) -> Flush:
         if not self._rules.flushes:
-            return Summarised({})
+            return Flush(Summarised({}))
         due = self._due(all_deferred=all_deferred, edited=edited)
-        return await self._summarise(
-            [one for one in due if one.entity.uuid not in self._without_text]
-        )
+        asked = [one for one in due if one.entity.uuid not in self._without_text]
+        written = await self._summarise(asked)
+        return Flush(written, len(asked) - len(written.texts))
 
     def _due(self, *, all_deferred: bool, edited: bool) -> Sequence[SummaryInput]:
         """Return what deferred summaries are made of, and edited ones if there are facts."""

@@ -129,13 +129,18 @@ class _Builder:
     async def build(self, groups: Sequence[GroupId], progress: Progress) -> CommunityReport:
         found: list[GroupCommunities] = []
         for group in groups:
-            if self.is_out_of_time():
-                found.append(planned(await self._plan(group)))
-                continue
-            found.append(await self._build_group(group, progress))
+            work = self._preview if self.is_out_of_time() else self._build_group
+            found.append(await work(group, progress))
             if found[-1].exit_code == ExitCode.STOPPED:
                 break
         return self._report(tuple(found), self.writer.usage)
+
+    async def _preview(self, group: GroupId, _: Progress) -> GroupCommunities:
+        """Return what is missing of a group that the time no longer allows to build."""
+        try:
+            return planned(await self._plan(group))
+        except TurnetlError as error:
+            return GroupCommunities(group, error=str(error), exit_code=error.exit_code)
 
     async def _build_group(self, group: GroupId, progress: Progress) -> GroupCommunities:
         """Build the communities of a group; an error is in the report."""
@@ -184,6 +189,7 @@ class _Builder:
             self.options.algorithm,
             resolution=self.options.resolution,
             everything=self.options.everything,
+            is_out_of_time=self.is_out_of_time,
         )
 
     @asynccontextmanager

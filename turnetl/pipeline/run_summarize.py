@@ -146,9 +146,10 @@ class _Work:
                 deferred = summaries.deferred(edited=self.edited)
                 self.writer.state_cost(group, deferred.count, deferred.usage)
                 found = _deferred(contents, deferred)
-                written = await summaries.write_deferred(
+                flush = await summaries.write_deferred(
                     self.store, lease, run, all_deferred=True, edited=self.edited
                 )
+                written = flush.written
                 found = replace(found, written=len(written.texts))
                 written.all()
         except TurnetlError as error:

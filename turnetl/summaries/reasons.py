@@ -21,6 +21,14 @@ class GateReason(Reason):
     BURST_ENDED = "burst_ended", "The turns that followed one another closely have ended."
     BURST_CAP = "burst_cap", "The summary was deferred as often as the limit allows."
     FLUSHED = "flushed", "The run ended while the summary was deferred."
+    FLUSH_NO_TEXT = (
+        "flush_no_text",
+        "The run ended, and the summariser returned no text; the summary is still deferred.",
+    )
+    FLUSH_STOPPED = (
+        "flush_stopped",
+        "The run ended, and the request was stopped; the summary is still deferred.",
+    )
     UNCHANGED = "unchanged", "The active facts are those of the summary."
     LOW_DRIFT = "low_drift", "The facts changed, but are still about the same."
     BURST = "burst", "Turns about the entity follow one another closely; deferred."
@@ -40,9 +48,13 @@ SKIPPED = frozenset(
         GateReason.EDITED,
         GateReason.NO_TEXT,
         GateReason.BACKOFF,
+        GateReason.FLUSH_NO_TEXT,
+        GateReason.FLUSH_STOPPED,
     }
 )
 """The reasons for which a summary is not refreshed."""
+OF_RUN_ENDS = frozenset({GateReason.FLUSHED, GateReason.FLUSH_NO_TEXT, GateReason.FLUSH_STOPPED})
+"""The reasons that depend on where a run ends."""
 
 
 def reason_texts(counts: Mapping[GateReason, int]) -> tuple[str, ...]:

@@ -26,16 +26,25 @@ class SummaryPlan:
     """Of those that remain deferred, if the run ends with the turn; sorted by uuid."""
 
 
-def outcome(plan: SummaryPlan, texts: Mapping[str, str]) -> Mapping[GateReason, int]:
+def outcome(
+    plan: SummaryPlan, texts: Mapping[str, str], *, is_flushed: bool = True
+) -> Mapping[GateReason, int]:
     """Return how many summaries a turn refreshed and kept, by reason, sorted.
 
     Args:
         plan: of the turn.
         texts: the new summaries, also the flushed ones.
+        is_flushed: whether all of `plan.flushed` were asked for; else those without a text do not
+            count: they are asked for again when the run ends.
     """
     reasons = [
         GateReason.NO_TEXT if decision.refresh and uuid not in texts else decision.reason
         for uuid, decision in plan.decisions.items()
     ]
-    reasons += [GateReason.FLUSHED for given in plan.flushed if given.entity.uuid in texts]
+    flushes = (given.entity.uuid in texts for given in plan.flushed)
+    reasons += [
+        GateReason.FLUSHED if has_text else GateReason.FLUSH_NO_TEXT
+        for has_text in flushes
+        if has_text or is_flushed
+    ]
     return dict(sorted(Counter(reasons).items()))

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 from turnetl import ids
 from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.extraction.llm import graphiti_patch, mapping, prompt_context
+from turnetl.extraction.llm import graphiti_log, graphiti_patch, mapping, prompt_context
 from turnetl.extraction.llm.background import BackgroundTasks
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
@@ -92,6 +92,7 @@ class LlmExtractor:
         self._ontology = ontology
         self._parameters = parameters
         graphiti_patch.cache_signatures()
+        graphiti_log.prepare()
         self._chunk_extractor = ChunkExtractor(
             model, GraphitiEmbedder(embedder), ontology, split_text
         )
@@ -115,7 +116,8 @@ class LlmExtractor:
         """Return the entities of the turn; the requests for its facts may still be running."""
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
         inputs = _inputs(episode, context, full_context=config.instructions is None)
-        chunks = [await self._extract_chunk(source, config) for source in inputs]
+        with graphiti_log.called():
+            chunks = [await self._extract_chunk(source, config) for source in inputs]
         return ExtractedTurn(tuple(chunks))
 
     async def resolve(
@@ -125,6 +127,12 @@ class LlmExtractor:
         group: MirrorGroup,
         *,
         now: datetime,
+    ) -> Resolved:
+        with graphiti_log.called():
+            return await self._resolve(extracted, group, now)
+
+    async def _resolve(
+        self, extracted: ExtractedTurn, group: MirrorGroup, now: datetime
     ) -> Resolved:
         embedder = GraphitiEmbedder(self._embedder)
         overlay = Overlay(group)

@@ -7,7 +7,7 @@ from turnetl import ids
 from turnetl.extraction.structural import decision_cues, lexicon
 from turnetl.recipe_parts import RecipePart, RecipeParts
 
-_VERSION = "structural 4"
+_VERSION = "structural 5"
 """Increase it with every change of a rule that changes the output."""
 MAX_ENTITIES = 50
 """Entities of a turn."""

@@ -70,6 +70,8 @@ _REJECTION = re.compile(
     r"|Permission to use|Claude requested permissions|This command requires approval|User rejected)"
 )
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f]")
+_NO_INPUT = frozenset({"null", "[]", '""', "undefined", "None"})
+"""Inputs of calls without arguments, as JSON or as a program prints them."""
 _MAX_JSON_LENGTH = 200_000
 _MAX_TEXT_LENGTH = 20_000
 _MAX_CALLS = 400
@@ -119,6 +121,8 @@ def _with_arguments(kind: CallKind, call: ToolCall) -> ClassifiedCall:
 
 
 def _without_arguments(kind: CallKind, call: ToolCall, keys: tuple[str, ...]) -> ClassifiedCall:
+    if call.input.strip() in _NO_INPUT:
+        return ClassifiedCall(kind, (), "", call)
     if kind in {CallKind.EDIT, CallKind.CREATE, CallKind.READ} and not call.input.startswith("{"):
         path, _, change = call.input[:_MAX_TEXT_LENGTH].partition(" :: ")
         return ClassifiedCall(kind, (path,) if path else (), change, call)

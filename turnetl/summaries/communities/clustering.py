@@ -1,12 +1,12 @@
 """Clusters of a network: by Leiden, or by label propagation."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from importlib.util import find_spec
 from typing import assert_never
 
-from turnetl.errors import BadUsage
+from turnetl.errors import BadUsage, RunStopped
 from turnetl.summaries.communities.label_propagation import propagate_labels
 from turnetl.summaries.communities.network import EntityNetwork
 
@@ -17,6 +17,10 @@ _LIBRARY = "graspologic_native"
 _SEED = 1
 _ITERATIONS = 2
 _MIN_MEMBERS = 2
+_OUT_OF_TIME = (
+    "the time was up before the communities were found, and none was changed: give `--max-seconds` "
+    "more, or use `leiden`"
+)
 _INSTALL = (
     "the algorithm `leiden` is not installed: run `pip install 'turnetl[communities]'`, or use "
     "`label-propagation`"
@@ -43,7 +47,11 @@ def check_clustering(algorithm: Algorithm, resolution: float) -> None:
 
 
 def clusters(
-    network: EntityNetwork, algorithm: Algorithm = Algorithm.LEIDEN, *, resolution: float = 1.0
+    network: EntityNetwork,
+    algorithm: Algorithm = Algorithm.LEIDEN,
+    *,
+    resolution: float = 1.0,
+    is_out_of_time: Callable[[], bool] = lambda: False,
 ) -> tuple[Cluster, ...]:
     """Return the clusters, the largest first, then in the order of their uuids.
 
@@ -54,9 +62,12 @@ def clusters(
         algorithm: how they are found.
         resolution: positive; a higher one makes Leiden find more and smaller clusters. Label
             propagation has none.
+        is_out_of_time: whether to give up. Leiden is not interrupted: it takes 0.03 s for 5,000
+            entities.
 
     Raises:
         BadUsage: as `check_clustering`.
+        RunStopped: the time was up before the labels had settled.
     """
     check_clustering(algorithm, resolution)
     if not network.entities:
@@ -66,10 +77,15 @@ def clusters(
         case Algorithm.LEIDEN:
             labels = _leiden(network, resolution)
         case Algorithm.LABEL_PROPAGATION:
-            labels = propagate_labels(network)
+            labels = propagate_labels(network, check=lambda: _check_time(is_out_of_time))
         case _:
             assert_never(algorithm)
     return _members(labels)
+
+
+def _check_time(is_out_of_time: Callable[[], bool]) -> None:
+    if is_out_of_time():
+        raise RunStopped(_OUT_OF_TIME)
 
 
 def _leiden(network: EntityNetwork, resolution: float) -> Mapping[str, int]:

@@ -5,26 +5,37 @@ forever. Here one label changes at a time, and only if that makes the connection
 communities heavier, so that it ends.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from turnetl.summaries.communities.network import EntityNetwork
 
 MAX_ROUNDS = 100
 """After which the labels are taken as they are. Real groups need fewer than ten."""
 
+CHECKED = 1_000
+"""Entities that are visited between two checks."""
 
-def propagate_labels(network: EntityNetwork, *, max_rounds: int = MAX_ROUNDS) -> Mapping[str, str]:
+
+def propagate_labels(
+    network: EntityNetwork,
+    *,
+    max_rounds: int = MAX_ROUNDS,
+    check: Callable[[], None] = lambda: None,
+) -> Mapping[str, str]:
     """Return the label of each entity: the uuid of one that had it first.
 
     Args:
         network: the entities.
         max_rounds: in each of which every entity is visited once, in the order of the uuids.
+        check: called at least once per `CHECKED` entities; what it raises ends the propagation.
     """
     neighbours = network.neighbours()
     labels = {uuid: uuid for uuid in network.entities}
     for _ in range(max_rounds):
         changed = False
-        for uuid in network.entities:
+        for place, uuid in enumerate(network.entities):
+            if place % CHECKED == 0:
+                check()
             label = _heaviest(neighbours[uuid], labels, labels[uuid])
             changed |= label != labels[uuid]
             labels[uuid] = label

@@ -1,6 +1,6 @@
 """What a build changes about the communities of a group, and in which batches."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from turnetl.graph_model import Community
@@ -65,6 +65,7 @@ def plan_communities(
     *,
     resolution: float = 1.0,
     everything: bool = False,
+    is_out_of_time: Callable[[], bool] = lambda: False,
 ) -> CommunityPlan:
     """Compare the communities of a group with those that its facts make today.
 
@@ -76,12 +77,14 @@ def plan_communities(
         algorithm: how communities are found.
         resolution: as of `clusters`.
         everything: write the communities again whose members did not change.
+        is_out_of_time: as of `clusters`.
 
     Raises:
         BadUsage: as `clusters`.
+        RunStopped: as `clusters`.
     """
     network = entity_network(entities, facts)
-    found = clusters(network, algorithm, resolution=resolution)
+    found = clusters(network, algorithm, resolution=resolution, is_out_of_time=is_out_of_time)
     members = {community.uuid: frozenset(community.members) for community in existing}
     changes = community_changes(group, {} if everything else members, found)
     # A community that is written again is replaced, not removed.
