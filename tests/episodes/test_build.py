@@ -135,9 +135,9 @@ def test_turns_redacted_by_other_rules_are_rendered_again(tmp_path: Path) -> Non
     assert "sesame" not in "".join(episode.text for episode in lake.episodes(GROUP))
 
 
-def done_rule(name: str) -> noise.NoiseRule:
-    """A rule that marks turns with the answer `Done.`."""
-    return noise.NoiseRule(name, 1, "For this test.", pl.col("assistant_text") == "Done.")
+def done_rule(name: str, answer: str = "Done.") -> noise.NoiseRule:
+    """A rule that marks turns with one answer."""
+    return noise.NoiseRule(name, 1, "For this test.", pl.col("assistant_text") == answer)
 
 
 def test_another_rule_changes_only_the_rows_that_it_marks(tmp_path: Path) -> None:
@@ -163,6 +163,59 @@ def test_another_version_of_a_rule_rebuilds_the_table(tmp_path: Path) -> None:
     assert not episodes.is_current(lake, GROUP, lake.turn_files(GROUP), newer)
     assert not episodes.build(lake, [GROUP], filters=newer).groups[0].unchanged
     assert episodes.build(lake, [GROUP], filters=newer).groups[0].unchanged
+
+
+def fewer_or_other_rules() -> list[Filters]:
+    newer = replace(noise.RULES[-1], version=noise.RULES[-1].version + 1)
+    return [
+        Filters(rules=(*noise.RULES, done_rule("done"))),
+        Filters(rules=()),
+        Filters(rules=(*noise.RULES[:-1], newer)),
+        Filters(rules=(done_rule("done"),), one_off=True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "filters", fewer_or_other_rules(), ids=["more", "none", "newer", "one_off"]
+)
+def test_after_a_change_of_rules_the_table_has_the_bytes_of_a_full_run_and_nothing_is_rendered(
+    tmp_path: Path, filters: Filters
+) -> None:
+    """The turns files are empty by then: what is not in the table cannot be rendered."""
+    lake, full = Lake(tmp_path / "changed"), Lake(tmp_path / "full")
+    for each in (lake, full):
+        silent = at(3, "p3", user_text="", assistant_text="", chars=0)
+        thanks = at(2, "p2", user_text="thanks", assistant_text="Sure.", chars=11)
+        put(each, "a.jsonl", unique_turn(0), unique_turn(1, "Done."), thanks, silent)
+    episodes.build(lake, [GROUP])
+    files = [(path, path.read_bytes()) for path in lake.turn_paths()]
+    for path, data in files:
+        path.write_bytes(without_rows(data))
+    reports = episodes.build(lake, [GROUP], filters=filters).groups
+    for path, data in files:
+        path.write_bytes(data)
+    assert reports == episodes.build(full, [GROUP], filters=filters).groups
+    assert table(lake).read_bytes() == table(full).read_bytes()
+    assert episodes.build(lake, [GROUP], filters=filters).groups[0].unchanged
+
+
+def without_rows(data: bytes) -> bytes:
+    """Return a turns file whose footer is intact and whose rows are not."""
+    return data[:4] + bytes(64) + data[68:]
+
+
+def test_other_rules_after_damage_to_the_table_render_it_again(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", unique_turn(0), unique_turn(1, "Done."))
+    episodes.build(lake, [GROUP], filters=Filters(rules=(done_rule("done"),)))
+    expected = table(lake).read_bytes()
+    for filters in (Filters(), Filters(rules=(*noise.RULES, done_rule("never", "Never.")))):
+        episodes.build(lake, [GROUP])
+        table(lake).write_bytes(without_rows(table(lake).read_bytes()))
+        episodes.build(lake, [GROUP], filters=filters)
+        lake.verify_episodes(GROUP)
+    episodes.build(lake, [GROUP], filters=Filters(rules=(done_rule("done"),)))
+    assert table(lake).read_bytes() == expected
 
 
 def test_a_pattern_changes_only_the_texts_that_it_matches(tmp_path: Path) -> None:

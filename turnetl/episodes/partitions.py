@@ -44,7 +44,7 @@ def partition(
         memory_limit: bytes of rows that may be held in memory.
     """
     keys, rows = _read(batches, rules, memory_limit)
-    turns = _marked(keys, rules).with_columns(_partition_number(max_chars))
+    turns = _marked(keys, rules).with_columns(partition_numbers(max_chars))
     del keys
     if rows is None:
         yield from _from_disk(batches, turns, folder)
@@ -66,6 +66,12 @@ def key_columns(rules: Sequence[NoiseRule]) -> list[pl.Expr]:
         for name in schema.TURNS.polars
         if name in names
     ]
+
+
+def partition_numbers(max_chars: int = PARTITION_CHARS) -> pl.Expr:
+    """Return `partition` of the rows of a whole group in table order, by their `chars`."""
+    weight = pl.col("chars").cast(pl.Int64) + _TURN_OVERHEAD
+    return ((weight.cum_sum() - weight) // max_chars).rle_id().alias("partition")
 
 
 def _read(
@@ -99,11 +105,6 @@ def _marked(keys: pl.DataFrame, rules: Sequence[NoiseRule]) -> pl.DataFrame:
 def _resolved(rows: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with the resolved columns of the turns at the same positions."""
     return rows.with_columns(turns[name] for name in ordering.RESOLVED)
-
-
-def _partition_number(max_chars: int) -> pl.Expr:
-    weight = pl.col("chars").cast(pl.Int64) + _TURN_OVERHEAD
-    return ((weight.cum_sum() - weight) // max_chars).rle_id().alias("partition")
 
 
 def _from_memory(rows: pl.DataFrame, turns: pl.DataFrame) -> Iterator[pl.DataFrame]:

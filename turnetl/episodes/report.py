@@ -11,6 +11,8 @@ import polars as pl
 
 from turnetl.model import GroupId
 
+COUNTED = ("noise", "copies", "chars_before", "chars_after", "tokens")
+"""The columns of `schema.EPISODES` that `group_report` reads."""
 _CHARS_PER_TOKEN = 4
 """Used if the group has no kept text to derive it from."""
 

@@ -9,13 +9,10 @@ import polars as pl
 from turnetl import schema
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.partitions import partition
-from turnetl.episodes.report import FilteredGroup, group_report
+from turnetl.episodes.report import COUNTED, FilteredGroup, group_report
 from turnetl.episodes.table import episode_rows
 from turnetl.lake import Lake
 from turnetl.model import GroupId
-
-_COUNTED = ("noise", "copies", "chars_before", "chars_after", "tokens")
-"""The columns that `group_report` reads."""
 
 
 def write_table(
@@ -35,7 +32,7 @@ def write_table(
     Raises:
         Fatal: a table cannot be read or written.
     """
-    counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(_COUNTED)]
+    counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(COUNTED)]
 
     @cache
     def report() -> FilteredGroup:
@@ -56,5 +53,5 @@ def _episodes(
     """Yield the episodes of each partition, and append the columns to count to `counted`."""
     for turns in partitions:
         rows = episode_rows(turns, filters)
-        counted.append(rows.select(_COUNTED))
+        counted.append(rows.select(COUNTED))
         yield rows

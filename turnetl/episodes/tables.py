@@ -15,6 +15,8 @@ log = logging.getLogger(__name__)
 
 _INPUTS_DIGEST = "turnetl.inputs_digest"
 """Metadata key: digest of the turns files, of the code versions and of the filters."""
+_CONTENT_DIGEST = "turnetl.content_digest"
+"""Metadata key: digest of everything but the noise rules that determines the rows."""
 _TURNS_DIGEST = "turnetl.turns_digest"
 """Metadata key: digest of the turns files and of the code versions."""
 _ONE_OFF = "turnetl.one_off"
@@ -101,19 +103,43 @@ def repair(lake: Lake, group: GroupId, files: Sequence[TurnFile], filters: Filte
 
 def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
     files = lake.turn_files(group)
-    inputs_digest = _inputs_digest(group, files, filters)
-    previous = _stored_report(lake, group, inputs_digest)
+    digests = {
+        _INPUTS_DIGEST: _inputs_digest(group, files, filters),
+        _CONTENT_DIGEST: _content_digest(group, files, filters),
+        _TURNS_DIGEST: _turns_digest(files),
+    }
+    previous = _stored_report(lake, group, digests[_INPUTS_DIGEST])
     if previous is not None:
         return previous
 
     def metadata(report: FilteredGroup) -> dict[str, str]:
         one_off = {_ONE_OFF: "yes"} if filters.one_off else {}
-        digests = {_INPUTS_DIGEST: inputs_digest, _TURNS_DIGEST: _turns_digest(files)}
         return {**digests, _REPORT: to_json(report), **one_off}
 
     from turnetl.episodes.table_writer import write_table  # noqa: PLC0415 - only if not current
 
-    return write_table(lake, group, filters, metadata)
+    remarked = _remarked(lake, group, filters, metadata, digests[_CONTENT_DIGEST])
+    return remarked or write_table(lake, group, filters, metadata)
+
+
+def _remarked(
+    lake: Lake,
+    group: GroupId,
+    filters: Filters,
+    metadata: Callable[[FilteredGroup], dict[str, str]],
+    content_digest: str,
+) -> FilteredGroup | None:
+    """Mark the rows of the group's table again; None if its texts must be rendered."""
+    from turnetl.episodes.remarking import remark_table  # noqa: PLC0415 - only if not current
+
+    try:
+        stored = lake.episodes_metadata(group) or {}
+        if stored.get(_CONTENT_DIGEST) != content_digest:
+            return None
+        return remark_table(lake, group, filters.rules, stored, metadata)
+    except TableUnusable as error:
+        log.warning("`%s` is damaged; it is created again from the turns", error.path)
+        return None
 
 
 def _stored_report(lake: Lake, group: GroupId, inputs_digest: str) -> FilteredGroup | None:
@@ -136,14 +162,29 @@ def _inputs_digest(group: GroupId, files: Sequence[TurnFile], filters: Filters) 
     return ids.digest(_turns_digest(files), one_off, *decisions)
 
 
+def _content_digest(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> str:
+    """Return the digest of everything that determines a table but the rules that mark its rows."""
+    empty = noise.recipes([noise.EMPTY])
+    return ids.digest(*_code_versions(), *empty, *filters.recipe(group), *_archives(files))
+
+
 def _turns_digest(files: Sequence[TurnFile]) -> str:
     """Return the digest of the turns files and of the versions of the code that renders them."""
+    rules = noise.recipes((*noise.RULES, noise.EMPTY))
+    return ids.digest(*_code_versions(), *rules, *_archives(files))
+
+
+def _code_versions() -> tuple[str, ...]:
     rows = (schema.TURNS.version, schema.EPISODES.version, versions.DEDUP, versions.TEXT)
     recipe = (*rows, versions.CHUNK_LIMIT, versions.CHUNKING, versions.CLASSIFICATION)
-    archives = sorted(
+    return tuple(map(str, recipe))
+
+
+def _archives(files: Sequence[TurnFile]) -> list[str]:
+    """Return what identifies the content of each turns file, sorted."""
+    return sorted(
         f"{file.path.name}/{file.metadata.sha256}/{file.metadata.format}"
         f"/{file.metadata.reader_version}/{file.metadata.redactor_version}"
         f"/{file.metadata.retained_digest}"
         for file in files
     )
-    return ids.digest(*map(str, recipe), *noise.recipes((*noise.RULES, noise.EMPTY)), *archives)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch
+from turnetl.lake.episodes_metadata import replace_episodes_metadata
 from turnetl.lake.lake import Lake
 from turnetl.lake.parquet import write_error
 from turnetl.lake.paths import (
@@ -36,6 +37,7 @@ __all__ = [
     "arrow_schema",
     "episode_from_row",
     "path_text",
+    "replace_episodes_metadata",
     "replace_file",
     "set_aside",
     "set_aside_files",

@@ -10,6 +10,7 @@ run, and their rows are not.
 """
 
 import struct
+from collections.abc import Callable
 from typing import IO
 from zlib import crc32
 
@@ -68,6 +69,34 @@ def verify(file: IO[bytes]) -> None:
     file.seek(0)
     if crc32(footer, _checksum(file, rows)) != expected:
         raise ChecksumError
+
+
+def copy_with_footer(
+    source: IO[bytes], target: IO[bytes], changed: Callable[[bytes], bytes]
+) -> None:
+    """Copy the rows of a file, and write a changed footer of the same length after them.
+
+    Args:
+        source: the file.
+        target: the new file, empty.
+        changed: returns the new footer, given that of the file.
+
+    Raises:
+        ChecksumError: the file is not the one that was written, or has no checksum.
+    """
+    seal = _read_seal(source)
+    if seal is None:
+        raise ChecksumError
+    footer, expected, size = seal
+    source.seek(0)
+    checksum = 0
+    while size > 0 and (block := source.read(min(size, _BLOCK))):
+        checksum = crc32(block, checksum)
+        size -= target.write(block)
+    if crc32(footer, checksum) != expected:
+        raise ChecksumError
+    footer = changed(footer)
+    target.write(_SEAL.pack(_MAGIC, crc32(footer), crc32(footer, checksum)) + footer)
 
 
 def _read_seal(file: IO[bytes]) -> tuple[bytes, int, int] | None:

@@ -201,8 +201,7 @@ class Lake:
         from turnetl.lake.parquet_writer import write_slices  # noqa: PLC0415 - pyarrow
 
         def encoded_metadata() -> str:
-            versioned = {versions.KEY: str(schema.EPISODES.version), **metadata()}
-            return msgspec.json.encode(versioned, order="sorted").decode()
+            return versions.metadata_text(metadata(), schema.EPISODES)
 
         path = self._episodes_path(group)
         write_slices(path, slices, schema.EPISODES, encoded_metadata, self.root)

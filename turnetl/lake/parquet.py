@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 
 from turnetl import schema
 from turnetl.errors import Fatal, TableUnusable
-from turnetl.lake.checksum import ChecksumError, read_footer
+from turnetl.lake.checksum import ChecksumError, copy_with_footer, read_footer
 from turnetl.lake.checksum import verify as verify_file
 from turnetl.lake.paths import TURNS
+from turnetl.lake.temporary import replace_file
 from turnetl.lake.versions import check_version
 
 METADATA_KEY = "turnetl"
@@ -53,6 +54,36 @@ def verify(path: Path) -> None:
     """
     with reading(path), path.open("rb") as file:
         verify_file(file)
+
+
+def replace_metadata(path: Path, before: str, after: str, root: Path) -> None:
+    """Replace the metadata of a file atomically, and keep its rows. All bytes are verified.
+
+    Args:
+        path: the file.
+        before: its metadata.
+        after: the new metadata, as long in bytes.
+        root: of the lake: as for `parquet_writer.write_table`.
+
+    Raises:
+        TableUnusable: the file cannot be read, is damaged, or has other metadata by now.
+        Fatal: the new file cannot be written.
+    """
+    old, new = before.encode(), after.encode()
+
+    def changed(footer: bytes) -> bytes:
+        if footer.count(old) != 1:
+            raise ChecksumError
+        return footer.replace(old, new)
+
+    def write(target: IO[bytes]) -> None:
+        with reading(path), path.open("rb") as source:
+            copy_with_footer(source, target, changed)
+
+    try:
+        replace_file(path, write, root)
+    except OSError as error:
+        raise write_error(path, error) from error
 
 
 def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:

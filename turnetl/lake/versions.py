@@ -1,5 +1,6 @@
 """The schema version that a file stores. A file of another version is rejected, never migrated."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -35,3 +36,9 @@ def check_version(path: Path, metadata: str, table: schema.Table) -> None:
             f"version {table.version}: delete the lake or name a new one with --lake, then run "
             "`turnetl parse` again."
         )
+
+
+def metadata_text(metadata: Mapping[str, str], table: schema.Table) -> str:
+    """Return the metadata of a table as it is stored, with the version of its schema."""
+    versioned = {KEY: str(table.version), **metadata}
+    return msgspec.json.encode(versioned, order="sorted").decode()
