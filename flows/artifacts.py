@@ -1,19 +1,42 @@
 """What a flow run shows in Prefect beside its state and its log."""
 
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefect.artifacts import acreate_markdown_artifact
+from prefect.runtime import flow_run
+from prefect.utilities.urls import url_for
 
 from turnetl.backfill_report import BackfillReport
-from turnetl.report import migration_comparison, migration_plan, summary_counts
+from turnetl.report import digest, migration_comparison, migration_plan, summary_counts
+from turnetl.report.markdown import escaped
 
 if TYPE_CHECKING:
     from turnetl import pipeline
 
+REPORT = "report"
+DIGEST = "digest"
 SUMMARIES = "summaries"
 MIGRATION_PLAN = "migration-plan"
 MIGRATION_COMPARISON = "migration-comparison"
 """Keys of artifacts."""
+
+
+async def publish_report(markdown: str) -> None:
+    """Publish the report of an ingest, with a link to its run."""
+    link = f"[{escaped(str(flow_run.name))}]({url_for('flow-run', obj_id=flow_run.id)})"
+    await acreate_markdown_artifact(
+        f"{link}\n\n{markdown}",
+        key=REPORT,
+        description="Groups, cost by prompt, and quarantined turns of a run.",
+    )
+
+
+async def publish_digest(found: "pipeline.Digest", begin: datetime) -> None:
+    """Publish what happened in the last days."""
+    text = digest.markdown(found, begin, None, Path("/"))
+    await acreate_markdown_artifact(text, key=DIGEST, description="What happened, by project.")
 
 
 async def publish_summaries(report: BackfillReport) -> None:

@@ -4,17 +4,15 @@ The graph, not Prefect, records what is done. A run may be killed, repeated or s
 turn is committed once.
 """
 
-import os
 from datetime import datetime
 from typing import Any
 
-import msgspec
-from prefect import State, flow, get_run_logger
-from prefect.states import Completed, Failed
+from prefect import State, flow
 from pydantic import PositiveInt
 
-from flows.artifacts import publish_summaries
 from flows.executor import PrefectTasks
+from flows.ingest_archives import backfill_state, ingest_archives
+from flows.names import archives_name
 from flows.parameters import (
     AbsolutePath,
     ArchivePatterns,
@@ -24,23 +22,23 @@ from flows.parameters import (
     Passes,
     Turns,
 )
-from flows.run_settings import UMASK, absolute_paths, load_run_settings
+from flows.run_flow import VERSION, run_flow
+from flows.run_settings import load_run_settings
+from flows.setting_sources import SettingSources
 from flows.stages import DAY
-from flows.warnings import each_once
 from turnetl import pipeline
-from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
-from turnetl.control_characters import displayed_message
-from turnetl.errors import TurnetlError
 from turnetl.ingestion import assumed_time as assumed
-from turnetl.json_output.backfill import backfill_output
-from turnetl.parsing import ParseReport
-from turnetl.report import backfill as view
-from turnetl.report.ingest import is_failure
 from turnetl.settings import ExtractorName
 
 
-@flow(name="backfill", timeout_seconds=DAY, persist_result=False)
+@flow(
+    name="backfill",
+    flow_run_name=archives_name,
+    version=VERSION,
+    timeout_seconds=DAY,
+    persist_result=False,
+)
 async def backfill(
     archives: ArchivePatterns,
     *,
@@ -51,6 +49,7 @@ async def backfill(
     format: str | None = None,  # noqa: A002 - named as the option of the command
     extractor: ExtractorName | None = None,
     config: AbsolutePath | None = None,
+    settings_from: SettingSources | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
     limit: Turns | None = None,
@@ -76,6 +75,8 @@ async def backfill(
         format: the format of all archives, instead of detection by content.
         extractor: the extractor of entities and facts.
         config: path of a JSON config.
+        settings_from: settings that are read from Prefect's Secret blocks and variables, such as
+            {"llm.api_key": "secret/openai", "lake": "variable/turnetl_lake"}.
         since: only turns that started then or later; UTC without a time zone.
         until: only turns that started before.
         limit: at most this number of turns of each group.
@@ -94,15 +95,16 @@ async def backfill(
 
     Returns:
         The report that `turnetl backfill --json` prints. The run is Failed, with the reason in one
-        sentence, if anything was rejected; everything else is done nevertheless.
+        sentence, if anything was rejected, and BudgetStopped if only the budget ended it;
+        everything else is done nevertheless.
     """
-    # The process of a flow run is its own.
-    os.umask(UMASK)
-    try:
-        settings = load_run_settings(
+
+    async def work() -> State[dict[str, Any]]:
+        settings = await load_run_settings(
             config,
             lake,
             graph,
+            settings_from=settings_from,
             budget=budget,
             group=group,
             group_map=group_map,
@@ -120,35 +122,13 @@ async def backfill(
             reflexion=reflexion,
             command=("flow", "backfill"),
         )
-        with each_once():
-            report = await pipeline.backfill(
-                absolute_paths(archives),
-                settings,
-                options,
-                now,
-                format_name=format or None,
-                executor=PrefectTasks(batch_size, model_slots, settings.llm.concurrency),
-                on_parsed=_log_warnings,
-            )
-        await publish_summaries(report)
-    except TurnetlError as error:
-        return Failed(message=displayed_message(str(error)))
-    return _final_state(report)
+        report = await ingest_archives(
+            archives,
+            settings,
+            options,
+            format_name=format or None,
+            executor=PrefectTasks(batch_size, model_slots, settings.llm.concurrency),
+        )
+        return backfill_state(report)
 
-
-def _log_warnings(parsed: ParseReport) -> None:
-    """Log the warnings about archives and joined groups, also if the run fails later."""
-    for problem in parsed.problems:
-        get_run_logger().warning(displayed_message(problem.message))
-    for collision in parsed.name_collisions:
-        get_run_logger().warning(displayed_message(collision.message))
-
-
-def _final_state(report: BackfillReport) -> State[dict[str, Any]]:
-    """Return Completed with the report, or Failed with the first error."""
-    if is_failure(view.exit_code(report)):
-        first, *more = map(displayed_message, view.errors(report))
-        return Failed(message=f"{first} (and {len(more)} more)" if more else first)
-    ingested = report.ingested
-    message = f"{ingested.committed} turns committed, {ingested.already_committed} before"
-    return Completed(message=message, data=msgspec.to_builtins(backfill_output(report)))
+    return await run_flow(work)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from prefect import task
+from prefect import tags, task
 from prefect.cache_policies import NO_CACHE
 from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError, concurrency
 from prefect.tasks import exponential_backoff
@@ -54,9 +54,9 @@ class PrefectTasks:
     async def run_blocking(self, unit: Unit, work: Callable[[], T]) -> T:
         match unit.stage:
             case Stage.PARSE:
-                return await parse_batch(work)
+                return await parse_batch(unit.name, work)
             case Stage.FILTER:
-                return await filter_turns(work)
+                return await filter_turns(unit.name, work)
             case Stage.INGEST:
                 raise AssertionError("groups are run by `run_group`")
 
@@ -67,7 +67,8 @@ class PrefectTasks:
         if self.retry_delay is not None:
             ingest = ingest.with_options(retry_delay_seconds=self.retry_delay)
         try:
-            return await ingest(group, work)
+            with tags(f"group:{group}"):
+                return await ingest(group, work)
         except Unfinished as unfinished:
             report: GroupReport = unfinished.report
             return report
@@ -79,14 +80,32 @@ class PrefectTasks:
         return await stage(name, work)
 
 
-@task(name="parse", cache_policy=NO_CACHE, timeout_seconds=HOUR)
-async def parse_batch(work: Callable[[], T]) -> T:
+@task(
+    name="parse",
+    task_run_name="parse {name}",
+    tags={"parse"},
+    cache_policy=NO_CACHE,
+    timeout_seconds=HOUR,
+)
+async def parse_batch(
+    name: str,  # noqa: ARG001 - names the task run
+    work: Callable[[], T],
+) -> T:
     """Parse one batch of archives."""
     return await asyncio.to_thread(work)
 
 
-@task(name="filter", cache_policy=NO_CACHE, timeout_seconds=HOUR)
-async def filter_turns(work: Callable[[], T]) -> T:
+@task(
+    name="filter",
+    task_run_name="filter {name}",
+    tags={"filter"},
+    cache_policy=NO_CACHE,
+    timeout_seconds=HOUR,
+)
+async def filter_turns(
+    name: str,  # noqa: ARG001 - names the task run
+    work: Callable[[], T],
+) -> T:
     """Mark noise and render the episodes."""
     return await asyncio.to_thread(work)
 
@@ -94,6 +113,7 @@ async def filter_turns(work: Callable[[], T]) -> T:
 @task(
     name="ingest",
     task_run_name="ingest {group}",
+    tags={"ingest"},
     cache_policy=NO_CACHE,
     retries=RETRIES,
     retry_delay_seconds=exponential_backoff(backoff_factor=BACKOFF),

@@ -3,16 +3,17 @@
 The graph, not Prefect, records how far a migration is. A run may be killed or repeated.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from prefect import State, flow
-from prefect.states import Completed, Failed
+from prefect.states import Completed
 
 from flows.artifacts import publish_comparison, publish_migration_plan
+from flows.events import emit_ingested
 from flows.executor import PrefectTasks
+from flows.names import archives_name
 from flows.parameters import (
     AbsolutePath,
     ArchivePatterns,
@@ -24,13 +25,14 @@ from flows.parameters import (
     Passes,
     Turns,
 )
-from flows.run_settings import UMASK, absolute_paths, load_run_settings
+from flows.progress import ProgressArtifacts
+from flows.run_flow import VERSION, run_flow
+from flows.run_settings import absolute_paths, load_run_settings
+from flows.setting_sources import SettingSources
 from flows.stages import DAY
-from flows.warnings import each_once
+from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.clock import now
-from turnetl.control_characters import displayed_message
-from turnetl.errors import TurnetlError
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.json_output.migrate_change import migration_change_output
 from turnetl.json_output.migrate_compare import migration_comparison_output
@@ -41,7 +43,13 @@ from turnetl.report.ingest import is_failure
 from turnetl.settings import ExtractorName
 
 
-@flow(name="migrate", timeout_seconds=2 * DAY, persist_result=False)
+@flow(
+    name="migrate",
+    flow_run_name=archives_name,
+    version=VERSION,
+    timeout_seconds=2 * DAY,
+    persist_result=False,
+)
 async def migrate(
     archives: ArchivePatterns,
     *,
@@ -51,6 +59,7 @@ async def migrate(
     lake: AbsolutePath | None = None,
     graph: GraphUrl | None = None,
     config: AbsolutePath | None = None,
+    settings_from: SettingSources | None = None,
     extractor: ExtractorName | None = None,
     limit: Turns | None = None,
     close_after: Minutes | None = None,
@@ -73,6 +82,8 @@ async def migrate(
         lake: folder of the tables.
         graph: URL of the graph, without a password.
         config: path of a JSON config.
+        settings_from: settings that are read from Prefect's Secret blocks and variables, such as
+            {"llm.api_key": "secret/openai", "lake": "variable/turnetl_lake"}.
         extractor: the extractor of entities and facts.
         limit: at most this number of turns of each group; the next run continues.
         close_after: minutes without a new row after which the last turn of a session is closed.
@@ -89,20 +100,22 @@ async def migrate(
 
     Returns:
         The objects that the commands `turnetl migrate` print, by stage. The run is Failed, with the
-        reason in one sentence, if a stage failed or a cutover was refused.
+        reason in one sentence, if a stage failed or a cutover was refused, and BudgetStopped if the
+        budget ended it.
     """
-    # The process of a flow run is its own.
-    os.umask(UMASK)
-    try:
-        settings = load_run_settings(
+
+    async def work() -> State[dict[str, Any]]:
+        settings = await load_run_settings(
             config,
             lake,
             graph,
+            settings_from=settings_from,
             budget=budget,
             extractor=extractor,
             close_after_minutes=close_after,
         )
-        with each_once():
+        progress = ProgressArtifacts()
+        async with progress.publishing():
             outcome = await pipeline.migrate(
                 absolute_paths(archives),
                 settings,
@@ -119,10 +132,12 @@ async def migrate(
                 executor=PrefectTasks(batch_size=None),
                 on_planned=publish_migration_plan,
                 on_compared=publish_comparison,
+                progress=progress,
             )
-    except TurnetlError as error:
-        return Failed(message=displayed_message(str(error)))
-    return _final_state(outcome)
+        emit_ingested(outcome.run.ingested)
+        return _final_state(outcome)
+
+    return await run_flow(work)
 
 
 def _path(text: str | None) -> Path | None:
@@ -131,17 +146,15 @@ def _path(text: str | None) -> Path | None:
 
 def _final_state(outcome: pipeline.MigrationOutcome) -> State[dict[str, Any]]:
     run = outcome.run
+    if migration_run.is_budget_stop(run):
+        data = msgspec.to_builtins(_reports(outcome))
+        return budget_stopped(migration_run.errors(run)[0], data)
     if is_failure(migration_run.exit_code(run)):
-        return _failed(migration_run.messages(run))
+        return failed(migration_run.errors(run))
     refused = [change for change in outcome.changes if not change.is_done]
     if refused:
-        return _failed([text for one in refused for text in migration_change.messages(one)])
+        return failed([text for one in refused for text in migration_change.messages(one)])
     return Completed(message=_summary(outcome), data=msgspec.to_builtins(_reports(outcome)))
-
-
-def _failed(sentences: list[str]) -> State[dict[str, Any]]:
-    first, *more = map(displayed_message, sentences)
-    return Failed(message=f"{first} (and {len(more)} more)" if more else first)
 
 
 def _summary(outcome: pipeline.MigrationOutcome) -> str:

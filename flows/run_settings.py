@@ -4,48 +4,42 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from prefect import get_run_logger
-
-from turnetl.control_characters import displayed_message
+from flows.setting_sources import SettingSources, read_sources
 from turnetl.errors import BadUsage
-from turnetl.settings import Settings, load_with_sources, units
-
-UMASK = 0o077
-"""For files that libraries create beside a graph; turnetl's own need no umask."""
+from turnetl.settings import Settings, load_settings, units
 
 
-def load_run_settings(
+async def load_run_settings(
     config: str | None,
     lake: str | None,
     graph: str | None,
     *,
+    settings_from: SettingSources | None,
     budget: str | list[str] | None = None,
     **arguments: Any,
 ) -> Settings:
     """Load the settings of the worker's environment and of the config, below the parameters.
 
+    Blocks and variables win over both.
+
     Args:
         config: path of a JSON config; None or empty: the worker's own.
         lake: folder of the tables; None or empty: that of the settings.
         graph: URL of the graph; None or empty: that of the settings.
+        settings_from: the settings that are read from blocks and variables.
         budget: amounts of the budget.
-        arguments: other settings that a parameter gives; None and an empty text count
-            as not given.
+        arguments: other settings that a parameter gives; None and an empty text count as not
+            given.
 
     Raises:
-        BadUsage: a value is not valid, the URL holds a password, or a path is relative.
+        BadUsage: a value is not valid, the URL holds a password, a path is relative, or a block or
+            variable does not exist.
     """
     _check_no_password(graph)
-    loaded = load_with_sources(
-        Path(config).expanduser() if config else None,
-        lake=lake or None,
-        graph=graph or None,
-        budget=_budget(budget),
-        **{name: None if value == "" else value for name, value in arguments.items()},
-    )
-    if loaded.folder is not None and loaded.folder.warning is not None:
-        get_run_logger().warning(displayed_message(loaded.folder.warning))
-    settings = loaded.settings
+    sourced = await read_sources(settings_from)
+    parameters = {"lake": lake, "graph": graph, "budget": _budget(budget), **arguments}
+    given = {name: value for name, value in parameters.items() if value not in (None, "")}
+    settings = load_settings(_file(config), **sourced | given)
     paths = (settings.lake, settings.group_map, settings.noise.rules)
     absolute_paths([str(path) for path in paths if path is not None])
     return settings
@@ -82,6 +76,10 @@ def _check_no_password(graph: str | None) -> None:
             "the parameter `graph` holds a password, which Prefect has stored as it is: change the "
             "password, and set NEO4J_PASSWORD in the environment of the worker"
         )
+
+
+def _file(path: str | None) -> Path | None:
+    return Path(path).expanduser() if path else None
 
 
 def _budget(amounts: str | list[str] | None) -> dict[str, int | float | None] | None:

@@ -16,7 +16,8 @@
         ├── TableUnusable    a table of the lake is damaged: a run creates it again
         ├── JournalUnusable  the journal of model responses cannot be read or written
         ├── IndexUnusable    the search index cannot be read or written
-        └── RunStopped       stopped by the budget or the circuit breaker, resumable (exit code 4)
+        └── RunStopped       stopped by the circuit breaker or a time, resumable (exit code 4)
+            └── BudgetExhausted  stopped by the budget
 
 A message is one sentence for a terminal: what happened, to what, and what to do.
 """
@@ -139,6 +140,10 @@ class IndexUnusable(Fatal):
 
 
 class RunStopped(Fatal):
-    """Stopped by the budget or the circuit breaker. The next run continues from here."""
+    """Stopped by the budget, a time or the circuit breaker. The next run continues from here."""
 
     exit_code = ExitCode.STOPPED
+
+
+class BudgetExhausted(RunStopped):
+    """Stopped by the budget."""

@@ -18,6 +18,7 @@ OF_FLOWS = {
     "model",
     "parsing",
     "pipeline",
+    "progress",
     "report",
     "settings",
 }

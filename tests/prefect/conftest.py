@@ -63,10 +63,16 @@ class PrefectServer:
         """Host and port that the server and its clients connected to."""
         return connection_audit.connections(Path(self.environment[connection_audit.LOG]))
 
+    def read(self, path: str) -> dict[str, Any]:
+        """Return an object of the API."""
+        found: dict[str, Any] = (
+            httpx.get(f"{self.url}/{path}", timeout=30).raise_for_status().json()
+        )
+        return found
+
     def deployment(self, name: str) -> str:
         """Return the id of the deployment with this name, as `flow/deployment`."""
-        answer = httpx.get(f"{self.url}/deployments/name/{name}", timeout=30)
-        return str(answer.raise_for_status().json()["id"])
+        return str(self.read(f"deployments/name/{name}")["id"])
 
     def create_run(self, name: str, parameters: dict[str, Any]) -> httpx.Response:
         """Ask for a run of a deployment."""
@@ -77,7 +83,7 @@ class PrefectServer:
         """Wait until a run has ended, and return it."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
-            found: dict[str, Any] = httpx.get(f"{self.url}/flow_runs/{run}", timeout=30).json()
+            found = self.read(f"flow_runs/{run}")
             if found["state_type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED"):
                 return found
             time.sleep(0.5)
@@ -100,7 +106,7 @@ class PrefectServer:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
     """A server with an empty database, started in the project's folder as prefect.yaml says."""
     home = tmp_path_factory.mktemp("prefect")
-    port = _free_port()
+    port = free_port()
     server = PrefectServer(f"http://127.0.0.1:{port}/api", _environment(home, port), home)
     connection_audit.install_on_path(home)
     start = [*documented.SERVER, "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
@@ -214,7 +220,7 @@ def _wait_for(process: subprocess.Popen[bytes], server: PrefectServer) -> None:
     pytest.fail(f"no Prefect server:\n{server.log('server')}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -36,7 +36,7 @@ def test_a_failed_run_fails_in_prefect_too(deployed: PrefectServer, tmp_path: Pa
 
 
 WRONG: dict[str, list[dict[str, Any]]] = {
-    "backfill/nightly": [
+    "backfill/backfill": [
         {"extractor": "gpt"},
         {"limit": 0},
         {"reflexion": 4},
@@ -49,6 +49,13 @@ WRONG: dict[str, list[dict[str, Any]]] = {
         {"graph": "bolt://neo4j:some-password@localhost:7687"},
         {"graph": "https://localhost"},
     ],
+    "nightly/nightly": [
+        {"digest_days": 0},
+        {"settings_from": {"llm.api_key": "the-key-itself"}},
+        {"settings_from": {"llm.effort": "secret/x"}},
+    ],
+    "rescue/rescue": [{"jobs": 0}, {"group_map": "groups.toml"}],
+    "summarize/summarize": [{"edited": "yes"}, {"groups": [""]}],
     "migrate/migrate": [
         {"cutover": "yes"},
         {"accept": 1},

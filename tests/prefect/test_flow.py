@@ -245,8 +245,7 @@ async def test_model_parameters_apply_and_an_exhausted_budget_fails_the_run(
         monkeypatch.setenv(name, value)
     once = {"preprocessing": "Look at the colours only.", "reflexion": 0}
     stopped = await _run(archives, tmp_path / "lake", **once, budget=["1 token"])
-    assert stopped.is_failed()
-    assert "budget" in (stopped.message or "")
+    assert stopped.name == "BudgetStopped"
     assert provider.requests == []
     done = await (await _run(archives, tmp_path / "lake", **once, budget="5m tokens")).aresult()
     assert done["committed"] == sum(SAMPLES.values())

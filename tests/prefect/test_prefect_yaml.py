@@ -1,4 +1,4 @@
-"""prefect.yaml has only known keys: Prefect ignores a misspelt one without a warning."""
+"""Prefect reads every key of prefect.yaml: it ignores a misspelt one without a warning."""
 
 from typing import Any
 
@@ -8,28 +8,32 @@ from ruamel.yaml import YAML
 
 from flows.backfill import backfill
 from flows.migrate import migrate
-from tests.prefect.conftest import ROOT
+from flows.nightly import nightly
+from flows.rescue import rescue
+from flows.run_flow import VERSION
+from flows.summarize import summarize
+from tests.prefect.conftest import ROOT, PrefectServer
 
 FLOWS: dict[str, Flow[..., Any]] = {
     "flows.backfill.backfill": backfill,
     "flows.migrate.migrate": migrate,
+    "flows.nightly.nightly": nightly,
+    "flows.rescue.rescue": rescue,
+    "flows.summarize.summarize": summarize,
 }
-KEYS = {
-    "": {"name", "deployments"},
-    "deployments": {
-        "name",
-        "description",
-        "entrypoint",
-        "pull",
-        "parameters",
-        "schedules",
-        "concurrency_limit",
-        "tags",
-        "work_pool",
-    },
-    "schedules": {"cron", "timezone"},
-    "work_pool": {"name"},
+READ = {
+    "name",
+    "description",
+    "entrypoint",
+    "pull",
+    "parameters",
+    "schedules",
+    "concurrency_limit",
+    "tags",
+    "version_type",
+    "work_pool",
 }
+"""Keys whose values on the server are compared below."""
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +42,32 @@ def file() -> dict[str, Any]:
     return content
 
 
-def test_it_has_only_known_keys(file: dict[str, Any]) -> None:
-    assert set(file) == KEYS[""]
-    for deployment in file["deployments"]:
-        assert set(deployment) <= KEYS["deployments"]
-        assert set(deployment["work_pool"]) == KEYS["work_pool"]
-        for schedule in deployment.get("schedules", []):
-            assert set(schedule) == KEYS["schedules"]
+@pytest.mark.prefect
+def test_prefect_reads_every_key(file: dict[str, Any], deployed: PrefectServer) -> None:
+    """A deployment on the server has each value of the file."""
+    assert set(file) == {"name", "deployments"}
+    for given in file["deployments"]:
+        assert set(given) <= READ
+        flow = FLOWS[given["entrypoint"]]
+        made = deployed.read(f"deployments/name/{flow.name}/{given['name']}")
+        for key in ("name", "description", "entrypoint", "tags"):
+            assert made[key] == given[key]
+        assert made["pull_steps"] in (None, given["pull"])
+        assert made["parameters"] == given.get("parameters", {})
+        assert made["enforce_parameter_schema"] is True
+        versions = {"prefect:simple": VERSION}
+        assert made["version"] == versions[given["version_type"]]
+        of_pool = {"name": made["work_pool_name"], "work_queue_name": made["work_queue_name"]}
+        assert of_pool == given["work_pool"]
+        limit = {
+            "limit": made["global_concurrency_limit"]["limit"],
+            "collision_strategy": made["concurrency_options"]["collision_strategy"],
+        }
+        assert limit == given["concurrency_limit"]
+        schedules = [one["schedule"] for one in made["schedules"]]
+        assert [{key: one[key] for key in ("cron", "timezone")} for one in schedules] == given.get(
+            "schedules", []
+        )
 
 
 def test_a_deployment_does_not_depend_on_the_folder_it_was_deployed_from(
@@ -55,18 +78,19 @@ def test_a_deployment_does_not_depend_on_the_folder_it_was_deployed_from(
 
 def test_no_path_depends_on_the_folder_of_a_worker(file: dict[str, Any]) -> None:
     for deployment in file["deployments"]:
-        assert all(path.startswith("~/") for path in deployment["parameters"]["archives"])
+        archives = deployment.get("parameters", {}).get("archives", [])
+        assert all(path.startswith("~/") for path in archives)
 
 
 def test_lake_and_graph_are_those_of_the_command(file: dict[str, Any]) -> None:
     for deployment in file["deployments"]:
-        assert not {"lake", "graph"} & set(deployment["parameters"])
+        assert not {"lake", "graph"} & set(deployment.get("parameters", {}))
 
 
 def test_its_parameters_are_parameters_of_the_flow(file: dict[str, Any]) -> None:
     for deployment in file["deployments"]:
         flow = FLOWS[deployment["entrypoint"]]
-        assert set(deployment["parameters"]) <= set(flow.parameters.properties)
+        assert set(deployment.get("parameters", {})) <= set(flow.parameters.properties)
 
 
 def test_no_deployment_cuts_a_migration_over(file: dict[str, Any]) -> None:

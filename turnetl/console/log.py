@@ -19,9 +19,13 @@ class _VerboseFormatter(DisplayingFormatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - overrides
-        extra = {name: value for name, value in vars(record).items() if name not in _STANDARD}
-        facts = "".join(f" {name}={value}" for name, value in extra.items())
-        return super().formatMessage(record) + displayed_message(facts)
+        return super().formatMessage(record) + displayed_message(details(record))
+
+
+def details(record: logging.LogRecord) -> str:
+    """Return what was passed as `extra`, as ` name=value` each; it may hold control characters."""
+    extra = {name: value for name, value in vars(record).items() if name not in _STANDARD}
+    return "".join(f" {name}={value}" for name, value in extra.items())
 
 
 def install(*, verbose: bool, debug: bool) -> None:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from turnetl.errors import Retryable, TableUnusable, TurnetlError
+from turnetl.errors import (
+    BudgetExhausted,
+    ModelUnusable,
+    Retryable,
+    TableUnusable,
+    TurnetlError,
+)
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.graph_model import Lease
@@ -20,7 +26,7 @@ from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
 from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupCounts, GroupReport, group_report
+from turnetl.ingestion.report import GroupCounts, GroupReport, StopCause, group_report
 from turnetl.ingestion.stale_parts import StalePart, stale_parts
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake
@@ -268,5 +274,16 @@ async def _counts(store: ReceiptStore, group: GroupId) -> GroupCounts:
 
 
 def _failed(report: GroupReport, error: TurnetlError) -> GroupReport:
-    retryable = isinstance(error, Retryable)
-    return replace(report, error=str(error), exit_code=error.exit_code, retryable=retryable)
+    return replace(
+        report,
+        error=str(error),
+        exit_code=error.exit_code,
+        retryable=isinstance(error, Retryable),
+        stop_cause=_stop_cause(error),
+    )
+
+
+def _stop_cause(error: TurnetlError) -> StopCause | None:
+    if isinstance(error, BudgetExhausted):
+        return StopCause.BUDGET
+    return StopCause.PROVIDER if isinstance(error, ModelUnusable) else None

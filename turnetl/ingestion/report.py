@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
@@ -16,6 +17,14 @@ from turnetl.ingestion.stale_parts import StalePart
 from turnetl.model import GroupId, TurnId, Usage
 from turnetl.progress import RunCost
 from turnetl.summaries.reasons import GateReason
+
+
+class StopCause(StrEnum):
+    """Why a group stopped, where a user of the report acts on it."""
+
+    BUDGET = "budget"
+    PROVIDER = "provider"
+    """The provider cannot be used as it is configured: a wrong key, an unknown model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,8 @@ class GroupReport:
     exit_code: int = 0
     retryable: bool = False
     """Whether a repetition may succeed soon: the graph or the provider was busy."""
+    stop_cause: StopCause | None = None
+    """None if there was no error, or another cause."""
 
     @property
     def in_graph(self) -> int:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from turnetl.errors import BadUsage, RunStopped
+from turnetl.errors import BadUsage, BudgetExhausted
 from turnetl.llm.accounts import Account, current_account
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.cost_bounds import Amount, CostBound, amount_of, worst_case
@@ -43,7 +43,7 @@ class Budget:
         self._released = asyncio.Event()
         self._queue = asyncio.Lock()
         self._stop_message: str | None = None
-        """The message of `RunStopped`, once the budget is used up."""
+        """The message of `BudgetExhausted`, once the budget is used up."""
 
     @property
     def used(self) -> Amount:
@@ -90,7 +90,8 @@ class Budget:
             The largest bound that fits.
 
         Raises:
-            RunStopped: no bound fits and no request is in flight. No later request is admitted.
+            BudgetExhausted: no bound fits and no request is in flight. No later request is
+                admitted.
         """
         async with self._queue:
             bound = await self._first_fitting(sufficient, smaller)
@@ -101,7 +102,7 @@ class Budget:
             self._reserved.remove(bound)
             self._released.set()
 
-    def too_small(self, work: str, needed: Amount) -> RunStopped:
+    def too_small(self, work: str, needed: Amount) -> BudgetExhausted:
         """Return the error of a run that stops because the budget does not cover more work.
 
         Args:
@@ -117,7 +118,7 @@ class Budget:
             more.append(_dollars(needed.usd))
         is_enough = self._allows(needed)
         command = "the same command" if is_enough else "the command with a larger budget"
-        return RunStopped(
+        return BudgetExhausted(
             f"the budget is too small for another {work}: {' and '.join(spent)} are used, and the "
             f"next {work} may use up to {' and '.join(more)}; committed turns are kept, "
             f"and {command} resumes there"
@@ -139,7 +140,7 @@ class Budget:
             if self._fits(last):
                 return last
         self._stop_message = self._stop_message or str(self.too_small("request", last.amount))
-        raise RunStopped(self._stop_message)
+        raise BudgetExhausted(self._stop_message)
 
     def _fits(self, bound: CostBound) -> bool:
         if self._stop_message is not None:
@@ -181,8 +182,8 @@ class BudgetedModel:
         """Send the request as soon as the budget covers it.
 
         Raises:
-            RunStopped: the budget does not cover it, nor any later request; or it does not cover
-                the turn of the request.
+            BudgetExhausted: the budget does not cover it, nor any later request; or it does not
+                cover the turn of the request.
         """
         account = current_account()
         with account.request(self._budget.expected(request.prompt_name)):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from turnetl.migration.comparison import MigrationComparison
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
-    from turnetl.pipeline.history import digest, entity, fix, timeline
+    from turnetl.pipeline.history import digest, entity, fix, recent_digest, timeline
     from turnetl.pipeline.index import update_index
     from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
     from turnetl.pipeline.migrate_compare import compare_migration
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
     from turnetl.pipeline.recipes import search_recipe
     from turnetl.pipeline.recorded_runs import runs, show_run
-    from turnetl.pipeline.run_backfill import backfill
+    from turnetl.pipeline.run_backfill import backfill, parse
     from turnetl.pipeline.run_communities import CommunityOptions, build_communities
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
@@ -42,12 +42,14 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_verify import repair_graph, verify
     from turnetl.pipeline.search import sample_queries, search_sessions, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
+    from turnetl.retrieval.digest import Digest
     from turnetl.run_options import RunOptions
 
 __all__ = [
     "ChangeOptions",
     "CommunityOptions",
     "CutoverOptions",
+    "Digest",
     "EstimatedMigration",
     "Executor",
     "InProcess",
@@ -73,6 +75,7 @@ __all__ = [
     "journal_prune",
     "journal_stats",
     "migrate",
+    "parse",
     "parse_archives",
     "plan",
     "plan_estimated_migration",
@@ -81,6 +84,7 @@ __all__ = [
     "preview_forget",
     "preview_redo",
     "preview_undo",
+    "recent_digest",
     "redo",
     "repair_graph",
     "run_migration",
@@ -108,10 +112,11 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "turnetl.estimation.report": ("EstimatedMigration",),
+        "turnetl.retrieval.digest": ("Digest",),
         "turnetl.migration.comparison": ("MigrationComparison",),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
-        "turnetl.pipeline.history": ("digest", "entity", "fix", "timeline"),
+        "turnetl.pipeline.history": ("digest", "entity", "fix", "recent_digest", "timeline"),
         "turnetl.pipeline.index": ("update_index",),
         "turnetl.pipeline.inspect": (
             "check_model",
@@ -140,7 +145,7 @@ __getattr__ = lazy_exports(
             "update_index_with_questions",
         ),
         "turnetl.pipeline.recipes": ("search_recipe",),
-        "turnetl.pipeline.run_backfill": ("backfill",),
+        "turnetl.pipeline.run_backfill": ("backfill", "parse"),
         "turnetl.pipeline.run_communities": ("CommunityOptions", "build_communities"),
         "turnetl.pipeline.run_forget": ("forget", "preview_forget"),
         "turnetl.pipeline.run_ingest": ("ingest",),

@@ -115,7 +115,11 @@ def combined(first: GroupReport, second: GroupReport) -> GroupReport:
     if PendingReason.UNKNOWN in (second.pending_reasons or {}):
         # The second attempt could not read the group: the first one knows more.
         return replace(
-            first, error=second.error, exit_code=second.exit_code, retryable=second.retryable
+            first,
+            error=second.error,
+            exit_code=second.exit_code,
+            retryable=second.retryable,
+            stop_cause=second.stop_cause,
         )
     return replace(
         second,

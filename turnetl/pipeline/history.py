@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from turnetl.clock import Clock
 from turnetl.group_names import select_groups
@@ -82,6 +83,23 @@ async def digest(
         return digest_of(index, replace(selection, groups=groups), by)
 
     return await read_index(read, settings, clock, progress)
+
+
+async def recent_digest(
+    settings: Settings, clock: Clock, *, days: int = 1
+) -> tuple[datetime, IndexAnswer[Digest]]:
+    """Return what happened since the beginning of this many days before today, in UTC.
+
+    Returns:
+        The beginning, and the digest with a section per project.
+
+    Raises:
+        GraphUnusable, IndexUnusable: as `digest`.
+    """
+    today = clock().replace(hour=0, minute=0, second=0, microsecond=0)
+    begin = today - timedelta(days=days)
+    selection, by = Selection(since=begin), DigestSections.PROJECT
+    return begin, await digest(settings, clock, selection=selection, by=by)
 
 
 async def entity(

@@ -16,6 +16,7 @@ from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.pipeline.migrate_estimate import plan_estimated_migration
 from turnetl.pipeline.migrate_plan import MigrationOptions
 from turnetl.pipeline.migrate_run import run_migration
+from turnetl.progress import Progress, ignore_progress
 from turnetl.report import migration_run
 from turnetl.report.ingest import is_failure
 from turnetl.run_options import RunOptions
@@ -66,6 +67,7 @@ async def migrate(
     executor: Executor = InProcess(),  # noqa: B008 - a frozen value
     on_planned: Callable[[EstimatedMigration], Awaitable[None]],
     on_compared: Callable[[MigrationComparison], Awaitable[None]],
+    progress: Progress = ignore_progress,
 ) -> MigrationOutcome:
     """Carry out the stages of a migration; a repetition continues where the last one ended.
 
@@ -81,28 +83,40 @@ async def migrate(
         executor: runs the stages.
         on_planned: called with the plan, before the run.
         on_compared: called with the comparison, before the cutover.
+        progress: called after each archive, group, turn, probe and step.
 
     Raises:
         BadUsage, GraphBusy, GraphUnusable, ModelBusy, ModelUnusable, Fatal: see the stages.
     """
     planned = await executor.run_stage(
-        "plan", lambda: plan_estimated_migration(archives, settings, migration, options, clock)
+        "plan",
+        lambda: plan_estimated_migration(
+            archives, settings, migration, options, clock, progress=progress
+        ),
     )
     await on_planned(planned)
-    run = await _run(executor, lambda: run_migration(archives, settings, migration, options, clock))
+    run = await _run(
+        executor,
+        lambda: run_migration(archives, settings, migration, options, clock, progress=progress),
+    )
     outcome = MigrationOutcome(planned, run)
     if is_failure(migration_run.exit_code(run)):
         return outcome
     groups = [state.group_id for state in run.migrations]
     compared = await executor.run_stage(
         "compare",
-        lambda: compare_migration(settings, clock, groups=groups, questions=cutover.questions),
+        lambda: compare_migration(
+            settings, clock, groups=groups, questions=cutover.questions, progress=progress
+        ),
     )
     await on_compared(compared)
     outcome = replace(outcome, comparison=compared)
     if not cutover.cut_over:
         return outcome
-    changes = [await _cut_over(group, settings, cutover, clock, executor) for group in groups]
+    changes = [
+        await _cut_over(group, settings, cutover, clock, executor=executor, progress=progress)
+        for group in groups
+    ]
     return replace(outcome, changes=tuple(changes))
 
 
@@ -122,9 +136,15 @@ async def _run(executor: Executor, work: Callable[[], Awaitable[MigrationRun]]) 
 
 
 async def _cut_over(
-    group: str, settings: Settings, cutover: CutoverOptions, clock: Clock, executor: Executor
+    group: str,
+    settings: Settings,
+    cutover: CutoverOptions,
+    clock: Clock,
+    *,
+    executor: Executor,
+    progress: Progress,
 ) -> MigrationChange:
     options = ChangeOptions(MigrationCommand.CUTOVER, group, accept=cutover.accept)
     return await executor.run_stage(
-        f"cutover {group}", lambda: execute_change(settings, options, clock)
+        f"cutover {group}", lambda: execute_change(settings, options, clock, progress=progress)
     )

@@ -13,6 +13,7 @@ from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.run_ingest import ingest
 from turnetl.pipeline.tables import filter_turns, plan_parse
 from turnetl.progress import Progress, ignore_progress
+from turnetl.report.layout import plural
 from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
@@ -50,7 +51,9 @@ async def backfill(
     """
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
-    parsed = await _parse(archives, settings, executor, progress, format_name=format_name)
+    parsed = await parse(
+        archives, settings, format_name=format_name, executor=executor, progress=progress
+    )
     on_parsed(parsed)
     if not parsed.groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
@@ -60,21 +63,26 @@ async def backfill(
     return BackfillReport(parsed, filtered, ingested)
 
 
-async def _parse(
+async def parse(
     archives: Sequence[str],
     settings: Settings,
-    executor: Executor,
-    progress: Progress,
     *,
-    format_name: str | None,
+    format_name: str | None = None,
+    executor: Executor = InProcess(),  # noqa: B008 - a frozen value
+    progress: Progress = ignore_progress,
 ) -> parsing.ParseReport:
-    """Parse the archives in the batches of the executor."""
+    """Parse archives into turn tables, in the batches of the executor. See `parse_archives`.
+
+    Raises:
+        BadUsage: an unknown format, or a grouping that is not valid.
+        Fatal: the lake cannot be written.
+    """
     plan = plan_parse(archives, settings, format_name=format_name, progress=progress)
+    batches = zip(
+        plan.batch_names(executor.batch_size), plan.batches(executor.batch_size), strict=True
+    )
     return plan.report(
-        [
-            await executor.run_blocking(Unit(Stage.PARSE, f"batch {number}"), work)
-            for number, work in enumerate(plan.batches(executor.batch_size), start=1)
-        ]
+        [await executor.run_blocking(Unit(Stage.PARSE, name), work) for name, work in batches]
     )
 
 
@@ -91,7 +99,7 @@ async def _filter(
     groups = [*parsed.groups, *Lake(settings.lake).groups_without_turns()]
     one_off = one_off or options.preprocessing is not None
     return await executor.run_blocking(
-        Unit(Stage.FILTER, "groups"),
+        Unit(Stage.FILTER, plural(len(groups), "group")),
         lambda: filter_turns(
             settings,
             groups,

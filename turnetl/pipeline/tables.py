@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,8 @@ from turnetl.parsing.archive_paths import find_archive
 from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.parsing.redacted_problems import redacted_problems
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.redact.plain import is_plain
+from turnetl.report import layout
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -39,10 +42,25 @@ class ParsePlan:
 
     def batches(self, size: int | None) -> Iterator[Callable[[], parsing.ParseReport]]:
         """Yield the work as units of at most `size` archives; None: one unit."""
+        for start, archives in self._batches(size):
+            yield partial(self._parse, archives, start)
+
+    def batch_names(self, size: int | None) -> Iterator[str]:
+        """Yield the name of each of these units: which archives, and their size in all.
+
+        The first and the last file are named if their names surely hold no secret, and persons are
+        not redacted.
+        """
+        for start, archives in self._batches(size):
+            total, is_shown = len(self.paths.archives), not self.settings.redact_pii
+            yield batch_name(archives, start, total, with_files=is_shown)
+
+    def _batches(self, size: int | None) -> Iterator[tuple[int, Sequence[Path]]]:
+        """Yield the archives of each unit, with the number of archives before them."""
         archives = self.paths.archives
         step = size or max(len(archives), 1)
         for start in range(0, max(len(archives), 1), step):
-            yield partial(self._parse, archives[start : start + step], start)
+            yield start, archives[start : start + step]
 
     def report(self, batches: Iterable[parsing.ParseReport]) -> parsing.ParseReport:
         """Return the report on the whole run: the batches, and paths without an archive."""
@@ -69,6 +87,21 @@ class ParsePlan:
             dry_run=self.dry_run,
             progress=progress,
         )
+
+
+def batch_name(
+    archives: Sequence[Path], before: int, total: int, *, with_files: bool = True
+) -> str:
+    """Return the name of a unit of parsing: `archives 201-400 of 1,234, 45.0 MB`."""
+    if not archives:
+        return "no archives"
+    numbers = (
+        f"{before + 1:,}" if len(archives) == 1 else f"{before + 1:,}-{before + len(archives):,}"
+    )
+    names = dict.fromkeys(path.name for path in (archives[0], archives[-1]))
+    is_shown = with_files and all(map(is_plain, names))
+    shown = f": {' to '.join(names)}" if is_shown else ""
+    return f"archives {numbers} of {total:,}, {layout.size(sum(map(_size, archives)))}{shown}"
 
 
 def plan_parse(
@@ -171,6 +204,13 @@ def filter_turns(
             raise unusable from error
         on_damaged(unusable)
     return replace(report, removed_temporary_files=removed)
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file; 0 if it is gone, which the parsing reports."""
+    with suppress(OSError):
+        return path.stat().st_size
+    return 0
 
 
 def _without_archive(error: TableUnusable, lake: Lake) -> TableUnusable:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 
 from turnetl.backfill_report import BackfillReport
+from turnetl.ingestion.report import StopCause
 from turnetl.report import filter as filtering
 from turnetl.report import ingest, parse
+from turnetl.report import markdown as md
 from turnetl.report.layout import unwrapped
 
 
@@ -39,6 +41,21 @@ def errors(report: BackfillReport) -> list[str]:
 
 def messages(report: BackfillReport) -> list[str]:
     return parse.messages(report.parsed) + ingest.messages(report.ingested)
+
+
+def markdown(report: BackfillReport) -> str:
+    """Return the report of the ingest, then what was not read."""
+    unread = parse.messages(report.parsed)
+    heading = "## Archives that were not read" if unread else ""
+    return md.sections(ingest.markdown(report.ingested), heading, md.bullets(unread))
+
+
+def is_budget_stop(report: BackfillReport) -> bool:
+    """Return whether the budget ended the ingest, and nothing else failed."""
+    causes = {group.stop_cause for group in report.ingested.groups if group.error}
+    return causes == {StopCause.BUDGET} and not (
+        report.ingested.error or parse.errors(report.parsed)
+    )
 
 
 def exit_code(report: BackfillReport) -> int:

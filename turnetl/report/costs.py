@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.model import Usage
+from turnetl.report import markdown as md
 
 UNKNOWN = (
     "the cost is unknown because a model that was used has no price; its tokens are counted: "
@@ -27,6 +28,16 @@ def table(usage_by_prompt: Mapping[str, Usage]) -> Table:
         view.add_row(Text(prompt.replace(".", ".\n") or "-"), *_cells(usage))
     view.add_row("all", *_cells(total(usage_by_prompt)))
     return view
+
+
+def markdown(usage_by_prompt: Mapping[str, Usage]) -> str:
+    """Return the same table as Markdown; empty if no model was used."""
+    if not usage_by_prompt:
+        return ""
+    headers = ("prompt", *(column.replace("\n", " ") for column in _COLUMNS))
+    rows = {**usage_by_prompt, "all": total(usage_by_prompt)}
+    cells = ((name or "-", *_cells(usage)) for name, usage in rows.items())
+    return md.table(headers, cells, numbers=len(_COLUMNS))
 
 
 def total(usage_by_prompt: Mapping[str, Usage]) -> Usage:

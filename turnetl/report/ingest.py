@@ -8,8 +8,10 @@ from turnetl.exit_code import ExitCode
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.report import costs, estimates, request_previews, status
+from turnetl.report import markdown as md
 from turnetl.report.layout import add_group_column, caption
 
+_LISTED_IN_MARKDOWN = 50
 _LISTED = 3
 """Turns of a group that a message lists; --json has all."""
 
@@ -40,6 +42,29 @@ def table(report: IngestReport) -> RenderableType:
     if report.requests is not None:
         parts.append(request_previews.text(report.requests))
     return Group(*parts)
+
+
+def markdown(report: IngestReport) -> str:
+    """Return a row per group, a row per prompt, the quarantined turns, and what failed."""
+    rows = [
+        (
+            group.group,
+            f"{group.turns:,}",
+            f"{group.committed:,}",
+            *status.graph_counts(group),
+            "; ".join([*status.uncommitted_lines(group), *_discarded_lines(group)]) or "-",
+        )
+        for group in report.groups
+    ]
+    sentences = [*errors(report), *(text for one in report.groups for text in _alerts(one))]
+    return md.sections(
+        f"{_summary(report)}.",
+        md.table(_MARKDOWN, rows) if rows else "",
+        costs.markdown(report.usage_by_prompt),
+        _quarantined_markdown(report),
+        md.bullets(sentences),
+        f"`turnetl runs show {report.run_id}` prints this run." if report.run_id else "",
+    )
 
 
 def messages(report: IngestReport) -> list[str]:
@@ -75,6 +100,30 @@ def exit_code(report: IngestReport) -> int:
 def is_failure(code: int) -> bool:
     """Return whether the user must act; quarantined turns are not a failure."""
     return code not in (ExitCode.DONE, ExitCode.FOUND)
+
+
+_MARKDOWN = ("group", "turns", "new", "episodes", "entities", "facts", "not in the graph, and why")
+
+
+def _quarantined_markdown(report: IngestReport) -> str:
+    entries = [(group.group, entry) for group in report.groups for entry in group.quarantined_turns]
+    if not entries:
+        return ""
+    rows = [
+        (group, f"{entry.archive}:{entry.first_line}", entry.error)
+        for group, entry in entries[:_LISTED_IN_MARKDOWN]
+    ]
+    more = len(entries) - len(rows)
+    return md.sections(
+        "## Quarantined turns",
+        md.table(("group", "turn", "reason"), rows),
+        f"And {more:,} more: `turnetl status --json` lists all." if more else "",
+    )
+
+
+def _alerts(group: GroupReport) -> list[str]:
+    no_time = group.uncommitted_reasons.get(PendingReason.NO_TIME)
+    return [*([status.no_time_message(group)] if no_time else []), *_invalidation_messages(group)]
 
 
 def _discarded_lines(group: GroupReport) -> list[str]:

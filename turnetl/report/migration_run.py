@@ -8,6 +8,7 @@ from rich.text import Text
 
 from turnetl.exit_code import ExitCode
 from turnetl.graph.migrations import MigrationPhase
+from turnetl.ingestion.report import StopCause
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.run_report import MigrationRun
 from turnetl.migration.start import phase_text, remedy
@@ -42,6 +43,17 @@ def table(report: MigrationRun) -> RenderableType:
 def messages(report: MigrationRun) -> list[str]:
     """Return what was left alone, what failed, and the next command."""
     return list(_messages(report))
+
+
+def errors(report: MigrationRun) -> list[str]:
+    """Return why the run failed, first what happened to groups; empty if it did not."""
+    return ingest.errors(report.ingested) or messages(report)
+
+
+def is_budget_stop(report: MigrationRun) -> bool:
+    """Return whether the budget ended the run, and nothing else failed."""
+    causes = {group.stop_cause for group in report.ingested.groups if group.error}
+    return causes == {StopCause.BUDGET}
 
 
 def exit_code(report: MigrationRun) -> int:

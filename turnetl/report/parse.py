@@ -59,6 +59,11 @@ def dry_run_table(report: ParseReport) -> RenderableType:
     return Group(_archives(report), view, caption("nothing was written"))
 
 
+def summary(report: ParseReport) -> str:
+    """Return the same as one line."""
+    return "; ".join(str(table(report)).splitlines())
+
+
 def messages(report: ParseReport) -> list[str]:
     """Return sentences about what was skipped: the first of each reason, and how many more."""
     sentences = [collision.message for collision in report.name_collisions]

@@ -43,6 +43,16 @@ def messages(report: SummarizeReport) -> list[str]:
     return unrecorded + edited + status.error_messages(report.groups)
 
 
+def errors(report: SummarizeReport) -> list[str]:
+    """Return why groups were not completed, in one sentence each."""
+    return status.error_messages(report.groups)
+
+
+def is_budget_stop(report: SummarizeReport) -> bool:
+    """Return whether the budget ended the run, and nothing else failed."""
+    return {group.exit_code for group in report.groups if group.error} == {ExitCode.STOPPED}
+
+
 def exit_code(report: SummarizeReport) -> int:
     """Return the code of the first group with an error."""
     return next((group.exit_code for group in report.groups if group.exit_code), ExitCode.DONE)

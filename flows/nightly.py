@@ -1,0 +1,101 @@
+"""The nightly run as a flow: what is new goes into the graph, and a digest says what happened."""
+
+from typing import Annotated, Any
+
+from prefect import State, flow
+from pydantic import Field, PositiveInt
+
+from flows.artifacts import publish_digest
+from flows.executor import PrefectTasks
+from flows.ingest_archives import backfill_state, ingest_archives
+from flows.names import dated_name
+from flows.parameters import AbsolutePath, ArchivePatterns, Budget, GraphUrl
+from flows.run_flow import VERSION, run_flow
+from flows.run_settings import load_run_settings
+from flows.setting_sources import SettingSources
+from flows.stages import DAY
+from turnetl import pipeline
+from turnetl.clock import now
+from turnetl.ingestion import assumed_time as assumed
+from turnetl.settings import ExtractorName
+
+
+@flow(
+    name="nightly",
+    flow_run_name=dated_name,
+    version=VERSION,
+    timeout_seconds=DAY,
+    persist_result=False,
+)
+async def nightly(
+    archives: ArchivePatterns,
+    *,
+    lake: AbsolutePath | None = None,
+    graph: GraphUrl | None = None,
+    config: AbsolutePath | None = None,
+    settings_from: SettingSources | None = None,
+    group: str | None = None,
+    group_map: AbsolutePath | None = None,
+    extractor: ExtractorName | None = None,
+    assume_time: str | None = None,
+    budget: Budget | None = None,
+    batch_size: PositiveInt = 200,
+    jobs: PositiveInt | None = None,
+    group_concurrency: PositiveInt | None = None,
+    model_slots: str | None = None,
+    digest_days: Annotated[int, Field(ge=1, le=31)] = 1,
+) -> State[dict[str, Any]]:
+    """Ingest what is new since the last run, and publish a digest of the last days.
+
+    Args:
+        archives: files, folders or globs; absolute paths, or paths that start with `~`.
+        lake: folder of the tables.
+        graph: URL of the graph, without a password.
+        config: path of a JSON config.
+        settings_from: settings that are read from Prefect's Secret blocks and variables, such as
+            {"llm.api_key": "secret/openai", "lake": "variable/turnetl_lake"}.
+        group: the group of all turns, instead of one group per project: a name, or a template of
+            {project}, {format}, {user} and {host}.
+        group_map: path of a TOML file with exceptions from that.
+        extractor: the extractor of entities and facts.
+        assume_time: the time of turns without one: an ISO time, UTC without a time zone, or `mtime`
+            for the modification time of the archive.
+        budget: the budget of this run: `5usd`, `200k tokens`, or a list of one of each.
+        batch_size: archives per task.
+        jobs: archives of a task that are parsed in parallel; by default one per core.
+        group_concurrency: groups ingested in parallel; turns of one group never are.
+        model_slots: a global concurrency limit, shared by all flows that use the same model; an
+            ingest occupies as many of its slots as the setting `llm.concurrency`.
+        digest_days: the digest begins this many days before today, in UTC.
+
+    Returns:
+        As the flow `backfill`.
+    """
+
+    async def work() -> State[dict[str, Any]]:
+        settings = await load_run_settings(
+            config,
+            lake,
+            graph,
+            settings_from=settings_from,
+            budget=budget,
+            group=group,
+            group_map=group_map,
+            jobs=jobs,
+            extractor=extractor,
+            group_concurrency=group_concurrency,
+        )
+        options = pipeline.RunOptions(
+            assumed_time=assumed.read(assume_time, now()) if assume_time else None,
+            command=("flow", "nightly"),
+        )
+        executor = PrefectTasks(batch_size, model_slots, settings.llm.concurrency)
+        report = await ingest_archives(archives, settings, options, executor=executor)
+        if report.ingested.groups:
+            begin, found = await executor.run_stage(
+                "digest", lambda: pipeline.recent_digest(settings, now, days=digest_days)
+            )
+            await publish_digest(found.value, begin)
+        return backfill_state(report)
+
+    return await run_flow(work)

@@ -1,0 +1,94 @@
+"""The flows of a schedule in this process: `rescue`, `nightly` and `summarize`."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from prefect.artifacts import Artifact
+
+from flows.artifacts import DIGEST, REPORT
+from flows.backfill import backfill
+from flows.nightly import nightly
+from flows.rescue import rescue
+from flows.summarize import summarize
+from tests.cli.archives import conversation, write_archive
+from tests.prefect.conftest import ROOT
+from turnetl.clock import now
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
+
+
+@pytest.fixture
+def archives(tmp_path: Path) -> Path:
+    folder = tmp_path / "archives"
+    folder.mkdir()
+    shutil.copy(ROOT / "data/archives/shoebox/2026-04-19-heic.jsonl", folder)
+    return folder
+
+
+async def artifact(key: str) -> str:
+    found = await Artifact.aget(key)
+    assert found is not None
+    return str(found.data)
+
+
+async def test_a_rescue_fills_the_lake_and_opens_no_graph(archives: Path, tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    state = await rescue([str(archives)], lake=str(lake), return_state=True)
+    assert state.is_completed(), state.message
+    assert pl.read_parquet(lake / "turns" / "**" / "*.parquet").height == 3
+    assert not (lake / "graph.lbug").exists()
+    assert not (lake / "episodes").exists()
+    lost = await rescue([str(archives), "/nowhere"], lake=str(lake), return_state=True)
+    assert lost.is_failed()
+    assert "`/nowhere` does not exist" in (lost.message or "")
+
+
+async def test_a_nightly_run_publishes_a_digest_and_a_report_with_a_link_to_the_run(
+    archives: Path, tmp_path: Path
+) -> None:
+    rows = conversation("Rename the cart to basket", at=now().replace(microsecond=0))
+    write_archive(archives / "today.jsonl", rows)
+    state = await nightly([str(archives)], lake=str(tmp_path / "lake"), return_state=True)
+    assert state.is_completed(), state.message
+    report, digest = await artifact(REPORT), await artifact(DIGEST)
+    assert "| shoebox | 3 | 3 | " in report
+    assert "/runs/flow-run/" in report.splitlines()[0]
+    result: Any = await state.aresult()
+    assert f"turnetl runs show {result['run_id']}" in report
+    assert digest.startswith("# Digest")
+    # The turn of today is still open, and the others are older than a day.
+    assert "no turn since" in digest
+    done = await nightly(
+        [str(archives)],
+        lake=str(tmp_path / "lake"),
+        config=str(_closed_at_once(tmp_path)),
+        return_state=True,
+    )
+    assert done.is_completed(), done.message
+    assert "### Rename the cart to basket" in await artifact(DIGEST)
+
+
+def _closed_at_once(folder: Path) -> Path:
+    config = folder / "config.json"
+    config.write_text(json.dumps({"turnetl": {"close_after_minutes": 0}}))
+    return config
+
+
+async def test_deferred_summaries_are_written_by_their_own_flow(
+    archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNETL_SUMMARIES__FLUSH", "false")
+    lake = str(tmp_path / "lake")
+    assert (await backfill([str(archives)], lake=lake, return_state=True)).is_completed()
+    state = await summarize(lake=lake, return_state=True)
+    assert state.is_completed(), state.message
+    result: Any = await state.aresult()
+    [group] = result["groups"]
+    assert group["group"] == "shoebox"
+    unknown = await summarize(lake=lake, groups=["nothing"], return_state=True)
+    assert unknown.is_failed()
+    assert "`nothing`" in (unknown.message or "")
