@@ -18,6 +18,7 @@ from turnetl.model import GroupId
 
 TURNS, PILOT = 30, 12
 PRICED = '"openai-compatible/canned" = { input = 0.40, output = 1.60 }\n'
+PRICED_TENFOLD = '"openai-compatible/canned" = { input = 4.0, output = 16.0 }\n'
 
 
 @pytest.fixture
@@ -201,6 +202,9 @@ def test_earlier_turns_of_the_model_are_the_estimate_without_a_pilot(on_each: Sh
     shares = [one["tokens"]["expected"] for one in planned["by_prompt"].values()]
     assert sum(shares) == pytest.approx(planned["total"]["tokens"]["expected"], rel=0.01)
     assert planned["seconds"] is not None
+    (on_each.folder / ".graphiti" / "prices.toml").write_text(PRICED_TENFOLD)
+    dearer = on_each.json("plan")["total"]["cost"]["expected"]
+    assert dearer == pytest.approx(10 * planned["total"]["cost"]["expected"], rel=0.01)
     usage = on_each.json("ingest")["usage"]
     assert is_within(planned["total"]["requests"], usage["calls"])
 

@@ -16,6 +16,7 @@ from turnetl.estimation.estimate import (
 )
 from turnetl.estimation.history import prompt_means, prompt_shares
 from turnetl.estimation.pilot import Pilot, PilotResources, PilotResult, TurnRequests, survey
+from turnetl.estimation.present_prices import at_prices
 from turnetl.estimation.sample import PendingTurn, choose, draw, stratify
 from turnetl.estimation.usage_range import NO_USAGE
 from turnetl.estimation.workload import Workload
@@ -109,7 +110,10 @@ class Estimator:
             ModelUnusable, ModelBusy: the model did not respond to the pilot.
         """
         pilot = Pilot(self._resources, self._workloads)
-        answered = [turn for workload in self._workloads for turn in await pilot.answered(workload)]
+        price = self._knowledge.price
+        answered = at_prices(
+            [turn for workload in self._workloads for turn in await pilot.answered(workload)], price
+        )
         done = {turn.turn_id for turn in answered}
         pending = [
             turn
@@ -120,13 +124,14 @@ class Estimator:
         result = None
         if options is not None and pending:
             result = await self._run_pilot(pilot, done, options)
-        piloted = result.turns if result is not None else []
+        piloted = at_prices(result.turns, price) if result is not None else []
         surveyed = await self._survey(pending, piloted, has_pilot=bool(piloted))
+        surveyed = at_prices(surveyed, price)
         requests, usage = answered_usage([*answered, *surveyed])
         predicted = self._predicted(pending, piloted, surveyed, answered)
         usage_range = predicted.usage
         if any(workload.undo is not None for workload in self._workloads):
-            least = from_prompts((), surveyed, price=self._knowledge.price)
+            least = from_prompts((), surveyed, price=price)
             usage_range = with_lower_ends(usage_range, least)
         return replace(
             predicted,

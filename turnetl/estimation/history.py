@@ -7,10 +7,12 @@ import polars as pl
 
 from turnetl.estimation.calibration import PromptMeans
 from turnetl.estimation.estimate import EarlierTurn
+from turnetl.estimation.present_prices import at_price
 from turnetl.graph.port import ReceiptStore
 from turnetl.graph_model import TurnRun
 from turnetl.lake import Lake
 from turnetl.llm.journal.stats import JournalStats, JournalTotals
+from turnetl.llm.prices import Price
 from turnetl.shadow_groups import is_shadow
 
 _OTHER_WORK = ("communities.", "index.", "search.")
@@ -20,11 +22,12 @@ _MIN_TURNS = 5
 
 
 async def earlier_turns(
-    lake: Lake, store: ReceiptStore, *, extractor: str, model: str
+    lake: Lake, store: ReceiptStore, *, extractor: str, model: str, price: Price | None
 ) -> list[EarlierTurn]:
     """Return the turns of all groups that this extractor and this model made, with their usage.
 
-    Turns that the lake no longer holds have no known length and are left out.
+    Turns that the lake no longer holds have no known length and are left out. Costs are those of
+    the price, which is that of now.
     """
     found: list[EarlierTurn] = []
     for group in await store.groups():
@@ -42,7 +45,7 @@ async def earlier_turns(
                 rows.filter(pl.col("turn_id").is_in([one.turn_id for one in receipts])).iter_rows()
             )
             found += (
-                EarlierTurn(chars[receipt.turn_id], receipt.usage)
+                EarlierTurn(chars[receipt.turn_id], at_price(receipt.usage, price))
                 for receipt in receipts
                 if receipt.turn_id in chars
             )

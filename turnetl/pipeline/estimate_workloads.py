@@ -130,7 +130,13 @@ async def _knowledge(
         return model_for(model, prompt).name
 
     extractor = settings.extractor_name
-    history = await earlier_turns(Lake(settings.lake), store, extractor=extractor, model=model.name)
+    history = await earlier_turns(
+        Lake(settings.lake),
+        store,
+        extractor=extractor,
+        model=model.name,
+        price=prices.find(model.name),
+    )
     stats = stack.journal.stats() if stack.journal is not None else JournalStats(Path())
     return ModelKnowledge(lambda prompt: prices.find(name_for(prompt)), name_for, history, stats)
 
