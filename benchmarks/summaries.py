@@ -1,11 +1,11 @@
 """Summaries over real turns: how many the gate refreshes, what it costs, what the others miss.
 
-    python -m benchmarks.summaries [--sample 5] [--turns 300] [ARCHIVES ...]
+    python -m benchmarks.summaries [--sample 1] [--turns 300] [ARCHIVES ...]
 
 The turns are extracted by the structural extractor and summarised by rules, in memory. The gate's
 CPU time is that of its decisions, records and updates, without the text of the summaries. The audit
-makes a new summary for every fifth entity (`--sample`) that a turn touches and does not summarise,
-and compares both texts: the cosine of their embeddings, and the facts that only the new one has.
+makes a new summary for every entity (or every n-th: `--sample`) that a turn touches and does not
+summarise, and compares both texts: the cosine of their embeddings, and the facts that only the new one has.
 Then it counts the requests for summaries of turns that a model extracts, all in one group
 (`benchmarks.summary_requests`); turns without a time get one, ten minutes apart. The default
 archives are those of tests/real_archives.py.
@@ -69,7 +69,7 @@ class Totals:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("archives", nargs="*", default=[str(real_archives.ARCHIVES_OR_SAMPLES)])
-    parser.add_argument("--sample", type=int, default=5)
+    parser.add_argument("--sample", type=int, default=1)
     parser.add_argument("--turns", type=int, default=300)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -202,7 +202,7 @@ class SummarySettings(BaseModel):
 
     flush: bool = True
     """Write summaries that are still deferred at the end of a run."""
-    min_similarity: float = Field(default=0.98, ge=0, le=1)
+    min_similarity: float = Field(default=0.985, ge=0, le=1)
     """Cosine between the facts of a summary and those of today from which on it is kept."""
     burst_turns: int = Field(default=3, ge=2)
     """Turns about an entity within `burst_minutes` that defer its summary."""

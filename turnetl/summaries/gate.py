@@ -32,7 +32,7 @@ class Decision:
 class GateLimits:
     """The limits of the gate."""
 
-    min_similarity: float = 0.98
+    min_similarity: float = 0.985
     """Cosine between the facts of the summary and the active facts from which on they count as
     being about the same."""
     burst_turns: int = 3
