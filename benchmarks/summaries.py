@@ -5,7 +5,8 @@
 The turns are extracted by the structural extractor and summarised by rules, in memory. The gate's
 CPU time is that of its decisions, records and updates, without the text of the summaries. The audit
 makes a new summary for every entity (or every n-th: `--sample`) that a turn touches and does not
-summarise, and compares both texts: the cosine of their embeddings, and the facts that only the new one has.
+summarise, and compares both texts: the cosine of their embeddings, and the facts that only the new
+one has.
 Then it counts the requests for summaries of turns that a model extracts, all in one group
 (`benchmarks.summary_requests`); turns without a time get one, ten minutes apart. The default
 archives are those of tests/real_archives.py.
