@@ -4,6 +4,7 @@
 PYTHON   ?= python3
 VENV     := .venv
 BIN      := $(VENV)/bin
+SBOM     := build/sbom
 ARCHIVES ?= data/archives
 LAKE     ?= data/lake
 GRAPH    ?=
@@ -39,12 +40,17 @@ lock: $(VENV)/.ready
 	    --python-version 3.11 --extra dev --extra prefect --extra semantic --extra communities pyproject.toml -o requirements.lock
 	echo uv | $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
 	    --custom-compile-command "make lock" --python-version 3.11 - -o requirements-uv.lock
+	printf 'cyclonedx-bom>=7.5,<8\npip-licenses>=5.5.5,<6\n' | $(BIN)/uv pip compile --universal --generate-hashes \
+	    --no-emit-index-url --quiet --custom-compile-command "make lock" --python-version 3.11 - -o requirements-sbom.lock
 
-# The packages of the lock, as installed on this platform.
+# The packages of the lock, as installed on this platform. The tools have an environment of their own:
+# with one of their packages, `import jsonschema` takes a second, in each process of Prefect too.
 sbom: $(VENV)/.ready
 	mkdir -p build
-	$(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o build/sbom.json $(VENV)
-	$(BIN)/pip-licenses --python=$(BIN)/python --from=mixed --with-urls --format=csv --output-file=build/licences.csv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(SBOM)
+	$(BIN)/uv pip install --quiet --python $(SBOM)/bin/python --require-hashes -r requirements-sbom.lock
+	$(SBOM)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o build/sbom.json $(VENV)
+	$(SBOM)/bin/pip-licenses --python=$(BIN)/python --from=mixed --with-urls --format=csv --output-file=build/licences.csv
 
 # uv installs the lock in seconds where pip needs minutes; both read the same file. Without compiled
 # bytecode every first command would take seconds longer.

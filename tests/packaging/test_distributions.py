@@ -56,7 +56,9 @@ def test_contributing_says_on_which_pythons_the_wheel_is_tested() -> None:
     assert f"the oldest ({PYTHONS[0]}) and the newest ({PYTHONS[-1]}) supported Python" in page
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-uv.lock"])
+@pytest.mark.parametrize(
+    "lock", ["requirements.lock", "requirements-uv.lock", "requirements-sbom.lock"]
+)
 def test_each_package_of_a_lock_has_a_version_and_hashes(lock: str) -> None:
     lines = [line for line in (ROOT / lock).read_text().splitlines() if not line.startswith(" ")]
     packages = [line for line in lines if line and not line.startswith("#")]
@@ -68,7 +70,7 @@ def test_each_package_of_a_lock_has_a_version_and_hashes(lock: str) -> None:
 def test_the_set_up_installs_nothing_without_a_hash() -> None:
     """But turnetl itself, by the build backend of the lock."""
     commands = re.findall(r"pip install .*", (ROOT / "Makefile").read_text())
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         itself = "--no-deps --no-build-isolation -e ." in command
         assert itself or "--require-hashes -r requirements" in command, command
