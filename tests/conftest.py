@@ -64,21 +64,19 @@ def _assign_groups(items: list[pytest.Item]) -> None:
     A group runs in one process: a server starts once per run, a module's fixtures once. The
     groups that need a server are the longest and come first.
     """
-    groups = {item: _group(item) for item in items}
+    root = items[0].config.rootpath if items else Path()
+    files = {path: str(path.relative_to(root)) for path in {item.path for item in items}}
+    groups = {item: _group(item, files[item.path]) for item in items}
     for item, group in groups.items():
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: groups[item] not in SERVERS)
 
 
-def _group(item: pytest.Item) -> str:
+def _group(item: pytest.Item, file: str) -> str:
     if marker := item.get_closest_marker("xdist_group"):
         return str(marker.args[0])
-    return next((server for server in SERVERS if item.get_closest_marker(server)), _file(item))
-
-
-def _file(item: pytest.Item) -> str:
-    return str(item.path.relative_to(item.config.rootpath))
+    return next((server for server in SERVERS if item.get_closest_marker(server)), file)
 
 
 @pytest.fixture(scope="session", autouse=True)
