@@ -1,11 +1,13 @@
 """`turnetl migrate run`: turns beside the old data, which no reader sees."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES
+from tests.cli.command import ROOT, SAMPLES
+from tests.graph.statements import run_statements
 from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.migrating import (
     GROUP,
@@ -178,3 +180,17 @@ def test_a_decision_of_a_person_holds_for_an_episode_that_an_earlier_run_matched
     assert again.exit_code == 0, again.stderr
     assert state_of(url).moved == tuple(others)
     assert episode in state_of(url).staying
+
+
+@pytest.mark.neo4j
+def test_the_default_group_of_graphiti_needs_a_name_and_the_documentation_gives_it_one(
+    neo4j_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    fill(neo4j_url, sessions[:2], group="")
+    planned = turnetl(tmp_path, neo4j_url, "migrate", "plan", SAMPLES)
+    assert "group `` cannot be migrated" in " ".join(planned.messages)
+    documented = (ROOT / "docs" / "migration.md").read_text(encoding="utf-8")
+    statements = re.findall(r"^MATCH .*(?=;$)", documented, re.MULTILINE)
+    assert len(statements) == 2
+    asyncio.run(run_statements(neo4j_url, *statements))
+    assert migrated(tmp_path, neo4j_url)["group"] == "summaries"

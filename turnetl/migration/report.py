@@ -54,6 +54,8 @@ class MigrationPlan:
     """Sessions of the archives."""
     dimensions: int | None
     """Of the embedder that a migration would use; None if it is not known without a request."""
+    refused: tuple[str, ...] = ()
+    """Why groups with a matched session cannot be migrated, and what to do; by group."""
     parse_problems: tuple[str, ...] = ()
     """Paths without an archive, and archives that could not be read."""
 

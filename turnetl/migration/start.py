@@ -100,8 +100,9 @@ def refusal(
     group = plan.group
     if is_shadow(group) or not _VALID_GROUP.fullmatch(group):
         return (
-            f"group `{group}` cannot be migrated: no group of turns may have this name; use only "
-            "letters, digits, `-` and single `_`, at most 90"
+            f"group `{group}` cannot be migrated: no group of turns may have this name. Give its "
+            "nodes and edges a `group_id` of letters, digits, `-` and `_`, at most 90 and not of a "
+            "shadow group (docs/migration.md)"
         )
     if not plan.sessions:
         return f"group `{group}` has no episode of a session of these archives"

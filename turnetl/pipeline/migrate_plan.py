@@ -15,6 +15,7 @@ from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeC
 from turnetl.migration.plan_file import Settlement, read_plan, write_plan
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.sessions import archived_sessions
+from turnetl.migration.start import refusal
 from turnetl.model import GroupId
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.tables import filter_turns, parse_archives
@@ -76,12 +77,21 @@ async def plan_migration(
         for done, group in enumerate(selected, start=1):
             groups += await _group(store, group, classifier, settled)
             progress(ProgressUpdate(_STAGE, "groups", done, len(selected)))
+        recorded, with_turns = await store.migrations(), await store.groups()
     if not options.groups:
         _check_settled(settled, groups)
+    dimensions = await _dimensions(settings)
+    begun = {one.group_id for one in recorded if one.is_open}
+    refusals = [
+        refusal(group, dimensions=dimensions, with_turns=with_turns)
+        for group in groups
+        if group.sessions and group.group not in begun
+    ]
     return MigrationPlan(
         groups=tuple(groups),
         sessions=len(sessions),
-        dimensions=await _dimensions(settings),
+        dimensions=dimensions,
+        refused=tuple(reason for reason in refusals if reason is not None),
         parse_problems=tuple(problem.message for problem in parsed.problems),
     )
 

@@ -65,6 +65,7 @@ def _messages(plan: MigrationPlan) -> Iterator[str]:
     yield from plan.parse_problems[:_LISTED]
     if (more := len(plan.parse_problems) - _LISTED) > 0:
         yield f"and {more:,} more archives were not read; `turnetl parse --dry-run` lists all"
+    yield from plan.refused
     for group in plan.groups:
         if sizes := plan.other_dimensions(group):
             given = ", ".join(f"{size:,}" for size in sizes)
