@@ -12,11 +12,13 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
-from turnetl import episodes, noise
+from turnetl import episodes, noise, schema
 from turnetl.episodes import Filters
+from turnetl.episodes.rendered_texts import INPUTS, RENDERED
+from turnetl.episodes.table import episode_rows
 from turnetl.errors import Fatal
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.model import GroupId, Turn
+from turnetl.model import ClosedBy, GroupId, ToolCall, Turn
 
 
 def put(lake: Lake, name: str, *turns: Turn, sha256: str = "", redactor: str = "1") -> None:
@@ -197,6 +199,59 @@ def test_after_a_change_of_rules_the_table_has_the_bytes_of_a_full_run_and_nothi
     assert reports == episodes.build(full, [GROUP], filters=filters).groups
     assert table(lake).read_bytes() == table(full).read_bytes()
     assert episodes.build(lake, [GROUP], filters=filters).groups[0].unchanged
+
+
+def test_after_a_change_of_archives_only_changed_turns_are_rendered_as_in_a_full_run(
+    tmp_path: Path,
+) -> None:
+    """A text is changed in the table: it stays where its turn did not change."""
+    lake, full = Lake(tmp_path / "changed"), Lake(tmp_path / "full")
+    before = [unique_turn(minute) for minute in range(0, 10, 2)]
+    put(lake, "a.jsonl", *before)
+    episodes.build(lake, [GROUP])
+    other = replace(before[2], assistant_text="Another answer.", content_hash="other")
+    interrupted = replace(before[3], closed_by=ClosedBy.INTERRUPTED)
+    after = [before[0], unique_turn(1), before[1], other, interrupted, before[4], unique_turn(11)]
+    for each in (lake, full):
+        put(each, "a.jsonl", *after, sha256="grown")
+    untouched = table(lake).read_bytes()
+    assert not episodes.build(lake, [GROUP]).groups[0].unchanged
+    episodes.build(full, [GROUP])
+    assert table(lake).read_bytes() == table(full).read_bytes()
+
+    table(lake).write_bytes(untouched)
+    stored = lake.episodes_metadata(GROUP) or {}
+    marked = lake.scan_episodes(GROUP).collect().with_columns(text="kept: " + pl.col("text"))
+    lake.write_episodes(GROUP, [marked], lambda: stored)
+    episodes.build(lake, [GROUP])
+    texts = lake.scan_episodes(GROUP).collect()["text"]
+    kept = [text.startswith("kept: ") for text in texts]
+    assert kept == [True, False, True, False, False, True, False]
+
+
+HASHED = (
+    *("user_text", "assistant_text", "steering", "user_answers", "subagent_prompts", "tool_calls"),
+)
+"""The columns of which `content_hash` is a digest; of a call, not the time of its end."""
+
+
+@pytest.mark.parametrize("column", sorted({*schema.TURNS.polars} - {*INPUTS, *HASHED} | {"calls"}))
+def test_a_text_depends_on_no_other_column_of_its_turn_than_those_that_are_compared(
+    column: str,
+) -> None:
+    calls = (ToolCall("Bash", "make test", "3 failed", is_error=True, ended_at=START),)
+    names = {"agent_id": "a", "parent_session_id": "s0"}
+    rows = frames.turns(unique_turn(0), at(1, "p1", tool_calls=calls, **names)).collect()
+    marked = rows.with_columns(copies=pl.lit(0), noise=pl.lit(None, pl.String))
+    without_time = pl.element().struct.with_fields(ended_at=pl.lit(None, pl.Datetime("us", "UTC")))
+    changed = marked.with_columns(
+        pl.col("tool_calls").list.eval(without_time)
+        if column == "calls"
+        else marked[column].clear(marked.height)
+    )
+    before, after = (episode_rows(turns, Filters()) for turns in (marked, changed))
+    assert not changed.equals(marked)
+    assert after.select(RENDERED).equals(before.select(RENDERED))
 
 
 def without_rows(data: bytes) -> bytes:

@@ -7,6 +7,7 @@ import polars as pl
 from turnetl import schema
 from turnetl.episodes import chunking, classify, text
 from turnetl.episodes.filters import Filters
+from turnetl.episodes.rendered_texts import RENDERED, RenderedTexts
 from turnetl.model import GroupId
 from turnetl.noise import EMPTY
 
@@ -14,23 +15,49 @@ _SEPARATOR = "\0"
 """Joins the chunks of a text for its digest, so that other boundaries give another digest."""
 
 
-def episode_rows(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
+def episode_rows(
+    turns: pl.DataFrame, filters: Filters, previous: RenderedTexts | None = None
+) -> pl.DataFrame:
     """Return the rows of `schema.EPISODES` for ordered and marked turns, each independently.
 
     Args:
         turns: a partition from `partitions.partition`.
         filters: what is removed from a text.
+        previous: texts that were rendered with the same filters and need not be rendered again.
     """
-    rendered = turns.with_columns(classify.TURN_KIND.alias("kind"), render_texts(turns, filters))
-    chunked = rendered.with_columns(chunking.chunk_texts(rendered["text"]))
-    measured = chunked.with_columns(
+    rendered = (
+        _rendered(turns, filters) if previous is None else _completed(turns, filters, previous)
+    )
+    rows = turns.with_columns(rendered.get_columns()).with_columns(
         pl.coalesce("noise", pl.when(EMPTY.condition).then(pl.lit(EMPTY.name))).alias("noise"),
         pl.col("chars").alias("chars_before"),
+    )
+    return rows.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
+
+
+def _completed(turns: pl.DataFrame, filters: Filters, previous: RenderedTexts) -> pl.DataFrame:
+    """Return `RENDERED` of all turns: of changed ones rendered, of the others as they were."""
+    known = previous.of(turns)
+    if known.is_empty():
+        return _rendered(turns, filters)
+    numbered = turns.with_row_index()
+    changed = numbered.join(known.select("index"), on="index", how="anti", maintain_order="left")
+    rendered = _rendered(changed, filters).with_columns(changed["index"])
+    columns = known.columns
+    complete = pl.concat([known, rendered.select(columns).cast(known.schema)])
+    return complete.sort("index").drop("index").rechunk()
+
+
+def _rendered(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
+    """Return `RENDERED` of the turns."""
+    rendered = turns.select(classify.TURN_KIND.alias("kind"), render_texts(turns, filters))
+    chunked = rendered.with_columns(chunking.chunk_texts(rendered["text"]))
+    measured = chunked.with_columns(
         pl.col("text").str.len_chars().cast(pl.Int64).alias("chars_after"),
         chunking.estimate_expr(pl.col("text")).alias("tokens"),
         _digests(chunked["chunks"]),
     )
-    return measured.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
+    return measured.select(RENDERED)
 
 
 def render_texts(turns: pl.DataFrame, filters: Filters) -> pl.Series:

@@ -17,6 +17,8 @@ _INPUTS_DIGEST = "turnetl.inputs_digest"
 """Metadata key: digest of the turns files, of the code versions and of the filters."""
 _CONTENT_DIGEST = "turnetl.content_digest"
 """Metadata key: digest of everything but the noise rules that determines the rows."""
+_TEXT_DIGEST = "turnetl.text_digest"
+"""Metadata key: digest of everything but the turn itself that determines its text."""
 _TURNS_DIGEST = "turnetl.turns_digest"
 """Metadata key: digest of the turns files and of the code versions."""
 _ONE_OFF = "turnetl.one_off"
@@ -106,6 +108,7 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
     digests = {
         _INPUTS_DIGEST: _inputs_digest(group, files, filters),
         _CONTENT_DIGEST: _content_digest(group, files, filters),
+        _TEXT_DIGEST: ids.digest(*_code_versions(), *filters.recipe(group)),
         _TURNS_DIGEST: _turns_digest(files),
     }
     previous = _stored_report(lake, group, digests[_INPUTS_DIGEST])
@@ -116,30 +119,35 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
         one_off = {_ONE_OFF: "yes"} if filters.one_off else {}
         return {**digests, _REPORT: to_json(report), **one_off}
 
-    from turnetl.episodes.table_writer import write_table  # noqa: PLC0415 - only if not current
+    try:
+        stored = lake.episodes_metadata(group) or {}
+        if stored.get(_CONTENT_DIGEST) == digests[_CONTENT_DIGEST]:
+            from turnetl.episodes.remarking import remark_table  # noqa: PLC0415 - as below
 
-    remarked = _remarked(lake, group, filters, metadata, digests[_CONTENT_DIGEST])
-    return remarked or write_table(lake, group, filters, metadata)
+            return remark_table(lake, group, filters.rules, stored, metadata)
+        keeps_texts = stored.get(_TEXT_DIGEST) == digests[_TEXT_DIGEST]
+        return _write(lake, group, filters, metadata, keeps_texts=keeps_texts)
+    except TableUnusable as error:
+        if error.path != lake.episodes_folder / f"{group}.parquet":
+            raise
+        log.warning("`%s` is damaged; it is created again from the turns", error.path)
+    return _write(lake, group, filters, metadata, keeps_texts=False)
 
 
-def _remarked(
+def _write(
     lake: Lake,
     group: GroupId,
     filters: Filters,
     metadata: Callable[[FilteredGroup], dict[str, str]],
-    content_digest: str,
-) -> FilteredGroup | None:
-    """Mark the rows of the group's table again; None if its texts must be rendered."""
-    from turnetl.episodes.remarking import remark_table  # noqa: PLC0415 - only if not current
+    *,
+    keeps_texts: bool,
+) -> FilteredGroup:
+    """Write the table of a group from its turns, with the texts of unchanged ones as they are."""
+    from turnetl.episodes.rendered_texts import RenderedTexts  # noqa: PLC0415 - only if not current
+    from turnetl.episodes.table_writer import write_table  # noqa: PLC0415 - only if not current
 
-    try:
-        stored = lake.episodes_metadata(group) or {}
-        if stored.get(_CONTENT_DIGEST) != content_digest:
-            return None
-        return remark_table(lake, group, filters.rules, stored, metadata)
-    except TableUnusable as error:
-        log.warning("`%s` is damaged; it is created again from the turns", error.path)
-        return None
+    previous = RenderedTexts(lake, group) if keeps_texts else None
+    return write_table(lake, group, filters, metadata, previous)
 
 
 def _stored_report(lake: Lake, group: GroupId, inputs_digest: str) -> FilteredGroup | None:
