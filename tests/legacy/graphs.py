@@ -49,6 +49,52 @@ async def write_legacy_graph(
     await _write(url, rows)
 
 
+async def write_saga(url: str, group: str, name: str, episodes: Sequence[str]) -> None:
+    """Write a saga of these episodes, given by uuid."""
+    saga = SagaNode(uuid=_uuid(group, "saga", name), name=name, group_id=group, created_at=START)
+    links = [
+        HasEpisodeEdge(
+            uuid=_uuid(group, "has_episode", name, episode),
+            source_node_uuid=saga.uuid,
+            target_node_uuid=episode,
+            group_id=group,
+            created_at=START,
+        )
+        for episode in episodes
+    ]
+    await _save(url, [saga, *links])
+
+
+async def write_community(
+    url: str, group: str, name: str, members: Sequence[str], *, dimensions: int = DIMENSIONS
+) -> None:
+    """Write a community of these entities, given by uuid."""
+    community = CommunityNode(
+        uuid=_uuid(group, "community", name),
+        name=name,
+        group_id=group,
+        created_at=START,
+        summary="Who works here.",
+        name_embedding=vector(name, dimensions),
+    )
+    links = [
+        CommunityEdge(
+            uuid=_uuid(group, "has_member", name, member),
+            source_node_uuid=community.uuid,
+            target_node_uuid=member,
+            group_id=group,
+            created_at=START,
+        )
+        for member in members
+    ]
+    await _save(url, [community, *links])
+
+
+def entity_uuid(group: str, name: str) -> str:
+    """Return the uuid that the builders give the entity of this name."""
+    return _uuid(group, "entity", name)
+
+
 async def write_foreign_data(url: str, group: str, *, dimensions: int = DIMENSIONS) -> None:
     """Write what people and other programs put into a graph.
 
@@ -79,7 +125,8 @@ async def write_foreign_data(url: str, group: str, *, dimensions: int = DIMENSIO
     rows.mention(notes[1].uuid, person, START)
     await _prepare(url)
     await _write(url, rows)
-    await _write_saga_and_community(url, group, notes[0].uuid, person, dimensions)
+    await write_saga(url, group, "the release", [notes[0].uuid])
+    await write_community(url, group, "people", [person.uuid], dimensions=dimensions)
 
 
 async def add_sessions(graph: Graphiti, episodes: Sequence[LegacyEpisode], group: str) -> None:
@@ -135,7 +182,7 @@ class _Rows:
             self.mention(episode.uuid, entity, at)
 
     def entity(self, name: str, labels: list[str], at: datetime) -> EntityNode:
-        uuid = _uuid(self.group, "entity", name)
+        uuid = entity_uuid(self.group, name)
         node = EntityNode(
             uuid=uuid,
             name=name,
@@ -209,36 +256,9 @@ async def _write(url: str, rows: _Rows) -> None:
     await driver.close()
 
 
-async def _write_saga_and_community(
-    url: str, group: str, episode: str, entity: EntityNode, dimensions: int
-) -> None:
+async def _save(url: str, items: Sequence[Any]) -> None:
     driver = await graphiti(url)
-    saga = SagaNode(uuid=_uuid(group, "saga"), name="the release", group_id=group, created_at=START)
-    community = CommunityNode(
-        uuid=_uuid(group, "community"),
-        name="people",
-        group_id=group,
-        created_at=START,
-        summary="Who works here.",
-        name_embedding=vector("people", dimensions),
-    )
-    links = (
-        HasEpisodeEdge(
-            uuid=_uuid(group, "has_episode"),
-            source_node_uuid=saga.uuid,
-            target_node_uuid=episode,
-            group_id=group,
-            created_at=START,
-        ),
-        CommunityEdge(
-            uuid=_uuid(group, "has_member"),
-            source_node_uuid=community.uuid,
-            target_node_uuid=entity.uuid,
-            group_id=group,
-            created_at=START,
-        ),
-    )
-    for item in (saga, community, *links):
+    for item in items:
         await item.save(driver)
     await driver.close()
 

@@ -5,14 +5,22 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
 from tests.graph.graph_dump import dump_graph
+from tests.graph.statements import run_statement
 from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_graph
 from tests.legacy.sessions import LegacySession
 from tests.legacy.styles import LegacyStyle, legacy_episode
-from turnetl.graph.migrations import TurnMigration
+from turnetl import pipeline
+from turnetl.clock import now
+from turnetl.graph.migrations import TurnMigration, encoded
 from turnetl.graph.open import open_graph
+from turnetl.migration.change_report import MigrationCommand
 from turnetl.model import GroupId
+from turnetl.progress import ProgressUpdate
+from turnetl.settings import load_settings
 from turnetl.shadow_groups import turns_group
 
 GROUP = GroupId("old-summaries")
@@ -79,14 +87,49 @@ def state_of(url: str) -> TurnMigration:
 
 def states_of(url: str) -> Sequence[TurnMigration]:
     """Return all migrations of the graph."""
+    return asyncio.run(states_of_graph(url))
 
-    async def read() -> Sequence[TurnMigration]:
-        store = await open_graph(url, user="", password="", write=False)
-        states = await store.migrations()
-        await store.close()
-        return states
 
-    return asyncio.run(read())
+async def states_of_graph(url: str) -> Sequence[TurnMigration]:
+    """Return all migrations of the graph."""
+    store = await open_graph(url, user="", password="", write=False)
+    states = await store.migrations()
+    await store.close()
+    return states
+
+
+def stopped(
+    folder: Path, graph: str, command: MigrationCommand, *, steps: int, discard: bool = False
+) -> None:
+    """Stop a change between two transactions, after this many steps that move or mark data."""
+    settings = load_settings(None, lake=folder / ".turnetl" / "lake", graph=graph)
+    options = pipeline.ChangeOptions(command, accept=True, discard=discard)
+    with pytest.raises(StoppedError):
+        asyncio.run(pipeline.execute_change(settings, options, now, progress=StopAfter(steps)))
+
+
+def set_layout(url: str, state: str | None = None, **changes: object) -> None:
+    """Replace fields of the state of the only migration, as another version would write it."""
+    text = json.dumps(json.loads(encoded(state_of(url))) | changes) if state is None else state
+    # A JSON text without a backslash or a quotation mark of the query language's own.
+    asyncio.run(run_statement(url, f"MATCH (m:TurnMigration) SET m.state = '{text}'"))
+
+
+class StoppedError(Exception):
+    """A test stops a change."""
+
+
+class StopAfter:
+    """`Progress` that stops a change after a number of steps."""
+
+    def __init__(self, steps: int) -> None:
+        self._left = steps
+
+    def __call__(self, update: ProgressUpdate) -> None:
+        if update.stage == "migrate":
+            self._left -= 1
+            if not self._left:
+                raise StoppedError
 
 
 def _ends(line: str) -> list[str]:

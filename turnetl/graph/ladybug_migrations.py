@@ -7,6 +7,7 @@ from typing import Any
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_lease
 from turnetl.graph.ladybug_client import LadybugClient
+from turnetl.graph.ladybug_rows import without_zone
 from turnetl.graph.ladybug_writer import LadybugWriter
 from turnetl.graph.migration_steps import (
     DeleteStep,
@@ -18,7 +19,7 @@ from turnetl.graph.migration_steps import (
     MoveStep,
     SwitchStep,
 )
-from turnetl.graph.migrations import TurnMigration, decoded, encoded
+from turnetl.graph.migrations import MigrationSummary, TurnMigration, decoded, encoded, summaries
 from turnetl.graph_model import Lease
 
 _MIGRATIONS = "MATCH (m:TurnMigration) RETURN m.state"
@@ -68,6 +69,15 @@ MATCH (g:TurnGroup {group_id: $group_id})
 WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.group_id = $group_id }
 DELETE g
 """
+_MARK_RUNS = """
+MATCH (c:TurnCommit) WHERE c.group_id = $group_id
+WITH DISTINCT c.run_id AS run_id
+MATCH (r:TurnRun {run_id: run_id})
+WHERE NOT EXISTS {
+    MATCH (o:TurnCommit) WHERE o.run_id = r.run_id AND o.group_id <> $group_id
+}
+SET r.undone_at = $now
+"""
 _DROP_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id DELETE c"
 
 
@@ -75,7 +85,10 @@ class LadybugMigrations(LadybugWriter):
     """`MigrationStore` over a client."""
 
     async def migrations(self) -> Sequence[TurnMigration]:
-        return await self._client.run(_migrations)
+        return decoded(await self._client.run(_states))
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        return summaries(await self._client.run(_states))
 
     async def save_migration(
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
@@ -109,11 +122,11 @@ def _save(client: LadybugClient, migration: TurnMigration) -> None:
     client.query(_SAVE, {**row, "state": encoded(migration)})
 
 
-def _migrations(client: LadybugClient) -> list[TurnMigration]:
+def _states(client: LadybugClient) -> list[str]:
     # A file that was only read since an older version of turnetl wrote it has no such table.
     if ["TurnMigration"] not in client.query(cypher.TABLES):
         return []
-    return decoded([state for (state,) in client.query(_MIGRATIONS)])
+    return [state for (state,) in client.query(_MIGRATIONS)]
 
 
 def _statements(step: MigrationStep) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -131,7 +144,8 @@ def _statements(step: MigrationStep) -> Iterator[tuple[str, dict[str, Any]]]:
             if kind is MovedKind.ENTITIES:
                 yield _INHERIT, of_group | {"heir": heir}
             yield f"{_EACH}{_NODES[kind]}{_DELETE}", of_group
-        case DropTurnsStep(group):
+        case DropTurnsStep(group, now):
+            yield _MARK_RUNS, {"group_id": group, "now": without_zone(now)}
             yield _DROP_TURNS, {"group_id": group}
         case DropGroupStep(group):
             yield _DROP_GROUP, {"group_id": group}

@@ -1,6 +1,7 @@
 """The steps of a cutover, a rollback and a finish: each is one transaction, and may be repeated."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from turnetl.model import GroupId
@@ -68,9 +69,11 @@ class DeleteStep:
 
 @dataclass(frozen=True, slots=True)
 class DropTurnsStep:
-    """Delete the TurnCommits of a group: its turns are in no graph any more."""
+    """Delete the TurnCommits of a group; runs of which no turn is left are marked as undone."""
 
     group: GroupId
+    now: datetime
+    """The current time."""
 
 
 @dataclass(frozen=True, slots=True)

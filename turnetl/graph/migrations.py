@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from turnetl.errors import GraphUnusable
 from turnetl.graph.migration_steps import MigrationStep
 from turnetl.graph_model import Lease
 from turnetl.model import GroupId
@@ -34,6 +35,28 @@ class MigrationPhase(StrEnum):
     DISCARDING = "discarding"
     """The turns of the shadow group are being deleted; the group has the old data."""
     FINISHED = "finished"
+    UNKNOWN = "unknown"
+    """Another version of turnetl recorded a phase that this one does not have."""
+
+    @property
+    def moves_data(self) -> bool:
+        """Return whether the group holds a part of its old data and a part of its turns."""
+        return self in (MigrationPhase.CUTTING_OVER, MigrationPhase.ROLLING_BACK)
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationSummary:
+    """The state of a migration without the episodes and sessions, which may be thousands."""
+
+    migration_id: str
+    group_id: GroupId
+    phase: MigrationPhase
+    started_at: datetime
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether something is left to do."""
+        return self.phase is not MigrationPhase.FINISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +94,14 @@ class MigrationStore(Protocol):
     """The part of a `GraphStore` with which a migration records its state."""
 
     async def migrations(self) -> Sequence[TurnMigration]:
-        """Return all migrations, by (started_at, migration_id)."""
+        """Return all migrations, by (started_at, migration_id).
+
+        Raises:
+            GraphUnusable: the state of one cannot be read at all.
+        """
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        """Return all migrations without their episodes; order and errors as of `migrations`."""
 
     async def save_migration(
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
@@ -131,18 +161,45 @@ def decoded(states: Sequence[str]) -> list[TurnMigration]:
     return sorted(found, key=lambda one: (one.started_at, one.migration_id))
 
 
+def summaries(states: Sequence[str]) -> list[MigrationSummary]:
+    """Return the summaries of the states in these JSON texts, in order."""
+    found = [_summary(_head(state)) for state in states]
+    return sorted(found, key=lambda one: (one.started_at, one.migration_id))
+
+
 def _decoded(state: str) -> TurnMigration:
-    head = msgspec.json.decode(state, type=_State)
+    head = _head(state)
     if head.layout == LAYOUT:
         return msgspec.json.decode(state, type=TurnMigration)
+    summary = _summary(head)
     return TurnMigration(
-        migration_id=head.migration_id,
-        group_id=GroupId(head.group_id),
-        phase=MigrationPhase(head.phase),
+        migration_id=summary.migration_id,
+        group_id=summary.group_id,
+        phase=summary.phase,
         moved=(),
         staying=(),
         sessions=(),
-        started_at=head.started_at,
-        updated_at=head.started_at,
+        started_at=summary.started_at,
+        updated_at=summary.started_at,
         layout=head.layout,
+    )
+
+
+def _head(state: str) -> _State:
+    try:
+        return msgspec.json.decode(state, type=_State)
+    except msgspec.DecodeError as error:
+        raise GraphUnusable(
+            f"the graph holds a migration that this version of turnetl cannot read ({error}); use "
+            "the version that began it"
+        ) from error
+
+
+def _summary(head: _State) -> MigrationSummary:
+    known = head.phase in {phase.value for phase in MigrationPhase}
+    return MigrationSummary(
+        migration_id=head.migration_id,
+        group_id=GroupId(head.group_id),
+        phase=MigrationPhase(head.phase) if known else MigrationPhase.UNKNOWN,
+        started_at=head.started_at,
     )

@@ -16,7 +16,7 @@ from turnetl.graph.migration_steps import (
     MoveStep,
     SwitchStep,
 )
-from turnetl.graph.migrations import TurnMigration, decoded, encoded
+from turnetl.graph.migrations import MigrationSummary, TurnMigration, decoded, encoded, summaries
 from turnetl.graph.neo4j_lease import lock_group
 from turnetl.graph.neo4j_writer import Neo4jWriter
 from turnetl.graph_model import Lease
@@ -70,6 +70,13 @@ MATCH (g:TurnGroup {group_id: $group})
 WHERE NOT EXISTS { (:TurnCommit {group_id: $group}) }
 DELETE g
 """
+_MARK_RUNS: LiteralString = """
+MATCH (c:TurnCommit {group_id: $group})
+WITH DISTINCT c.run_id AS run_id
+MATCH (r:TurnRun {run_id: run_id})
+WHERE NOT EXISTS { MATCH (o:TurnCommit {run_id: run_id}) WHERE o.group_id <> $group }
+SET r.undone_at = $now
+"""
 _DROP_TURNS: LiteralString = "MATCH (c:TurnCommit {group_id: $group}) DELETE c"
 _Parametrised = tuple[LiteralString, dict[str, Any]]
 
@@ -78,7 +85,10 @@ class Neo4jMigrations(Neo4jWriter):
     """`MigrationStore` over a client."""
 
     async def migrations(self) -> Sequence[TurnMigration]:
-        return decoded([row["state"] for row in await self._client.read(_MIGRATIONS)])
+        return decoded(await self._states())
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        return summaries(await self._states())
 
     async def save_migration(
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
@@ -102,6 +112,9 @@ class Neo4jMigrations(Neo4jWriter):
             for query, parameters in _statements(step):
                 await (await transaction.run(query, parameters)).consume()
             await _save(transaction, migration)
+
+    async def _states(self) -> list[str]:
+        return [row["state"] for row in await self._client.read(_MIGRATIONS)]
 
 
 async def _save(transaction: AsyncTransaction, migration: TurnMigration) -> None:
@@ -130,7 +143,8 @@ def _statements(step: MigrationStep) -> Iterator[_Parametrised]:
                 yield _INHERIT, of_group | {"heir": heir}
             deletion = _DELETE_FACT if kind is MovedKind.FACTS else _DELETE_NODE
             yield _EACH + _NODES[kind] + deletion, of_group
-        case DropTurnsStep(group):
+        case DropTurnsStep(group, now):
+            yield _MARK_RUNS, {"group": group, "now": now}
             yield _DROP_TURNS, {"group": group}
         case DropGroupStep(group):
             yield _DROP_GROUP, {"group": group}

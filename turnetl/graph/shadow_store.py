@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from turnetl.errors import BadUsage
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.migration_steps import MigrationStep
-from turnetl.graph.migrations import TurnMigration
+from turnetl.graph.migrations import MigrationSummary, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.unrecorded import UnrecordedEpisode
@@ -153,6 +153,10 @@ class ShadowStore:
 
     async def migrations(self) -> Sequence[TurnMigration]:
         """Return none: the shadow group itself is not migrated."""
+        return ()
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        """Return none, as `migrations`."""
         return ()
 
     async def acquire(

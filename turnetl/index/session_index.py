@@ -4,7 +4,7 @@ It is an index of its own, so that no command that reads turns meets an episode 
 in the folder of the index of turns, which is deleted and built again as a whole.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -55,6 +55,7 @@ class SessionIndex(PersistentIndex):
         embedder: Embedder,
         names: SessionNames,
         announce: Callable[[Sequence[CommittedTurn]], None],
+        moving: Collection[GroupId] = (),
     ) -> CatchUpReport:
         """Read what changed of the session-level data of all groups but the shadow groups.
 
@@ -63,6 +64,7 @@ class SessionIndex(PersistentIndex):
             embedder: of the index.
             names: finds the sessions.
             announce: called with the episodes of a group before they are embedded.
+            moving: groups whose data a migration moves: the index keeps what it has of them.
 
         Raises:
             IndexBusy: another process does so at the moment.
@@ -72,9 +74,9 @@ class SessionIndex(PersistentIndex):
             parts.remove_words()
             added = removed = 0
             found = await graph.session_level_groups()
-            groups = [group for group in found if not is_shadow(group)]
+            groups = [group for group in found if not is_shadow(group) and group not in moving]
             for known in parts.catalog.groups():
-                if known.group_id not in groups:
+                if known.group_id not in groups and known.group_id not in moving:
                     removed += _remove_group(parts, known.group_id)
             writer = BatchWriter(parts, embedder)
             for group in groups:
@@ -88,6 +90,20 @@ class SessionIndex(PersistentIndex):
                     await writer.write(batch)
                 added += len(changed)
             return CatchUpReport(added, removed)
+
+    async def forget_moved(self, graph: SessionLevelGraph, groups: Collection[GroupId]) -> None:
+        """Forget the episodes of these groups that are no longer among their session-level data.
+
+        Raises:
+            IndexBusy, IndexUnusable: as `follow`.
+        """
+        with self.writing() as parts:
+            for known in parts.catalog.groups():
+                if known.group_id in groups:
+                    data = await graph.session_level(known.group_id, vectors=False)
+                    present = {one.uuid for one in data.episodes}
+                    held = parts.catalog.turn_ids(known.group_id)
+                    _forget(parts, sorted(one for one in held if one not in present))
 
 
 def _changes(

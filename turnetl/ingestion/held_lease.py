@@ -11,9 +11,12 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile, Lease
 from turnetl.ingestion import lease_owner
 from turnetl.model import GroupId
+from turnetl.shadow_groups import final_group
 
 _WRITABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING, MigrationPhase.FINISHED)
 """Phases of a migration in which the group belongs to its turns."""
+_BEFORE_CUTOVER = (MigrationPhase.RUNNING, MigrationPhase.READY)
+"""Phases of a migration in which its turns are in the shadow group."""
 
 
 @asynccontextmanager
@@ -61,12 +64,14 @@ async def held_lease(
 
 
 async def _check_not_migrated(store: GraphStore, group: GroupId) -> None:
-    """Raise GraphUnusable if turns of this group would be mixed with those of a migration."""
-    for migration in await store.migrations():
-        if migration.group_id == group and migration.phase not in _WRITABLE:
+    """Raise GraphUnusable if a writer would mix the turns of a migration with other data."""
+    final = final_group(group)
+    writable = _WRITABLE if final == group else (*_BEFORE_CUTOVER, MigrationPhase.FINISHED)
+    for migration in await store.migration_summaries():
+        if migration.group_id == final and migration.phase not in writable:
             raise GraphUnusable(
-                f"group `{group}` is being migrated: finish that with `turnetl migrate cutover "
-                f"--group {group}`, or take it back with `turnetl migrate rollback --group {group} "
+                f"group `{final}` is being migrated: finish that with `turnetl migrate cutover "
+                f"--group {final}`, or take it back with `turnetl migrate rollback --group {final} "
                 "--discard`"
             )
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
+from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.index.report import IndexStatus
 from turnetl.ingestion.estimate_record import RecordedEstimate
@@ -80,7 +81,9 @@ class GroupReport:
     """None if the graph did not respond."""
     session_level: SessionLevelCounts | None = None
     """The part of `counts` that other programs wrote and no turn states; None if there is none, if
-    the graph did not respond, and in the report of an ingest."""
+    the graph did not respond, while a migration moves data, and in the report of an ingest."""
+    migration: MigrationSummary | None = None
+    """The migration of the group that is open; None as `session_level`."""
     usage: Usage | None = None
     """Usage of the responses that the turns in the graph are made of, whenever they were paid for;
     None if it was not requested."""

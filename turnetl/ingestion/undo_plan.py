@@ -31,6 +31,11 @@ class UndoSelection:
         """Whether no condition is given, so that it would take the whole graph."""
         return self == UndoSelection()
 
+    @property
+    def names_turns(self) -> bool:
+        """Whether it names turns by an id, which may be those of a migration before its cutover."""
+        return any((self.run, self.session, self.turn))
+
     def selects(self, receipt: Receipt) -> bool:
         """Return whether the turn meets the conditions, but for the groups."""
         return (

@@ -1,7 +1,9 @@
 """`turnetl status --json`, and what it shares with `ingest` about a group."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
+from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
@@ -90,6 +92,14 @@ class SessionLevelOutput(JsonOutput):
     facts: Annotated[int, described("Facts that only these episodes state.")]
 
 
+class StatusMigrationOutput(JsonOutput):
+    """A migration that is not finished."""
+
+    migration_id: Annotated[str, described("Id of the migration.")]
+    phase: Annotated[MigrationPhase, described("How far it is.")]
+    started_at: Annotated[datetime, described("When its first run began.")]
+
+
 class StatusGroupOutput(GroupOutput):
     """The status of a group."""
 
@@ -106,8 +116,13 @@ class StatusGroupOutput(GroupOutput):
         SessionLevelOutput | None,
         described(
             "The part of `episodes`, `entities` and `facts` that other programs wrote and no turn "
-            "states; null if there is none, or if the graph did not respond."
+            "states; null if there is none, if the graph did not respond, or while a migration "
+            "moves data."
         ),
+    ]
+    migration: Annotated[
+        StatusMigrationOutput | None,
+        described("The migration of the group that is not finished; null if there is none."),
     ]
     usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
     summary_refreshed: Annotated[
@@ -178,6 +193,7 @@ def _status_group(report: GroupReport) -> StatusGroupOutput:
         missing_archives=list(report.missing_archives),
         retained_turns=report.retained_turns,
         session_level=_session_level(report.session_level),
+        migration=_migration(report.migration),
         usage=usage_output(report.usage or Usage()),
         summary_refreshed=refreshed(report.summaries or {}),
         summary_skipped=skipped(report.summaries or {}),
@@ -193,6 +209,16 @@ def _session_level(counts: SessionLevelCounts | None) -> SessionLevelOutput | No
         return None
     return SessionLevelOutput(
         episodes=counts.episodes, entities=counts.entities, facts=counts.facts
+    )
+
+
+def _migration(summary: MigrationSummary | None) -> StatusMigrationOutput | None:
+    if summary is None:
+        return None
+    return StatusMigrationOutput(
+        migration_id=summary.migration_id,
+        phase=summary.phase,
+        started_at=summary.started_at,
     )
 
 

@@ -48,6 +48,8 @@ class MigrationChange:
     is_done: bool = False
     discards: bool = False
     """Whether a rollback deletes the turns."""
+    kept_in_lake: int = 0
+    """Turns that are parsed for this group, and that a rollback does not delete from the lake."""
 
     @property
     def is_refused(self) -> bool:

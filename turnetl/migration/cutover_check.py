@@ -1,7 +1,7 @@
 """Whether a migration is complete enough for a cutover."""
 
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
-from turnetl.migration.start import remedy
+from turnetl.migration.phases import remedy
 
 
 def incomplete(migration: TurnMigration, turns: int) -> str | None:

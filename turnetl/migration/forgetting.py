@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from turnetl.errors import GraphUnusable
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
-from turnetl.migration.start import phase_text, remedy
+from turnetl.migration.phases import phase_text, remedy
 from turnetl.model import GroupId, SessionId
 from turnetl.shadow_groups import final_group
 

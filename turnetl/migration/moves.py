@@ -43,17 +43,17 @@ class Moves:
     def __len__(self) -> int:
         return sum(map(len, self.by_kind().values()))
 
-    def steps(self, source: GroupId, target: GroupId) -> Iterator[MoveStep]:
-        """Yield the steps that move everything, each of at most `BATCH` uuids."""
+    def steps(self, source: GroupId, target: GroupId, size: int) -> Iterator[MoveStep]:
+        """Yield the steps that move everything, each of at most `size` uuids."""
         for kind, uuids in self.by_kind().items():
-            for batch in batches(uuids):
+            for batch in batches(uuids, size):
                 yield MoveStep(kind, batch, source, target)
 
-    def deletions(self, group: GroupId, heir: GroupId) -> Iterator[DeleteStep]:
+    def deletions(self, group: GroupId, heir: GroupId, size: int) -> Iterator[DeleteStep]:
         """Yield the steps that delete everything: facts and episodes before the entities."""
         uuids = self.by_kind()
         for kind in _DELETED:
-            for batch in batches(uuids[kind]):
+            for batch in batches(uuids[kind], size):
                 yield DeleteStep(kind, batch, group, heir)
 
 
@@ -79,7 +79,7 @@ def old_data(rows: GroupRows, moved: Collection[str]) -> Moves:
     """Return the data that only these episodes of other programs use.
 
     A fact is moved if it names no other episode; an entity if such an episode or fact uses it, and
-    nothing else; a saga if it has no other episode; a community if none of its entities stays.
+    nothing else; a saga if it has no other episode; a community if all of its entities are.
     """
     return _used_only_by(rows, frozenset(moved))
 
@@ -104,10 +104,10 @@ def turn_data(rows: GroupRows, commits: GroupTables) -> Moves:
     )
 
 
-def batches(uuids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the uuids in parts of at most `BATCH`."""
-    for start in range(0, len(uuids), BATCH):
-        yield uuids[start : start + BATCH]
+def batches(uuids: tuple[str, ...], size: int) -> Iterator[tuple[str, ...]]:
+    """Yield the uuids in parts of at most `size`."""
+    for start in range(0, len(uuids), size):
+        yield uuids[start : start + size]
 
 
 def _used_only_by(
@@ -139,7 +139,8 @@ def _used_only_by(
         communities=_sorted(
             one.uuid
             for one in rows.communities
-            if one.members and not (present - moving).intersection(one.members)
+            # Members in another group are still to come: communities are moved before entities.
+            if one.members and moving.issuperset(one.members)
         ),
         sagas=_sorted(_moving_sagas(tables, episodes) & (sagas or set(tables.sagas["uuid"]))),
         entities=_sorted(moving),

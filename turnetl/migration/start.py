@@ -9,6 +9,7 @@ from turnetl import ids
 from turnetl.errors import BadUsage, GraphUnusable
 from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration
 from turnetl.migration.classify import EpisodeClass
+from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.report import GroupMigration
 from turnetl.model import GroupId
 from turnetl.shadow_groups import is_shadow
@@ -120,26 +121,3 @@ def refusal(
             "kind; use the embedder of the old data"
         )
     return None
-
-
-def phase_text(phase: MigrationPhase) -> str:
-    """Return the phase as words of a sentence."""
-    return phase.value.replace("_", " ")
-
-
-def remedy(migration: TurnMigration) -> str:
-    """Return the command that a migration waits for, as the end of a sentence."""
-    return _REMEDIES[migration.phase].format(group=f"--group {migration.group_id}")
-
-
-_BACK = "`turnetl migrate rollback {group}` takes it back"
-_REMEDIES = {
-    MigrationPhase.RUNNING: "`turnetl migrate run ARCHIVES {group}` continues it",
-    MigrationPhase.READY: "`turnetl migrate cutover {group}` completes it",
-    MigrationPhase.CUTTING_OVER: f"`turnetl migrate cutover {{group}}` continues it, {_BACK}",
-    MigrationPhase.CUT_OVER: f"`turnetl migrate finish {{group}}` deletes the old data, {_BACK}",
-    MigrationPhase.ROLLING_BACK: "`turnetl migrate rollback {group}` continues it",
-    MigrationPhase.FINISHING: "`turnetl migrate finish {group}` continues it",
-    MigrationPhase.DISCARDING: "`turnetl migrate rollback --discard {group}` continues it",
-    MigrationPhase.FINISHED: "nothing is left to do",
-}

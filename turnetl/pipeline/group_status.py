@@ -1,7 +1,7 @@
 """The state of every group: what the graph holds, what is pending, and why."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
@@ -9,6 +9,7 @@ from functools import cache
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadArchive, Fatal, IndexBusy, IndexUnusable, Retryable
+from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
@@ -100,11 +101,13 @@ async def _status(
     has_turns = index is not None and bool(await index.groups())
     try:
         async with wiring.store(settings, write=False, wait=not has_turns) as store:
-            with_others = await store.session_level_groups()
-            planned = await plan_groups_in(
-                store, files, settings, options, clock, others=with_others
-            )
-            report = await _with_session_level(planned.report, store, with_others)
+            migrations = {
+                one.group_id: one for one in await store.migration_summaries() if one.is_open
+            }
+            others = sorted({*await store.session_level_groups(), *migrations})
+            planned = await plan_groups_in(store, files, settings, options, clock, others=others)
+            report = _with_migrations(planned.report, migrations)
+            report = await _with_session_level(report, store, others)
             if index is None:
                 return report
             behind = turns_behind(index.status(), await store.versions())
@@ -116,14 +119,24 @@ async def _status(
         return replace(report, index=index.status(), unread=str(error))
 
 
+def _with_migrations(
+    report: IngestReport, migrations: Mapping[GroupId, MigrationSummary]
+) -> IngestReport:
+    groups = (replace(group, migration=migrations.get(group.group)) for group in report.groups)
+    return replace(report, groups=tuple(groups))
+
+
 async def _with_session_level(
     report: IngestReport, store: GraphStore, groups: Sequence[GroupId]
 ) -> IngestReport:
-    """Return the report with what no turn states in those of its groups that are named."""
+    """Return the report with what no turn states in those of its groups that are named.
+
+    While a migration moves data, its turns cannot be told from session-level data.
+    """
     counts = {
         group.group: (await store.session_level(group.group, vectors=False)).counts
         for group in report.groups
-        if group.group in groups
+        if group.group in groups and not (group.migration and group.migration.phase.moves_data)
     }
     return replace(
         report,

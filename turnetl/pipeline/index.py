@@ -17,7 +17,7 @@ from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Usage
 from turnetl.pipeline.index_repair import open_repaired, repaired
-from turnetl.pipeline.session_level import follow_session_level
+from turnetl.pipeline.session_level import follow_session_level, forget_replaced_data
 from turnetl.pipeline.waiting import after_other_writers
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.layout import plural
@@ -202,15 +202,23 @@ async def _catch_up(
     progress: Progress,
 ) -> CatchUpReport:
     state = wiring.graph_state(settings)
+    added = removed = 0
     # Another process that rebuilds the index waits until its state is recorded too.
     with opened.index.writing():
-        changes = await opened.index.catch_up(
-            store, opened.embedder, now=clock(), on_progress=_reporter(progress)
-        )
-        await follow_session_level(opened.index, opened.embedder, store, settings)
+        known, current = None, await store.migration_summaries()
+        # A cutover between both indexes would leave old data beside turns, or neither.
+        while known != current:
+            known = current
+            await forget_replaced_data(opened.index, opened.embedder, store, settings)
+            changes = await opened.index.catch_up(
+                store, opened.embedder, now=clock(), on_progress=_reporter(progress)
+            )
+            await follow_session_level(opened.index, opened.embedder, store, settings)
+            added, removed = added + changes.added, removed + changes.removed
+            current = await store.migration_summaries()
         # The state before: what is written meanwhile is read the next time.
         opened.index.mark(state)
-    return changes
+    return CatchUpReport(added, removed)
 
 
 async def state_cost(

@@ -13,6 +13,7 @@ from turnetl.index.files import DamagedIndex
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.index import OpenIndex, current_index, state_cost
 from turnetl.pipeline.index_repair import open_repaired
+from turnetl.pipeline.session_level import forget_replaced_data
 from turnetl.progress import Progress
 from turnetl.settings import Settings
 
@@ -109,6 +110,7 @@ class IndexUpdates:
             async with wiring.embedder(self._settings, meter=self._meter) as embedder:
                 with await open_repaired(self._settings, embedder, seconds=0) as index:
                     await self._state_cost(OpenIndex(index, embedder))
+                    await forget_replaced_data(index, embedder, self._store, self._settings)
                     await index.catch_up(self._store, embedder, now=self._clock())
                     self._is_current = True
 

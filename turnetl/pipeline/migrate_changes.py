@@ -11,7 +11,8 @@ from turnetl.graph.port import GraphStore
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
 from turnetl.migration.cutover_check import incomplete
 from turnetl.migration.moves import GroupRows, Moves, everything, old_data, turn_data
-from turnetl.migration.start import open_migration, remedy
+from turnetl.migration.phases import remedy
+from turnetl.migration.start import open_migration
 from turnetl.migration.verdict import cutover_refusal, state_digest
 from turnetl.model import GroupId, TurnId
 from turnetl.shadow_groups import sessions_group, turns_group

@@ -31,9 +31,10 @@ from turnetl.migration.comparison import (
     SearchProbe,
 )
 from turnetl.migration.fact_match import FactStatement
+from turnetl.migration.phases import remedy
 from turnetl.migration.probes import generated_probes, of_known_sessions, read_probes
 from turnetl.migration.sessions import loaded_sessions
-from turnetl.migration.start import open_migration, remedy
+from turnetl.migration.start import open_migration
 from turnetl.migration.thresholds import Thresholds, verdict_reasons
 from turnetl.migration.verdict import CompareVerdict, encoded, state_digest
 from turnetl.model import GroupId, SessionId, Vector

@@ -28,8 +28,9 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph_model import Lease
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.lake import Lake
 from turnetl.migration.change_report import MigrationChange, MigrationCommand
-from turnetl.migration.moves import batches
+from turnetl.migration.moves import BATCH, batches
 from turnetl.model import GroupId
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
@@ -59,6 +60,8 @@ class ChangeOptions:
     """Whether a rollback deletes the turns of the migration."""
     keep_days: float = 0
     """For which a finish keeps the old data after the cutover."""
+    batch: int = BATCH
+    """Nodes or facts of one transaction, at most."""
 
 
 async def preview_change(
@@ -74,7 +77,8 @@ async def preview_change(
     check_graph(settings)
     async with wiring.store(settings, write=False) as store:
         migration = await selected_migration(store, options.group)
-        return await _planned(store, migration, options, clock)
+        planned = await _planned(store, migration, options, clock)
+    return _with_lake(planned, settings)
 
 
 async def execute_change(
@@ -101,8 +105,10 @@ async def execute_change(
     async with wiring.store(settings, write=True) as store:
         await store.prepare()
         migration = await selected_migration(store, options.group)
-        async with _leased(store, migration, settings, clock, progress) as change:
-            report = await change.execute(options)
+        async with _leased(
+            store, migration, options, settings=settings, clock=clock, progress=progress
+        ) as change:
+            report = _with_lake(await change.execute(), settings)
     if report.is_done:
         await update_existing_index(settings, clock, progress)
     return report
@@ -120,10 +126,20 @@ async def _planned(
             return await planned_finish(store, migration, keep_days=options.keep_days, now=clock())
 
 
+def _with_lake(change: MigrationChange, settings: Settings) -> MigrationChange:
+    """Return the change with what a rollback that discards turns leaves in the lake."""
+    if not change.discards:
+        return change
+    files = Lake(settings.lake).turn_files(change.migration.group_id)
+    return replace(change, kept_in_lake=sum(file.metadata.turns for file in files))
+
+
 @asynccontextmanager
 async def _leased(
     store: GraphStore,
     migration: TurnMigration,
+    options: ChangeOptions,
+    *,
     settings: Settings,
     clock: Clock,
     progress: Progress,
@@ -145,7 +161,7 @@ async def _leased(
         ]
         # Another command may have changed it before the leases were taken.
         current = await selected_migration(store, group)
-        yield _Change(store, leases, current, clock, ttl, progress)
+        yield _Change(store, leases, current, options, clock, ttl, progress)
 
 
 @dataclass
@@ -156,6 +172,7 @@ class _Change:
     leases: list[Lease]
     migration: TurnMigration
     """The state, as it was written last."""
+    options: ChangeOptions
     clock: Clock
     ttl: timedelta
     progress: Progress
@@ -172,8 +189,8 @@ class _Change:
     def sessions(self) -> GroupId:
         return sessions_group(self.group, self.migration.migration_id)
 
-    async def execute(self, options: ChangeOptions) -> MigrationChange:
-        planned = await _planned(self.store, self.migration, options, self.clock)
+    async def execute(self) -> MigrationChange:
+        planned = await _planned(self.store, self.migration, self.options, self.clock)
         if planned.is_refused:
             return planned
         commands: dict[MigrationCommand, Callable[[MigrationChange], Awaitable[None]]] = {
@@ -181,14 +198,16 @@ class _Change:
             MigrationCommand.ROLLBACK: self._roll_back,
             MigrationCommand.FINISH: self._finish,
         }
-        await commands[options.command](planned)
+        await commands[self.options.command](planned)
         return replace(planned, migration=self.migration, is_done=True)
 
     async def _cut_over(self, planned: MigrationChange) -> None:
         await self._enter(MigrationPhase.CUTTING_OVER)
-        await self._steps("old data", planned.old.steps(self.group, self.sessions))
+        await self._steps(
+            "old data", planned.old.steps(self.group, self.sessions, self.options.batch)
+        )
         await self._steps("marks", self._marks(planned.staying, SESSION))
-        await self._steps("turns", planned.turns.steps(self.shadow, self.group))
+        await self._steps("turns", planned.turns.steps(self.shadow, self.group, self.options.batch))
         await self._step(
             SwitchStep(self.shadow, self.group, deletes_source=True),
             phase=MigrationPhase.CUT_OVER,
@@ -206,10 +225,12 @@ class _Change:
         if self.group in await self.store.groups():
             back = SwitchStep(self.group, self.shadow, False, new_creation_id())
             await self._step(back, turns=planned.turn_count)
-        await self._steps("turns", planned.turns.steps(self.group, self.shadow))
+        await self._steps("turns", planned.turns.steps(self.group, self.shadow, self.options.batch))
         marked = await other_episodes(self.store, self.group)
         await self._steps("marks", self._marks(marked, None))
-        await self._steps("old data", planned.old.steps(self.sessions, self.group))
+        await self._steps(
+            "old data", planned.old.steps(self.sessions, self.group, self.options.batch)
+        )
         await self._drop_group(phase=MigrationPhase.READY, cut_over_at=None)
 
     async def _drop_group(self, **changes: Any) -> None:
@@ -221,18 +242,22 @@ class _Change:
         if len(self.leases) > 1:
             await self._drop_group()
         await self._enter(MigrationPhase.DISCARDING)
-        await self._step(DropTurnsStep(self.shadow))
+        await self._step(DropTurnsStep(self.shadow, self.clock()))
         turns = await discarded_turns(self.store, self.group)
-        await self._steps("turns", turns.deletions(self.shadow, self.group))
+        await self._steps("turns", turns.deletions(self.shadow, self.group, self.options.batch))
         await self._step(DropGroupStep(self.shadow), phase=MigrationPhase.FINISHED)
 
     async def _finish(self, planned: MigrationChange) -> None:
         await self._enter(MigrationPhase.FINISHING)
-        await self._steps("old data", planned.old.deletions(self.sessions, self.group))
+        await self._steps(
+            "old data", planned.old.deletions(self.sessions, self.group, self.options.batch)
+        )
         await self._step(DropGroupStep(self.shadow), phase=MigrationPhase.FINISHED)
 
     def _marks(self, uuids: tuple[str, ...], granularity: str | None) -> list[MarkStep]:
-        return [MarkStep(self.group, batch, granularity) for batch in batches(uuids)]
+        return [
+            MarkStep(self.group, batch, granularity) for batch in batches(uuids, self.options.batch)
+        ]
 
     async def _enter(self, phase: MigrationPhase) -> None:
         if self.migration.phase is not phase:

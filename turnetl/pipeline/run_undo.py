@@ -52,7 +52,8 @@ async def preview_undo(
         )
     check_graph(settings)
     async with wiring.store(settings, write=False) as store:
-        groups = select_groups(await _groups(store, settings), selection.groups)
+        existing = await _groups(store, settings)
+        groups = select_groups(existing, selection.groups, shadows=selection.names_turns)
         records = {group: await store.commit_records(group) for group in groups}
         entries = _quarantined(settings, groups, selection)
         receipts = [record.receipt for of_group in records.values() for record in of_group]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from turnetl import wiring
+from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.port import GraphStore
 from turnetl.graph.unrecorded import UnrecordedEpisode
 from turnetl.graph_model import CommittedTurn
@@ -19,6 +20,9 @@ from turnetl.settings import Settings
 from turnetl.shadow_groups import is_shadow
 
 log = logging.getLogger(__name__)
+
+_OF_TURNS = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
+"""Phases of a migration in which the group belongs to its turns."""
 
 
 async def follow_session_level(
@@ -36,10 +40,13 @@ async def follow_session_level(
         IndexBusy: another process writes it.
         IndexUnusable: it cannot be written.
     """
-    state = await store.content_state()
+    migrations = await store.migration_summaries()
+    state = await _state(store, migrations)
     if state == index.content_state:
         return
-    has_data = any(not is_shadow(group) for group in await store.session_level_groups())
+    moving = {one.group_id for one in migrations if one.phase.moves_data}
+    groups = await store.session_level_groups()
+    has_data = any(not is_shadow(group) and group not in moving for group in groups)
     sessions = wiring.session_index(settings, embedder, create=has_data)
     if sessions is not None:
         known = index.session_ids()
@@ -51,9 +58,33 @@ async def follow_session_level(
             _announce(episodes, embedder, settings)
 
         with closing(sessions):
-            await sessions.follow(store, embedder, names, announce)
+            await sessions.follow(store, embedder, names, announce, moving)
     # The state before: what is written meanwhile is read the next time.
     index.mark_content(state)
+
+
+async def forget_replaced_data(
+    index: PersistentIndex, embedder: Embedder, store: GraphStore, settings: Settings
+) -> None:
+    """Forget the old data of groups that belong to their turns now, before these are indexed.
+
+    A search during the update then finds a part of the turns, and never old data beside them.
+    Arguments and errors as of `follow_session_level`.
+    """
+    migrations = await store.migration_summaries()
+    replaced = {one.group_id for one in migrations if one.phase in _OF_TURNS}
+    if not replaced or await _state(store, migrations) == index.content_state:
+        return
+    sessions = wiring.session_index(settings, embedder)
+    if sessions is not None:
+        with closing(sessions):
+            await sessions.forget_moved(store, replaced)
+
+
+async def _state(store: GraphStore, migrations: Sequence[MigrationSummary]) -> str:
+    """Return a text that changes with the session-level data: a cutover changes no count."""
+    phases = (f"{one.migration_id}:{one.phase.value}" for one in migrations)
+    return " ".join((await store.content_state(), *phases))
 
 
 def session_selection(selection: Selection) -> Selection | None:

@@ -7,7 +7,7 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
 from turnetl.migration.moves import Moves
-from turnetl.migration.start import phase_text, remedy
+from turnetl.migration.phases import phase_text, remedy
 from turnetl.report.layout import caption, limited, plural
 from turnetl.report.turns import section
 from turnetl.shadow_groups import sessions_group, turns_group
@@ -49,6 +49,13 @@ def messages(report: MigrationChange) -> list[str]:
         refused.append(
             f"{plural(new, 'episode')} written since the last run: they stay with group "
             f"`{report.migration.group_id}`; `turnetl migrate run ARCHIVES` replaces them by turns"
+        )
+    if report.kept_in_lake and not report.is_refused:
+        group = report.migration.group_id
+        refused.append(
+            f"{plural(report.kept_in_lake, 'turn')} of group `{group}` are parsed in the lake and "
+            "stay there: the next `turnetl ingest` adds them to the group; to prevent that, delete "
+            f"the folder `turns/{group}` of the lake"
         )
     return refused
 

@@ -10,8 +10,8 @@ from turnetl.exit_code import ExitCode
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.ingestion.report import StopCause
 from turnetl.migration.classify import EpisodeClass
+from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.run_report import MigrationRun
-from turnetl.migration.start import phase_text, remedy
 from turnetl.report import ingest
 from turnetl.report.layout import add_group_column, caption, plural
 

@@ -8,9 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.graph.migrations import MigrationSummary
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.stale_parts import StalePart
+from turnetl.migration.phases import phase_text, remedy
 from turnetl.model import GroupId, Usage
 from turnetl.recipe_parts import RecipePart
 from turnetl.report import costs, index, summary_counts
@@ -41,7 +43,8 @@ def table(report: IngestReport) -> RenderableType:
         )
         _, entities, facts = graph_counts(group)
         lines = [*uncommitted_lines(group), *_extractor_lines(group), *_cost_lines(group)]
-        cell = reasons_cell([*lines, *_summary_lines(group), *_session_level_lines(group)])
+        lines += [*_summary_lines(group), *_session_level_lines(group), *_migration_lines(group)]
+        cell = reasons_cell(lines)
         view.add_row(Text(group.group), *counts, entities, facts, cell)
     line = index.status_line(report.index, report.index_problem)
     return Group(view, caption(_summary(report)), caption(line))
@@ -52,7 +55,8 @@ def messages(report: IngestReport) -> list[str]:
     groups = [message for group in report.groups for message in group_messages(group)]
     caught_up_at = report.index.caught_up_at if report.index else None
     unread = index.unread_messages(report.unread, caught_up_at)
-    return unread + groups + error_messages(report.groups)
+    migrations = [migration_message(group.migration) for group in report.groups if group.migration]
+    return unread + groups + migrations + error_messages(report.groups)
 
 
 def graph_counts(group: GroupReport) -> tuple[str, str, str]:
@@ -105,6 +109,14 @@ def group_messages(group: GroupReport) -> list[str]:
     if group.uncommitted_reasons.get(PendingReason.NO_TIME):
         listed.append(no_time_message(group))
     return listed
+
+
+def migration_message(migration: MigrationSummary) -> str:
+    """Return the phase of a migration that is open, and the command that it waits for."""
+    return (
+        f"group `{migration.group_id}`: its migration is {phase_text(migration.phase)}; "
+        f"{remedy(migration)}"
+    )
 
 
 class _Group(Protocol):
@@ -182,6 +194,11 @@ def _session_level_lines(group: GroupReport) -> list[str]:
     entities = plural(found.entities, "entity", "entities")
     episodes, facts = plural(found.episodes, "episode"), plural(found.facts, "fact")
     return [f"(session level, without turns: {episodes}, {entities}, {facts})"]
+
+
+def _migration_lines(group: GroupReport) -> list[str]:
+    found = group.migration
+    return [f"(migration {found.migration_id}: {phase_text(found.phase)})"] if found else []
 
 
 def _cost_lines(group: GroupReport) -> list[str]:

@@ -1,0 +1,171 @@
+"""Whatever a group holds: what a migration writes is taken back completely, or completed exactly.
+
+Every command is stopped at any boundary of its batches, and repeated.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+
+from tests.cli.archives import conversation, write_archive
+from tests.graph.graph_dump import dump_graph
+from tests.legacy.generated import LegacyGraph, legacy_graphs
+from tests.legacy.graphs import write_foreign_data
+from tests.legacy.migrating import StopAfter, StoppedError, states_of_graph
+from tests.legacy.sessions import LegacySession, legacy_sessions
+from tests.legacy.styles import LegacyStyle, legacy_episode
+from turnetl import pipeline
+from turnetl.clock import now
+from turnetl.graph.migrations import MigrationPhase
+from turnetl.migration.change_report import MigrationCommand
+from turnetl.model import GroupId
+from turnetl.settings import Settings
+from turnetl.shadow_groups import turns_group
+
+GROUP = GroupId("old-summaries")
+CUTOVER, ROLLBACK = MigrationCommand.CUTOVER, MigrationCommand.ROLLBACK
+FINISH = MigrationCommand.FINISH
+EXAMPLES = {"ladybug": 4, "neo4j": 2}
+"""One example takes two seconds of CPU."""
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the archives of three sessions."""
+    folder = tmp_path_factory.mktemp("archives")
+    prompts = (
+        ("Edit `cart.py`.", "Round the totals."),
+        ("Test `orders.py`.",),
+        ("Mail the invoice of `tax.py`.",),
+    )
+    for number, texts in enumerate(prompts):
+        session = f"session-{number:04}-abcd"
+        at = datetime(2026, 3, 2, 9 + number, tzinfo=UTC)
+        write_archive(folder / f"{session}.jsonl", conversation(*texts, session=session, at=at))
+    return folder
+
+
+@dataclass(frozen=True)
+class Stops:
+    """After how many steps each command is stopped; 0: never."""
+
+    batch: int
+    steps: tuple[int, ...]
+
+
+STOPS = st.builds(Stops, st.integers(1, 4), st.tuples(*(st.integers(0, 12) for _ in range(4))))
+
+
+@dataclass(frozen=True)
+class Migrating:
+    """A migration of a generated graph."""
+
+    url: str
+    archives: Path
+    lake: Path
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(lake=self.lake, graph=self.url, jobs=1)
+
+    async def run(self) -> None:
+        report = await pipeline.run_migration(
+            [str(self.archives)],
+            self.settings,
+            pipeline.MigrationOptions(groups=(GROUP,)),
+            pipeline.RunOptions(),
+            now,
+        )
+        assert [state.phase for state in report.migrations] == [MigrationPhase.READY]
+
+    async def change(
+        self, command: MigrationCommand, stops: Stops, steps: int, *, discard: bool = False
+    ) -> None:
+        """Carry the change out; if it was stopped before, once more."""
+        options = pipeline.ChangeOptions(
+            command, GROUP, accept=True, discard=discard, batch=stops.batch
+        )
+        try:
+            await pipeline.execute_change(self.settings, options, now, progress=StopAfter(steps))
+        except StoppedError:
+            report = await pipeline.execute_change(self.settings, options, now)
+            assert report.is_done, report
+
+    async def check(self, graph: LegacyGraph, stops: Stops, *, discards: bool) -> None:
+        """Check every command on the graph."""
+        await graph.write(self.url)
+        await write_foreign_data(self.url, "other-data")
+        before_run = await dump_graph(self.url)
+        await self.run()
+        ready = await dump_graph(self.url)
+        await self.change(CUTOVER, stops, stops.steps[0])
+        await self.change(ROLLBACK, stops, stops.steps[1])
+        assert await dump_graph(self.url) == ready
+        await self.change(CUTOVER, stops, stops.steps[2])
+        if discards:
+            await self.change(ROLLBACK, stops, stops.steps[3], discard=True)
+            assert await dump_graph(self.url) == before_run
+            return
+        *_, state = await states_of_graph(self.url)
+        await self.change(FINISH, stops, stops.steps[3])
+        turns = Counter(ready) - Counter(before_run)
+        expected = [line.replace(turns_group(GROUP), GROUP) for line in turns.elements()]
+        expected += map(_marked, graph.left_by(state.moved, before_run))
+        assert await dump_graph(self.url) == sorted(expected)
+
+
+def _marked(line: str) -> str:
+    """Return the line with the mark of session-level data, if it is of an episode of the group."""
+    label, row = msgspec.json.decode(line)
+    if label not in ("Episodic", ["Episodic"]) or row["group_id"] != GROUP:
+        return line
+    return msgspec.json.encode([label, row | {"granularity": "session"}], order="sorted").decode()
+
+
+def with_communities(sessions: Sequence[LegacySession]) -> LegacyGraph:
+    """Return a graph whose communities are moved in one batch and their entities in another."""
+    episodes = [
+        replace(legacy_episode(session, LegacyStyle.NAME), files=(f"{number}.py",))
+        for number, session in enumerate(sessions[:2])
+    ]
+    return LegacyGraph(GROUP, tuple(episodes), (), (("1.py",), ("1.py",)))
+
+
+@pytest.mark.parametrize("discards", [True, False], ids=["rollback", "finish"])
+def test_any_migration_is_taken_back_completely_or_completed_exactly(
+    graph_url: str,
+    tmp_path: Path,
+    archives: Path,
+    request: pytest.FixtureRequest,
+    discards: bool,
+) -> None:
+    sessions = legacy_sessions(archives)
+    kind = graph_url.partition(":")[0]
+    number = iter(range(1_000))
+
+    def empty_graph() -> str:
+        if kind == "ladybug":
+            return f"ladybug://{tmp_path / f'{next(number)}.lbug'}"
+        request.getfixturevalue("neo4j").clear()
+        return graph_url
+
+    # Without shrinking: an example takes seconds.
+    @settings(
+        max_examples=settings().max_examples * EXAMPLES.get(kind, EXAMPLES["neo4j"]) // 25,
+        phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    )
+    @example(with_communities(sessions), Stops(2, (0, 10, 0, 0)))
+    @given(legacy_graphs(sessions, GROUP), STOPS)
+    def check(graph: LegacyGraph, stops: Stops) -> None:
+        migrating = Migrating(empty_graph(), archives, tmp_path / "lake")
+        asyncio.run(migrating.check(graph, stops, discards=discards))
+
+    check()
