@@ -118,7 +118,7 @@ def test_a_migration_of_another_version_is_shown_and_refused_with_a_sentence(
         ("finish", ("--yes",)),
     ):
         refused = turnetl(tmp_path, url, "migrate", command, *options)
-        assert (refused.exit_code, refused.stdout) == (1, "")
+        assert refused.exit_code == 1
         assert (
             "was begun by another version of turnetl (layout 7; this version writes"
             in (refused.messages[-1])
