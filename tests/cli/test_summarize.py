@@ -129,6 +129,18 @@ def edited_names(graph: str) -> dict[str, list[str]]:
     }
 
 
+def test_a_run_with_no_flush_leaves_what_is_deferred_to_the_command(
+    samples: Path, tmp_path: Path
+) -> None:
+    backfill(tmp_path, *FIRST_TURNS, "--no-flush", **BURSTS)
+    unflushed = embedded(samples)
+    assert summaries(contents(embedded(tmp_path))) == summaries(contents(unflushed))
+    [latest, *_] = run_in_process("runs", "--json", folder=tmp_path).json["runs"]
+    assert "flushed" not in latest["summary_refreshed"]
+    done = summarize(tmp_path, embedded(tmp_path), "--json").json["groups"]
+    assert sum(group["written"] for group in done) > 0
+
+
 @pytest.mark.parametrize("options", [(), ("--dry-run",)])
 def test_edited_summaries_that_are_kept_are_counted_and_ten_are_named_with_the_remedy(
     graph: str, tmp_path: Path, options: tuple[str, ...]

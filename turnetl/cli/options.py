@@ -206,11 +206,17 @@ class SelectionOptions:
     "Seconds for which to try again if another process writes a group or the graph [default: 0]."
     dry_run: Flag = False
     "Do not write to the graph and send no request; print the pending turns and the requests."
+    no_flush: Flag = False
+    "Leave summaries that are deferred at the end of the run to `turnetl summarize`."
 
     def settings(self, common: CommonOptions, **arguments: Any) -> "Settings":
-        return common.settings(
+        settings = common.settings(
             extractor=self.extractor, close_after_minutes=self.close_after, **arguments
         )
+        if not self.no_flush:
+            return settings
+        summaries = settings.summaries.model_copy(update={"flush": False})
+        return settings.model_copy(update={"summaries": summaries})
 
     def run_options(
         self,
