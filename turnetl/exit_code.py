@@ -28,7 +28,8 @@ class ExitCode(IntEnum):
         3,
         (
             "The command did everything, but turns are quarantined: `turnetl status` lists them; "
-            "or `turnetl verify` found something wrong, or `turnetl migrate compare` too much lost."
+            "or `turnetl verify` or `turnetl prefect doctor` found something wrong, or "
+            "`turnetl migrate compare` too much lost."
         ),
     )
     STOPPED = (

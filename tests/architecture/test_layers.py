@@ -18,6 +18,7 @@ OF_FLOWS = {
     "model",
     "parsing",
     "pipeline",
+    "prefect_report",
     "progress",
     "report",
     "settings",

@@ -106,6 +106,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("schema", NAME),
     ("completion", "show", NAME),
     ("completion", "install", NAME),
+    ("prefect", "setup", "--notify", NAME),
+    ("prefect", "doctor"),
     ("trust",),
     ("config", "show"),
     ("trust", "--list"),

@@ -47,6 +47,8 @@ ARGUMENTS = {
 }
 """Arguments of every command, once for each kind of object that it prints."""
 TESTED_ELSEWHERE = {
+    "prefect setup": "../prefect/test_server_commands.py",
+    "prefect doctor": "../prefect/test_server_commands.py",
     "runs show": "test_runs.py",
     "show": "test_show.py",
     "timeline": "test_history.py",
@@ -87,7 +89,7 @@ def test_the_output_of_every_command_is_tested() -> None:
     here = {name.partition(" --")[0] for name in ARGUMENTS}
     assert here | TESTED_ELSEWHERE.keys() == set(OUTPUTS)
     for name, file in TESTED_ELSEWHERE.items():
-        text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+        text = (Path(__file__).parent / file).read_text(encoding="utf-8")
         assert ", ".join(f'"{word}"' for word in name.split()) in text
         assert ".json" in text
 

@@ -97,7 +97,7 @@ def test_every_command_of_a_page_runs(
         program, *arguments = line.words
         if program == "export":
             environment |= dict(argument.split("=", 1) for argument in arguments)
-        elif program == "turnetl":
+        elif program == "turnetl" and arguments[0] not in NOT_RUN:
             result = run_in_process(*arguments, folder=folder, **environment)
             shown = f"{shlex.join(line.words)}\n{result.stdout}{result.stderr}"
             assert result.exit_code == line.exit_code, shown
@@ -110,7 +110,8 @@ def test_every_command_of_a_page_runs(
                 check=True,
             )
         else:
-            assert program in NOT_RUN, f"{page.name}: `{program}` is neither run nor excused"
+            excused = {program, *arguments[:1]} & NOT_RUN.keys()
+            assert excused, f"{page.name}: `{program}` is neither run nor excused"
 
 
 def _shell_lines(text: str, replacements: dict[str, str]) -> Iterator[ShellLine]:

@@ -92,9 +92,9 @@ class PrefectServer:
         pytest.fail(f"the run has not ended:\n{self.log('worker')}")
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a `prefect` command in the project's folder."""
+        """Run a command of the page in the project's folder."""
         return subprocess.run(
-            [sys.executable, "-m", "prefect", *arguments],
+            [sys.executable, "-m", *arguments],
             cwd=ROOT,
             env=self.environment,
             capture_output=True,
@@ -147,7 +147,7 @@ def executor(request: pytest.FixtureRequest) -> Executor:
 @pytest.fixture(scope="session")
 def deployed(server: PrefectServer) -> Iterator[PrefectServer]:
     """The server with all of prefect.yaml deployed, and a worker that runs it."""
-    for arguments in (documented.WORK_POOL, documented.DEPLOY):
+    for arguments in (documented.SETUP, documented.DEPLOY):
         done = server.run(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
     with _running(server, "worker", documented.WORKER, server.home):
@@ -182,10 +182,10 @@ def _environment(home: Path, port: int) -> dict[str, str]:
 def _running(
     server: PrefectServer, name: str, arguments: list[str], folder: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a `prefect` command in a process group of its own, which is killed in the end."""
+    """Run a command in a process group of its own, which is killed in the end."""
     with (server.home / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "prefect", *arguments],
+            [sys.executable, "-m", *arguments],
             cwd=folder,
             env=server.environment,
             stdout=log,

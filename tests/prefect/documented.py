@@ -10,15 +10,15 @@ PAGE = (Path(__file__).parents[2] / "docs" / "prefect.md").read_text(encoding="u
 
 
 def _commands() -> Iterator[list[str]]:
-    """Yield the arguments of each `prefect` command, in the order of the page."""
+    """Yield the program and arguments of each command of Prefect, in the order of the page."""
     for block in re.findall(r"^```sh\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE):
         for line in block.splitlines():
             program, *arguments = shlex.split(line, comments=True)
-            if program == "prefect":
-                yield arguments
+            if program == "prefect" or arguments[:1] == ["prefect"]:
+                yield [program, *arguments]
 
 
-SERVER, WORK_POOL, DEPLOY, WORKER, _RUN = _commands()
+SERVER, SETUP, DEPLOY, WORKER, _RUN = _commands()
 
 
 def run_of(archive: str) -> list[str]:

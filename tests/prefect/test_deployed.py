@@ -103,8 +103,7 @@ def test_the_schedule_creates_runs(deployed: PrefectServer) -> None:
 def test_no_usage_statistics_are_sent_to_prefect(deployed: PrefectServer) -> None:
     """Neither the server, nor Prefect's commands, the worker and the runs."""
     hosts = {host for host, _ in deployed.connections}
-    # The server looks up the types of workers when a work pool is created.
-    assert hosts - {"raw.githubusercontent.com"} == {"127.0.0.1"}
+    assert hosts == {"127.0.0.1"}
 
 
 def _scheduled(prefect: PrefectServer) -> list[str]:

@@ -23,6 +23,7 @@ from turnetl.cli import (
     migrate,
     model,
     plan,
+    prefect,
     redo,
     runs,
     schema,
@@ -99,6 +100,7 @@ app.command(model.app)
 app.command(journal.app)
 app.command(config.app)
 app.command(trust.trust, group=SETUP_COMMANDS)
+app.command(prefect.app)
 app.command(schema.schema, group=SETUP_COMMANDS)
 app.command(completion.app)
 

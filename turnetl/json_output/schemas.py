@@ -24,6 +24,7 @@ from turnetl.json_output.migrate_run import MigrationRunOutput
 from turnetl.json_output.model_check import ModelCheckOutput
 from turnetl.json_output.parse import ParseFilesOutput
 from turnetl.json_output.plan import PlanOutput
+from turnetl.json_output.prefect import PrefectDoctorOutput, PrefectSetupOutput
 from turnetl.json_output.recipes import RecipeSearchOutput
 from turnetl.json_output.redo import RedoOutput
 from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
@@ -108,6 +109,8 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "rules": (RulesOutput,),
     "config show": (ConfigOutput,),
     "trust": (TrustOutput,),
+    "prefect setup": (PrefectSetupOutput,),
+    "prefect doctor": (PrefectDoctorOutput,),
     "schema": (CommandsOutput, JsonSchemaOutput),
     "templates list": (TemplatesOutput,),
     "templates show": (TemplatesOutput,),

@@ -1,0 +1,196 @@
+"""What is wrong on Prefect's server: dead runs, slots that no run holds, versions that differ."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from prefect.client.orchestration import PrefectClient
+from prefect.client.schemas.actions import GlobalConcurrencyLimitUpdate
+from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterId,
+    FlowFilter,
+    FlowFilterName,
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType, WorkerStatus
+from prefect.client.schemas.responses import DeploymentResponse
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.events.filters import (
+    EventAnyResourceFilter,
+    EventFilter,
+    EventOccurredFilter,
+)
+from prefect.states import Crashed
+
+from flows.run_flow import VERSION
+from flows.server import FLOW_NAMES, MODEL_LIMIT, server_client
+from turnetl.clock import Clock
+from turnetl.prefect_report import DoctorFinding, DoctorReport, FindingKind
+from turnetl.report.layout import plural
+
+_OF_TURNETL = FlowFilter(name=FlowFilterName(any_=list(FLOW_NAMES)))
+_HOLDING = (StateType.PENDING, StateType.RUNNING, StateType.CANCELLING)
+"""States in which a run may hold slots."""
+_MOST = 200
+"""Runs, deployments and limits that one request returns."""
+
+
+async def check_server(clock: Clock, *, silent_minutes: float, fix: bool) -> DoctorReport:
+    """Check the runs, limits, deployments and workers of turnetl's flows.
+
+    Args:
+        clock: returns the current time.
+        silent_minutes: a running run without an event for so long is dead. Every run sends a
+            heartbeat every three minutes.
+        fix: set dead runs to Crashed, and give back the slots that no run holds.
+
+    Raises:
+        BadUsage: no server is configured.
+        Retryable: it did not respond.
+    """
+    async with server_client() as client:
+        check = _Check(client, clock() - timedelta(minutes=silent_minutes), fix=fix)
+        running = await _runs(client, _HOLDING)
+        zombies = [run for run in running if await check.is_zombie(run)]
+        deployments = await client.read_deployments(flow_filter=_OF_TURNETL, limit=_MOST)
+        dead = {run.id for run in zombies}
+        alive = [run for run in running if run.id not in dead]
+        findings = [
+            *[await check.zombie(run) for run in zombies],
+            *await check.leaked_slots(alive, deployments),
+            *[one for each in deployments for one in await check.versions(each)],
+            *await check.workers(deployments),
+        ]
+    return DoctorReport(VERSION, len(running), len(deployments), tuple(findings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    client: PrefectClient
+    silent_since: datetime
+    fix: bool
+
+    async def is_zombie(self, run: FlowRun) -> bool:
+        """Return whether a run counts as running and has sent no event for long."""
+        begun = run.start_time or run.created
+        if run.state_type is StateType.PENDING or begun is None or begun > self.silent_since:
+            return False
+        events = await self.client.read_events(
+            EventFilter(
+                occurred=EventOccurredFilter.model_validate({"since": self.silent_since}),
+                any_resource=EventAnyResourceFilter(id=[f"prefect.flow-run.{run.id}"]),
+            ),
+            limit=1,
+        )
+        return not events.events
+
+    async def zombie(self, run: FlowRun) -> DoctorFinding:
+        finding = DoctorFinding(
+            FindingKind.ZOMBIE_RUN,
+            run.name,
+            f"{str(run.state_type).lower()} since {run.start_time:%Y-%m-%d %H:%M} UTC, and without "
+            "a sign of life",
+            "--fix sets it to Crashed; its turns are in the graph or will be ingested by the next",
+            can_fix=True,
+        )
+        if not self.fix:
+            return finding
+        state: State[Any] = Crashed(message="No sign of life; set by `turnetl prefect doctor`.")
+        await self.client.set_flow_run_state(run.id, state, force=True)
+        return replace(finding, fixed=True)
+
+    async def leaked_slots(
+        self, alive: Sequence[FlowRun], deployments: Sequence[DeploymentResponse]
+    ) -> list[DoctorFinding]:
+        """Return the limits of the deployments and of the model with slots that no run holds."""
+        of_deployment = Counter(run.deployment_id for run in alive)
+        held: dict[str, int | None] = {
+            f"deployment:{one.id}": of_deployment[one.id] for one in deployments
+        }
+        users = {name for run in alive if (name := run.parameters.get("model_slots"))}
+        named = {name for one in deployments if (name := one.parameters.get("model_slots"))}
+        # How many slots a run holds is a setting of its worker.
+        held |= {name: None if name in users else 0 for name in {MODEL_LIMIT, *named, *users}}
+        names = {f"deployment:{one.id}": one.name for one in deployments}
+        found = list[DoctorFinding]()
+        for limit in await self.client.read_global_concurrency_limits(limit=_MOST):
+            expected = held.get(limit.name)
+            if expected is not None and limit.active_slots > expected:
+                subject = names.get(limit.name, limit.name)
+                leaked = int(limit.active_slots) - expected
+                found.append(await self._leaked(limit.name, subject, leaked, expected))
+        return found
+
+    async def _leaked(self, name: str, subject: str, leaked: int, held: int) -> DoctorFinding:
+        finding = DoctorFinding(
+            FindingKind.LEAKED_SLOTS,
+            subject,
+            f"{plural(leaked, 'slot')} that no run holds",
+            "--fix gives them back",
+            can_fix=True,
+        )
+        if not self.fix:
+            return finding
+        update = GlobalConcurrencyLimitUpdate(active_slots=held)
+        await self.client.update_global_concurrency_limit(name, update)
+        return replace(finding, fixed=True)
+
+    async def versions(self, deployment: DeploymentResponse) -> list[DoctorFinding]:
+        """Return where the versions of turnetl here, of the deployment and of its worker differ."""
+        found, deployed = list[DoctorFinding](), deployment.version
+        if deployed != VERSION:
+            found.append(
+                DoctorFinding(
+                    FindingKind.DEPLOYMENT_VERSION,
+                    deployment.name,
+                    f"deployed with turnetl {deployed}, and this is turnetl {VERSION}",
+                    "deploy again: `prefect --no-prompt deploy --all`",
+                )
+            )
+        last = await _last_run(self.client, deployment.id)
+        if last is not None and last.flow_version not in (None, deployed):
+            found.append(
+                DoctorFinding(
+                    FindingKind.WORKER_VERSION,
+                    deployment.name,
+                    f"its last run had turnetl {last.flow_version}, and the deployment {deployed}",
+                    "install the same version of turnetl where the worker runs, and restart it",
+                )
+            )
+        return found
+
+    async def workers(self, deployments: Sequence[DeploymentResponse]) -> list[DoctorFinding]:
+        pools = sorted({one.work_pool_name for one in deployments if one.work_pool_name})
+        found = list[DoctorFinding]()
+        for pool in pools:
+            workers = await self.client.read_workers_for_work_pool(pool)
+            if not any(worker.status is WorkerStatus.ONLINE for worker in workers):
+                message, remedy = "no worker is online", f"`prefect worker start --pool {pool}`"
+                found.append(DoctorFinding(FindingKind.NO_WORKER, pool, message, remedy))
+        return found
+
+
+async def _runs(client: PrefectClient, states: Sequence[StateType]) -> list[FlowRun]:
+    types = FlowRunFilterStateType(any_=list(states))
+    return await client.read_flow_runs(
+        flow_filter=_OF_TURNETL,
+        flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=types)),
+        limit=_MOST,
+    )
+
+
+async def _last_run(client: PrefectClient, deployment: UUID) -> FlowRun | None:
+    ended = FlowRunFilterStateType(any_=[StateType.COMPLETED, StateType.FAILED])
+    runs = await client.read_flow_runs(
+        deployment_filter=DeploymentFilter(id=DeploymentFilterId(any_=[deployment])),
+        flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=ended)),
+        sort=FlowRunSort.END_TIME_DESC,
+        limit=1,
+    )
+    return runs[0] if runs else None

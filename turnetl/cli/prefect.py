@@ -1,0 +1,100 @@
+"""`turnetl prefect`: what the deployments need on Prefect's server, and what is wrong there."""
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import (
+    NO_COMMON,
+    NO_OUTPUT,
+    SETUP_COMMANDS,
+    CommonOptions,
+    Flag,
+    OutputOptions,
+)
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_POOL = "etl"
+_SILENT_MINUTES = 15.0
+
+app = App(
+    name="prefect",
+    help="Set up Prefect's server for the deployments, and find what is wrong there.",
+    group=SETUP_COMMANDS,
+)
+
+
+@app.command
+def setup(
+    *,
+    pool: str = _POOL,
+    slots: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    notify: str | None = None,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Create what the deployments need, and leave what exists as it is.
+
+    A work pool, its queues by priority, a limit for the model, a variable, an automation.
+
+    Args:
+        pool: The work pool, of the type `process` if it is created.
+        slots: Slots of the limit `turnetl-model` [default: the setting llm.concurrency].
+        notify: A notification block, as TYPE/NAME: the automation sends to it.
+    """
+    with _prefect():
+        from flows.server_setup import ServerSetup
+    from turnetl.json_output.prefect import setup_output
+    from turnetl.report import prefect as view
+
+    settings = common.settings()
+    made = ServerSetup(
+        pool, slots or settings.llm.concurrency, str(settings.lake.absolute()), notify
+    )
+    report = console.run_async(made.execute())
+    console.print_result(view.setup_table(report), setup_output(report), as_json=common.json)
+    return ExitCode.DONE
+
+
+@app.command
+def doctor(
+    *,
+    fix: Flag = False,
+    silent_minutes: Annotated[
+        float, Parameter(validator=Number(gte=1), show_default=False)
+    ] = _SILENT_MINUTES,
+    common: OutputOptions = NO_OUTPUT,
+) -> int:
+    """Find runs that are dead, slots that no run holds, and versions that differ.
+
+    Args:
+        fix: Set dead runs to Crashed, and give back the slots that no run holds.
+        silent_minutes: A running run without a sign of life for so long is dead [default: 15].
+    """
+    with _prefect():
+        from flows.server_doctor import check_server
+    from turnetl.json_output.prefect import doctor_output
+    from turnetl.report import prefect as view
+
+    report = console.run_async(check_server(now, silent_minutes=silent_minutes, fix=fix))
+    console.print_messages(view.doctor_messages(report))
+    console.print_result(view.doctor_table(report), doctor_output(report), as_json=common.json)
+    return view.doctor_exit_code(report)
+
+
+@contextmanager
+def _prefect() -> "Iterator[None]":
+    """Raise BadUsage if Prefect is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "prefect":
+            raise
+        raise BadUsage(str(error)) from error
