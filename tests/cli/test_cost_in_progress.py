@@ -2,8 +2,8 @@
 
 import pytest
 
-from turnetl.console.progress_bars import cost_text
-from turnetl.progress import RunCost
+from turnetl.console.progress_bars import ProgressBars, cost_text
+from turnetl.progress import ProgressUpdate, RunCost
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,10 @@ def test_the_cost_is_in_dollars_or_in_tokens_if_the_price_or_the_budget_is(
     cost: RunCost, shown: str
 ) -> None:
     assert cost_text(cost) == shown
+
+
+def test_the_name_of_a_bar_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressBars() as bars:
+        bars.advance(ProgressUpdate("ingest", "a\nb\x1b[31m", 1, 2))
+    printed = capsys.readouterr().err
+    assert "a\\nb\\x1b[31m" in printed

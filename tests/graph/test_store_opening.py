@@ -17,7 +17,7 @@ from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.graph import schema_version
 from turnetl.graph.ladybug_file import LadybugFile
-from turnetl.graph.open import open_graph
+from turnetl.graph.open import login, open_graph
 
 OLDER = (
     r"was written by another version of turnetl \(an older graph schema; this version uses 9\); "
@@ -26,7 +26,7 @@ OLDER = (
 
 KEEPS_THE_FILE_OPEN = """
 import asyncio, sys
-from turnetl.graph.open import open_graph
+from turnetl.graph.open import login, open_graph
 async def main():
     store = await open_graph(sys.argv[1], user="", password="")
     await store.prepare()
@@ -60,6 +60,14 @@ async def test_a_wrong_password_is_rejected_and_the_message_names_the_setting(
 
 
 @pytest.mark.neo4j
+@pytest.mark.parametrize("password", ["50%25", "a%2Fb", "%"])
+def test_a_password_from_the_settings_is_taken_as_it_is(password: str) -> None:
+    given = login("bolt://127.0.0.1:7687", user="a%20b", password=password)
+    assert given == ("a%20b", password)
+    in_url = login("bolt://a%20b:c%2Fd@127.0.0.1:7687", user="other", password=password)
+    assert in_url == ("a b", "c/d")
+
+
 async def test_a_user_and_password_in_the_url_take_precedence(neo4j: Neo4jServer) -> None:
     store = await open_graph(neo4j.url, user="someone", password="wrong")
     assert await store.groups() == []

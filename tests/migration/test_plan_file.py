@@ -31,6 +31,18 @@ def test_a_file_is_read_as_it_was_written(
     }
 
 
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-cmd", "@SUM(A1)", "'=1", "''", "'quoted'"])
+def test_no_cell_is_a_formula_of_a_spreadsheet_and_each_is_read_as_it_was(
+    tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "decisions.tsv"
+    cells = {"episode": text, "session": text, "name": text, "first": text, "reason": text}
+    write_plan(path, [dict.fromkeys(COLUMNS, "") | cells])
+    _, row = path.read_text(encoding="utf-8").splitlines()
+    assert not [cell for cell in row.split("\t") if cell.startswith(("=", "+", "-", "@"))]
+    assert {uuid: one.session_id for uuid, one in read_plan(path).items()} == {text: text}
+
+
 def test_rows_without_a_session_are_not_settled(tmp_path: Path) -> None:
     path = tmp_path / "decisions.tsv"
     write_plan(path, [dict.fromkeys(COLUMNS, "") | {"episode": "e"}])

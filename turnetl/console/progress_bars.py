@@ -13,7 +13,7 @@ from rich.progress import (
 )
 
 from turnetl.console import terminal
-from turnetl.control_characters import displayed_text
+from turnetl.control_characters import displayed_name
 from turnetl.progress import ProgressUpdate, RunCost
 
 
@@ -48,7 +48,7 @@ class ProgressBars:
         key = (step.stage, step.name)
         if key not in self._tasks:
             self._tasks[key] = self._progress.add_task(
-                displayed_text(f"{step.stage:<8}{step.name}"), total=step.total, cost=""
+                displayed_name(f"{step.stage:<8}{step.name}"), total=step.total, cost=""
             )
         self._progress.update(self._tasks[key], completed=step.done, total=step.total)
         if step.cost is not None:

@@ -46,12 +46,21 @@ async def open_graph(
 
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
+    name, secret = login(url, user=user, password=password)
     return await Neo4jStore.open(
-        f"{parts.scheme}://{host}",
-        user=unquote(parts.username or user),
-        password=unquote(parts.password or password),
-        timeout_seconds=timeout_seconds,
+        f"{parts.scheme}://{host}", user=name, password=secret, timeout_seconds=timeout_seconds
     )
+
+
+def login(url: str, *, user: str, password: str) -> tuple[str, str]:
+    """Return user and password of a server: those in the URL, percent-decoded, else the given ones.
+
+    A given password is taken as it is, with every `%`.
+    """
+    parts = urlsplit(url)
+    in_url = (parts.username, parts.password)
+    name, secret = (unquote(one) if one else None for one in in_url)
+    return name or user, secret or password
 
 
 def rewrite_graph(url: str) -> bool:

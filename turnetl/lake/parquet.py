@@ -1,5 +1,6 @@
 """One Parquet file, checked against its table on every access."""
 
+import errno
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -147,7 +148,17 @@ def read_error(path: Path, problem: str) -> TableUnusable:
 def write_error(path: Path, error: OSError) -> Fatal:
     """Return the error for a file that the operating system did not write."""
     cause = error.strerror or str(error)
-    return Fatal(f"`{path}` cannot be written ({cause}); free disk space or name another lake.")
+    return Fatal(f"`{path}` cannot be written ({cause}); {_remedy(error)} or name another lake.")
+
+
+def _remedy(error: OSError) -> str:
+    match error.errno:
+        case errno.EISDIR | errno.ENOTDIR | errno.EEXIST | errno.ENOTEMPTY:
+            return "something else has that name: move it away"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return "make its folder writable"
+        case _:
+            return "free disk space"
 
 
 def _metadata(footer: bytes) -> str:

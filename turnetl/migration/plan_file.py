@@ -16,6 +16,9 @@ COLUMNS = (
 columns help to decide: `first` and `second` are the sessions that fit best."""
 
 
+_FORMULA = ("=", "+", "-", "@", "'")
+
+
 class Verdict(StrEnum):
     """What a person says an episode is: the value of `session`, if it is no session."""
 
@@ -60,13 +63,23 @@ def write_plan(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
             # The module quotes a `\r` or `\n` in a cell only if it is part of the line end.
             writer = csv.DictWriter(file, COLUMNS, delimiter="\t", lineterminator="\r\n")
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({name: _quoted(text) for name, text in row.items()} for row in rows)
     except FileExistsError as error:
         raise BadUsage(
             f"`{path}` exists: it may hold decisions; name another file, or remove it"
         ) from error
     except OSError as error:
         raise BadUsage(f"`{path}` cannot be written: {error.strerror}; name another") from error
+
+
+def _quoted(cell: str) -> str:
+    """Return the cell with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
+def _unquoted(cell: str) -> str:
+    """Return the cell that was quoted so."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
 def read_plan(path: Path) -> dict[str, Settlement]:
@@ -94,7 +107,7 @@ def read_plan(path: Path) -> dict[str, Settlement]:
 def _settlements(path: Path, reader: "csv.DictReader[str]") -> dict[str, Settlement]:
     settled: dict[str, Settlement] = {}
     for row in reader:
-        episode, session = row["episode"].strip(), row["session"].strip()
+        episode, session = (_unquoted(row[name].strip()) for name in ("episode", "session"))
         place = f"`{path}`, line {reader.line_num}"
         if not session:
             continue
