@@ -1,12 +1,13 @@
 """Every point at which a command may die: how many were tried, and how many were completed.
 
     python -m benchmarks.crashes [ladybug] [neo4j] [--command NAME] [--jobs 2] [--action TEAR]
+        [--states 100]
     python -m benchmarks.crashes [ladybug] [neo4j] [--command NAME] [--jobs 2]
         --action FULL|CUT|STOP [--every 1] [--distinct] [--later] [--seconds 600]
 
 A command is killed in every state in which it is at one of its points; with `--action TEAR` in
 every state in which half of a write to a file was made. `tests/crashes/states.py` says why the
-trial of a state covers all of its points.
+trial of a state covers all of its points. `--states 100` tries so many of them, at even distances.
 
 The other actions are tried at points, as in `tests/crashes`. `--every 10` takes one in ten, and
 `--distinct` one of the same calls on the same file or connection in a row. With `--action STOP`
@@ -55,7 +56,9 @@ def _try(
     """Try a command; print the trials that failed, and what was tried."""
     begin = time.monotonic()
     if options.action in ("KILL", "TEAR"):
-        tried = kill_in_every_state(started, name, torn=options.action == "TEAR")
+        tried = kill_in_every_state(
+            started, name, torn=options.action == "TEAR", most=options.states
+        )
     else:
         tried = total(
             side_by_side(
@@ -82,7 +85,7 @@ def try_points(program: TrialProgram, name: str, options: argparse.Namespace, pa
         outcome = program.run(Trial(name, options.action, number, is_later=options.later))
         if not outcome.is_as_undisturbed or not outcome.is_orderly:
             failed.append(f"at point {number}, {points[number - 1]}: {shown(outcome)}")
-    return Tried(len(points) if part == 0 else 0, 0, tried, tuple(failed))
+    return Tried(len(points) if part == 0 else 0, 0, tried, tried, tuple(failed))
 
 
 def chosen(points: Sequence[str], options: argparse.Namespace) -> list[int]:
@@ -102,6 +105,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--distinct", action="store_true")
     parser.add_argument("--later", action="store_true")
+    parser.add_argument("--states", type=int)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=math.inf)
     return parser.parse_args()

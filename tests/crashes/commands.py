@@ -4,48 +4,30 @@ import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
-from tests.crashes import migrations
-from tests.crashes.trial_context import AT_THE_END, DEFERRED, TrialContext
+from tests.crashes import migrations, summaries
+from tests.crashes.steps import (
+    REFUSED,
+    backfill,
+    filter_turns,
+    ingest,
+    parse,
+    write,
+    write_archives,
+)
+from tests.crashes.trial_context import TrialContext
 from tests.held_bytes import holding
 from turnetl import pipeline
 from turnetl.errors import BadUsage, TurnetlError
-from turnetl.exit_code import ExitCode
 from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.run_report import RunState
 from turnetl.ingestion.undo_plan import UndoSelection
-from turnetl.settings.sections import SummarySettings
 
-START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-REFUSED = "an impossible turn"
-"""In the prompt of a turn for which the provider has no valid response."""
 SECRET = "seventh windmill"
 """In a session that is forgotten."""
 
 Work = Callable[[TrialContext], Awaitable[None]]
-
-
-async def write_archives(place: TrialContext) -> None:
-    """Write two sessions of one project: four turns, one of which cannot be extracted."""
-    await _write(place, "one", "Look again: `cart.py` uses `sqlite`.", f"Do {REFUSED}, please.")
-    later = "Changed: `cart.py` no longer uses `sqlite`. And `orders.py` uses `cart.py`."
-    await _write(place, "two", later, hours=1)
-
-
-async def _write(place: TrialContext, session: str, *prompts: str, hours: int = 0) -> None:
-    at = START + timedelta(hours=hours)
-    write_archive(
-        place.archives / f"{session}.jsonl", conversation(*prompts, session=session, at=at)
-    )
-
-
-async def parse(place: TrialContext) -> None:
-    report = pipeline.parse_archives([str(place.archives)], place.settings())
-    if report.problems:
-        raise TurnetlError(str(report.problems))
 
 
 async def change_archives(place: TrialContext) -> None:
@@ -53,12 +35,8 @@ async def change_archives(place: TrialContext) -> None:
     await write_archives(place)
     await parse(place)
     await filter_turns(place)
-    await _write(place, "two", "Which tests of the cart fail?", "Correct them, please.", hours=1)
-    await _write(place, "three", "Describe the orders in the README.", hours=2)
-
-
-async def filter_turns(place: TrialContext) -> None:
-    pipeline.filter_turns(place.settings())
+    await write(place, "two", "Which tests of the cart fail?", "Correct them, please.", hours=1)
+    await write(place, "three", "Describe the orders in the README.", hours=2)
 
 
 async def parse_changes(place: TrialContext) -> None:
@@ -68,7 +46,7 @@ async def parse_changes(place: TrialContext) -> None:
 
 async def pending_turns(place: TrialContext) -> None:
     """Ingest a session, and leave two more: three turns, one of which cannot be extracted."""
-    await _write(place, "zero", "Look again: `shop.py` uses `cart.py`.", hours=-1)
+    await write(place, "zero", "Look again: `shop.py` uses `cart.py`.", hours=-1)
     await parse(place)
     await filter_turns(place)
     await ingest(place)
@@ -79,7 +57,7 @@ async def pending_turns(place: TrialContext) -> None:
 
 async def one_turn(place: TrialContext) -> None:
     """Leave a turn for a graph that does not exist."""
-    await _write(place, "one", "Look again: `cart.py` uses `sqlite`.")
+    await write(place, "one", "Look again: `cart.py` uses `sqlite`.")
     await parse(place)
     await filter_turns(place)
 
@@ -88,30 +66,14 @@ async def ingest_first(place: TrialContext) -> None:
     await ingest(place, model=False)
 
 
-async def ingest(
-    place: TrialContext, *, model: bool = True, summaries: SummarySettings = AT_THE_END
-) -> None:
-    settings = place.settings(model=model, summaries=summaries)
-    report = await pipeline.ingest(settings, pipeline.RunOptions(), place.clock)
-    codes = {report.exit_code, *(group.exit_code for group in report.groups)}
-    if codes - {ExitCode.DONE, ExitCode.FOUND}:
-        raise TurnetlError(str(report.error or [group.error for group in report.groups]))
-
-
 async def two_runs(place: TrialContext) -> None:
     """Ingest a session, then another one in a run of its own, without a model."""
     await write_archives(place)
     await backfill(place)
     shutil.rmtree(place.folder / "index before", ignore_errors=True)
     shutil.copytree(place.lake / "index", place.folder / "index before")
-    await _write(place, "three", "Run the tests of the cart.", "Describe `cart.py`.", hours=2)
+    await write(place, "three", "Run the tests of the cart.", "Describe `cart.py`.", hours=2)
     await backfill(place)
-
-
-async def backfill(place: TrialContext) -> None:
-    await parse(place)
-    await filter_turns(place)
-    await ingest(place, model=False)
 
 
 async def graph_ahead_of_index(place: TrialContext) -> None:
@@ -154,8 +116,8 @@ async def turns_with_a_secret(place: TrialContext) -> None:
     """
     await write_archives(place)
     holder = f"See the {SECRET}: `orders.py` uses `{SECRET}`."
-    await _write(place, "three", holder, f"Do {REFUSED} with the {SECRET}.", hours=2)
-    await _write(place, "four", "Look again: `orders.py` uses `sqlite`.", hours=3)
+    await write(place, "three", holder, f"Do {REFUSED} with the {SECRET}.", hours=2)
+    await write(place, "four", "Look again: `orders.py` uses `sqlite`.", hours=3)
     await parse(place)
     await filter_turns(place)
     await ingest(place)
@@ -177,7 +139,7 @@ async def outdated_communities(place: TrialContext) -> None:
     await write_archives(place)
     await backfill(place)
     await build_communities(place)
-    await _write(place, "three", "Compare `cart.py` with `orders.py`: `sqlite`?", hours=2)
+    await write(place, "three", "Compare `cart.py` with `orders.py`: `sqlite`?", hours=2)
     await backfill(place)
 
 
@@ -186,42 +148,6 @@ async def build_communities(place: TrialContext) -> None:
     report = await pipeline.build_communities(place.settings(), options, place.clock)
     if errors := [group.error for group in report.groups if group.error]:
         raise TurnetlError(str(errors))
-
-
-async def deferred_summaries(place: TrialContext) -> None:
-    """Ingest a session whose later turns deferred summaries."""
-    rows = [
-        line
-        for number, name in enumerate(("cart.py", "cart.py orders.py", "orders.py cart.py"))
-        for line in (
-            row("user", "Run the tests again.", f"u{number}", START),
-            tool_call(f"a{number}", "Bash", START, command=f"pytest {name}"),
-            tool_result(f"r{number}", f"a{number}", "1 failed", START),
-        )
-    ]
-    write_archive(place.archives / "one.jsonl", rows)
-    await parse(place)
-    await filter_turns(place)
-    await ingest(place, model=False, summaries=DEFERRED)
-    if not await _deferred(place):
-        raise TurnetlError("no summary is deferred")
-
-
-async def summarize(place: TrialContext) -> None:
-    report = await pipeline.summarize(place.settings(model=False, summaries=DEFERRED), place.clock)
-    if errors := [group.error for group in report.groups if group.error]:
-        raise TurnetlError(str(errors))
-
-
-async def check_summaries(place: TrialContext) -> None:
-    if number := await _deferred(place):
-        raise TurnetlError(f"{number} summaries are still deferred")
-
-
-async def _deferred(place: TrialContext) -> int:
-    settings = place.settings(model=False, summaries=DEFERRED)
-    report = await pipeline.summarize(settings, place.clock, dry_run=True)
-    return sum(group.to_write for group in report.groups)
 
 
 async def check_secret(place: TrialContext) -> None:
@@ -252,6 +178,8 @@ class Command:
     """Files that do not count: another command has the same points."""
     check: Work = nothing
     """Raises a TurnetlError if more than the result is wrong after the command."""
+    is_paid_once: bool = False
+    """Whether its requests are counted. Each response is stored: none is invalid."""
     is_renumbering: bool = False
     """Whether its repetition commits turns again: their numbers grow, their order is the same."""
 
@@ -265,12 +193,29 @@ COMMANDS: Mapping[str, Command] = {
     "undo": Command(two_runs, undo, check=check_undone),
     "redo": Command(two_runs, redo, excluded="/index", is_renumbering=True),
     "forget": Command(turns_with_a_secret, forget, check=check_secret),
+    "model summaries": Command(
+        summaries.turns_with_many_facts,
+        summaries.refresh_summaries,
+        check=summaries.check_refreshed,
+        is_paid_once=True,
+    ),
     "communities": Command(outdated_communities, build_communities),
-    "summarize": Command(deferred_summaries, summarize, check=check_summaries),
+    "summarize": Command(
+        summaries.deferred_summaries, summaries.summarize, check=summaries.check_summaries
+    ),
     "migrate cutover": Command(
         migrations.migrated_group, migrations.cut_over, check=migrations.check_cut_over
     ),
     "migrate rollback": Command(
         migrations.cut_over_group, migrations.roll_back, check=migrations.check_rolled_back
+    ),
+    "migrate discard": Command(
+        migrations.migrated_group, migrations.discard, check=migrations.check_discarded
+    ),
+    "migrate rollback --discard": Command(
+        migrations.cut_over_group, migrations.discard, check=migrations.check_discarded
+    ),
+    "migrate finish": Command(
+        migrations.cut_over_group, migrations.finish, check=migrations.check_finished
     ),
 }

@@ -26,7 +26,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum action { OFF, COUNT, KILL, TEAR, FULL, CUT, STOP, STEP, STEP_TEAR };
+enum action { OFF, COUNT, KILL, TEAR, FULL, CUT, STOP, STEP, STEP_TEAR, TRACE };
 enum kind { CHANGE, GROWTH, SOCKET };
 enum verdict { UNSEEN, PASS, FAIL };
 
@@ -183,6 +183,21 @@ static enum verdict at_file(enum kind kind, const char *name, int fd, size_t siz
     return point(kind, name, path + root_length, NULL, size);
 }
 
+/* A call on part of a file: traced with its offset and size. */
+static enum verdict at_part(enum kind kind, const char *name, int fd, size_t size, off_t at)
+{
+    char path[PATH_MAX], part[64];
+    if (action != TRACE)
+        return at_file(kind, name, fd, size);
+    int saved = errno;
+    int is_seen = opened(fd, path);
+    errno = saved;
+    if (!is_seen)
+        return UNSEEN;
+    int length = snprintf(part, sizeof part, "%lld %zu", (long long)at, size);
+    return point(kind, name, path + root_length, part, length);
+}
+
 static enum verdict at_socket(const char *name, int fd, const char *data, size_t size)
 {
     struct sockaddr_in peer;
@@ -280,7 +295,7 @@ int posix_fallocate64(int fd, off64_t at, off64_t size)
     ssize_t name parameters \
     { \
         REAL(ssize_t, #name, PARAMETERS parameters); \
-        enum verdict verdict = at_file(GROWTH, #name, fd, size); \
+        enum verdict verdict = at_part(GROWTH, #name, fd, size, at); \
         if (verdict == FAIL) \
             return -1; \
         if (verdict == PASS && tears() && real half >= 0) \
@@ -292,6 +307,19 @@ WRITE_CALL(pwrite, (int fd, const void *data, size_t size, off_t at), size, (fd,
 WRITE_CALL(pwrite64, (int fd, const void *data, size_t size, off64_t at), size, (fd, data, size, at), (fd, data, size / 2, at))
 WRITE_CALL(pwritev, (int fd, const struct iovec *parts, int number, off_t at), 0, (fd, parts, number, at), (fd, parts, number / 2, at))
 WRITE_CALL(pwritev64, (int fd, const struct iovec *parts, int number, off64_t at), 0, (fd, parts, number, at), (fd, parts, number / 2, at))
+
+/* A read at a place of the file is a point only in a trace. */
+#define READ_CALL(name, type) \
+    ssize_t name(int fd, void *data, size_t size, type at) \
+    { \
+        REAL(ssize_t, #name, int, void *, size_t, type); \
+        if (action == TRACE) \
+            at_part(CHANGE, #name, fd, size, at); \
+        return real(fd, data, size, at); \
+    }
+
+READ_CALL(pread, off_t)
+READ_CALL(pread64, off64_t)
 
 /* Write the first half; return its size. */
 static ssize_t torn(ssize_t (*real)(int, const void *, size_t), int fd, const void *data, size_t size)

@@ -41,6 +41,8 @@ class Action(IntEnum):
     """SIGSTOP after each change."""
     STEP_TEAR = 8
     """SIGSTOP after the first half of each write to a file."""
+    TRACE = 9
+    """Nothing; the log has also reads at a place of a file, and offset and size of such calls."""
 
 
 def build(folder: Path) -> Path:

@@ -45,6 +45,9 @@ class TrialOutcome(msgspec.Struct, frozen=True):
     """How the repetition ended."""
     differences: tuple[str, ...] = ()
     """What differs from an undisturbed run after the repetition."""
+    paid_twice: int = 0
+    """Requests of the repetition whose responses were in the journal, and those of the run that
+    died whose responses were not, but for those in flight."""
     points: tuple[str, ...] = ()
     """A line for each point, of a trial without a fault."""
     changes_before: tuple[int, ...] = ()
@@ -62,4 +65,4 @@ class TrialOutcome(msgspec.Struct, frozen=True):
 
     @property
     def is_as_undisturbed(self) -> bool:
-        return self.repeated == "done" and not self.differences
+        return self.repeated == "done" and not self.differences and not self.paid_twice

@@ -1,4 +1,4 @@
-"""A cutover and a rollback of a migration, and the graphs before them."""
+"""The commands that complete a migration or take it back, and the graphs before them."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -16,10 +16,12 @@ from turnetl.graph.open import open_graph
 from turnetl.migration.change_report import MigrationCommand
 from turnetl.migration.run_report import MigrationRun
 from turnetl.model import GroupId
+from turnetl.shadow_groups import sessions_group
 
 GROUP = GroupId("old-summaries")
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-_BEFORE = "before the cutover.json"
+_BEFORE_RUN = "before the migration.json"
+_BEFORE_CUTOVER = "before the cutover.json"
 
 
 async def migrated_group(place: TrialContext) -> None:
@@ -33,10 +35,11 @@ async def migrated_group(place: TrialContext) -> None:
     ]
     await write_legacy_graph(place.url, episodes, GROUP)
     await write_foreign_data(place.url, GROUP)
+    await _keep_graph(place, _BEFORE_RUN)
     report = await _run(place)
     if [state.phase for state in report.migrations] != [MigrationPhase.READY]:
         raise TurnetlError(f"the migration is not ready: {report}")
-    (place.folder / _BEFORE).write_text(json.dumps(await canonical_graph(place.url)))
+    await _keep_graph(place, _BEFORE_CUTOVER)
 
 
 async def cut_over_group(place: TrialContext) -> None:
@@ -52,22 +55,54 @@ async def roll_back(place: TrialContext) -> None:
     await _change(place, MigrationCommand.ROLLBACK, MigrationPhase.READY)
 
 
+async def discard(place: TrialContext) -> None:
+    """Take back what is cut over, and delete the turns."""
+    await _change(place, MigrationCommand.ROLLBACK, MigrationPhase.FINISHED, discard=True)
+
+
+async def finish(place: TrialContext) -> None:
+    await _change(place, MigrationCommand.FINISH, MigrationPhase.FINISHED)
+
+
 async def check_cut_over(place: TrialContext) -> None:
     """Check that the turns are those of the group, and that all of them can be taken back."""
-    state = await _state(place)
-    if state.phase is not MigrationPhase.CUT_OVER:
-        raise TurnetlError(f"the phase is {state.phase}")
+    await _check_phase(place, MigrationPhase.CUT_OVER)
 
 
 async def check_rolled_back(place: TrialContext) -> None:
     """Check that the graph is the one before the cutover."""
-    before = json.loads((place.folder / _BEFORE).read_text())
+    await _check_graph(place, _BEFORE_CUTOVER)
+    await _check_phase(place, MigrationPhase.READY)
+
+
+async def check_discarded(place: TrialContext) -> None:
+    """Check that the graph is the one before the migration, but for the record of it."""
+    await _check_graph(place, _BEFORE_RUN)
+    await _check_phase(place, MigrationPhase.FINISHED)
+
+
+async def check_finished(place: TrialContext) -> None:
+    """Check that nothing is left of the old data."""
+    await _check_phase(place, MigrationPhase.FINISHED)
+    old = sessions_group(GROUP, (await _state(place)).migration_id)
+    if left := [line for line in await canonical_graph(place.url) if old in line]:
+        raise TurnetlError(f"still there: {left[:4]}")
+
+
+async def _keep_graph(place: TrialContext, name: str) -> None:
+    (place.folder / name).write_text(json.dumps(await canonical_graph(place.url)))
+
+
+async def _check_graph(place: TrialContext, name: str) -> None:
+    before = json.loads((place.folder / name).read_text())
     found = await canonical_graph(place.url)
     if found != before:
         raise TurnetlError(f"differs from before: {sorted(set(found) ^ set(before))[:4]}")
-    state = await _state(place)
-    if state.phase is not MigrationPhase.READY:
-        raise TurnetlError(f"the phase is {state.phase}")
+
+
+async def _check_phase(place: TrialContext, phase: MigrationPhase) -> None:
+    if (found := (await _state(place)).phase) is not phase:
+        raise TurnetlError(f"the phase is {found}")
 
 
 async def _run(place: TrialContext) -> MigrationRun:
@@ -80,11 +115,13 @@ async def _run(place: TrialContext) -> MigrationRun:
     )
 
 
-async def _change(place: TrialContext, command: MigrationCommand, end: MigrationPhase) -> None:
+async def _change(
+    place: TrialContext, command: MigrationCommand, end: MigrationPhase, *, discard: bool = False
+) -> None:
     """Carry out a change, unless a killed call did."""
     if (await _state(place)).phase is end:
         return
-    options = pipeline.ChangeOptions(command, accept=True)
+    options = pipeline.ChangeOptions(command, accept=True, discard=discard)
     report = await pipeline.execute_change(place.settings(), options, place.clock)
     if report.error or not report.is_done:
         raise TurnetlError(str(report.error or report.objections))

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 CHANGED = "changed "
 """The beginning of a line that says that a call changed something."""
@@ -87,8 +90,16 @@ def sample(
     wanted = of or (lambda _: True)
     firsts = [number for number in distinct(points) if wanted(points[number - 1])]
     inside = [number for number in in_transaction(points, port) if wanted(points[number - 1])]
-    within = _spread(inside, number // 2)
-    return sorted({*within, *_spread(firsts, number - len(within))})
+    within = spread(inside, number // 2)
+    return sorted({*within, *spread(firsts, number - len(within))})
+
+
+def spread(items: Sequence[Item], count: int) -> list[Item]:
+    """Return that many of the items, at even distances."""
+    if count <= 0:
+        return []
+    step = max(len(items) / count, 1)
+    return [items[int((place + 0.5) * step)] for place in range(min(count, len(items)))]
 
 
 def distinct(points: Sequence[str]) -> Iterator[int]:
@@ -102,11 +113,3 @@ def distinct(points: Sequence[str]) -> Iterator[int]:
 
 def _kind(point: str) -> tuple[str, str]:
     return ("", "") if place(point) == "" else (call(point), place(point))
-
-
-def _spread(numbers: Sequence[int], count: int) -> list[int]:
-    """Return that many of the numbers, at even distances."""
-    if count <= 0:
-        return []
-    step = max(len(numbers) / count, 1)
-    return [numbers[int((place + 0.5) * step)] for place in range(min(count, len(numbers)))]

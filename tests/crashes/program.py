@@ -30,10 +30,11 @@ import msgspec
 from tests.crashes.commands import COMMANDS, Command
 from tests.crashes.faults import Action, FaultPoints
 from tests.crashes.messages import Setup, Trial, TrialOutcome
+from tests.crashes.payments import IN_FLIGHT, Payments
 from tests.crashes.points import CHANGED, changes_before
 from tests.crashes.results import Result, differences, renumbered, result
 from tests.crashes.served_graph import Snapshot, clear, restore, snapshot
-from tests.crashes.states import State, key_after
+from tests.crashes.states import State, States
 from tests.crashes.trial_context import TrialContext
 from turnetl import pipeline, wiring
 from turnetl.errors import TurnetlError
@@ -70,10 +71,15 @@ class Trials:
         self._restore(command)
         if Action[trial.action] in (Action.STEP, Action.STEP_TEAR):
             return TrialOutcome("done", states=tuple(self._states(command, trial)))
+        paid = Payments(self._place) if command.is_paid_once else None
         ended, other = self._disturbed(command, trial)
+        unrecorded = paid.unrecorded() if paid else 0
         repeated = self._fork(lambda: self._finish(command, self._saved("found")))
         found = self._load("found") if repeated == "done" else {}
-        return TrialOutcome(ended, other, repeated, tuple(differences(self._expected, found)))
+        twice = max(unrecorded - IN_FLIGHT, 0) + (paid.unrecorded() if paid else 0)
+        return TrialOutcome(
+            ended, other, repeated, tuple(differences(self._expected, found)), twice
+        )
 
     def _undisturbed(self, name: str) -> TrialOutcome:
         command, place = COMMANDS[name], self._place
@@ -98,31 +104,28 @@ class Trials:
 
     def _states(self, command: Command, trial: Trial) -> list[State]:
         """Run the command, and look at each state on the way while it is stopped."""
-        numbers: dict[str, list[int]] = {}
+        states = States(self._place.lake, self._place.folder / "copy", self._faults)
+        is_embedded = command.graph and self._place.graph is None
+        alone: list[list[int]] = []
         child = self._begin(lambda: self._logged(command, Action[trial.action]))
         for change in itertools.count(1):
             _, status = os.waitpid(child, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
                 break
             if change % trial.parts == trial.part % trial.parts:
-                numbers.setdefault(self._key(command, change), []).append(change)
+                states.add(change) if is_embedded else alone.append([change])
             os.kill(child, signal.SIGCONT)
         assert self._ended(status) == "done", self._ended(status)
+        same = [*alone, *states.distinct()]
         if trial.part == 1 and trial.action == "STEP":
-            numbers["0"] = [0]
-        if trial.action == "STEP":
-            points = Counter(changes_before(self._lines()))
-        else:
-            points = Counter(change for same in numbers.values() for change in same)
+            same.append([0])
+        points = Counter(changes_before(self._lines()))
+        if trial.action != "STEP":
+            points = Counter(itertools.chain(*same))
         return [
-            State(same[0], len(same), sum(points[change] for change in same))
-            for same in numbers.values()
+            State(changes[0], len(changes), sum(points[change] for change in changes))
+            for changes in sorted(same)
         ]
-
-    def _key(self, command: Command, change: int) -> str:
-        if not command.graph or self._place.graph is not None:
-            return str(change)
-        return key_after(change, self._place.lake, self._place.folder / "copy")
 
     @property
     def _template(self) -> Path:

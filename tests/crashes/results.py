@@ -39,7 +39,7 @@ async def result(place: TrialContext, *, graph: bool) -> Result:
         "files": _files(place.lake),
         "tables": [_digest(path) for path in sorted(place.lake.rglob("*.parquet"))],
         "quarantine": _quarantine(place.lake),
-        "responses": _responses(place.lake / "journal.sqlite"),
+        "responses": responses(place.lake / "journal.sqlite"),
         "forgotten": _forgotten(place.lake),
     }
 
@@ -70,6 +70,15 @@ def differences(expected: Result, found: Result) -> list[str]:
         )
         for line in _surplus(lines, others)
     ]
+
+
+def responses(journal: Path) -> list[str]:
+    """Return the key and the prompt of each response in a journal, if it exists."""
+    if not journal.exists():
+        return []
+    with closing(sqlite3.connect(journal)) as connection:
+        rows = connection.execute("SELECT key, prompt_name FROM responses ORDER BY key")
+        return [" ".join(row) for row in rows]
 
 
 def _surplus(lines: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -107,14 +116,6 @@ def _digest(path: Path) -> str:
 def _quarantine(lake: Path) -> list[str]:
     text = "\n".join(path.read_text() for path in sorted(lake.glob("quarantine/*/*.json")))
     return _OF_A_RUN.sub("", text).splitlines()
-
-
-def _responses(journal: Path) -> list[str]:
-    if not journal.exists():
-        return []
-    with closing(sqlite3.connect(journal)) as connection:
-        rows = connection.execute("SELECT key, prompt_name FROM responses ORDER BY key")
-        return [" ".join(row) for row in rows]
 
 
 def _forgotten(lake: Path) -> list[str]:

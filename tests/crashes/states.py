@@ -12,7 +12,7 @@ Two states are the same if they have the same bytes in every file of the lake, a
 
 - The merge of an embedded graph's log is thousands of changes, one for each page. While it goes on
   no reader can open the file, so that the first thing that any command does with it is to complete
-  the merge, in a process that only does that. The states are compared after it.
+  the merge, in a process that only does that. The states are compared after it (`merges.py`).
 - Of the files of an incomplete copy of the graph (`forget`) only the names are compared: they are
   deleted before anything reads them.
 
@@ -20,21 +20,19 @@ Two threads of a command may make their changes in another order in another run.
 the state of that order.
 """
 
-import hashlib
-import os
-import shutil
+from collections import defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from turnetl.graph import ladybug_log
-from turnetl.graph.ladybug_probe import FileState, try_open
+from tests.crashes.faults import FaultPoints
+from tests.crashes.merges import Completer, Completion, Files, digest
 
 _GRAPH = "graph.lbug"
 _COPY = f"{_GRAPH}.rewritten"
-
-_READABLE = 99
-"""An exit code that is no `FileState`."""
+_MERGE = (f"{_GRAPH}.wal.checkpoint", f"{_GRAPH}.shadow")
+"""Without these files no merge was interrupted."""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -48,47 +46,84 @@ class State(msgspec.Struct, frozen=True):
     """Of the command, in which it is in this state."""
 
 
-def key_after(change: int, lake: Path, copy: Path) -> str:
-    """Return the key of the state after a change: equal keys are equal states.
+@dataclass
+class _Merging:
+    """States that are equal but for what their completion does not depend on, and for sizes."""
 
-    Args:
-        change: number of the change.
-        lake: as it is after it.
-        copy: a folder for a copy of the lake, which is replaced.
-    """
-    if not ladybug_log.log_files(lake / _GRAPH):
-        return _digest(lake)
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(lake, copy)
-    is_complete = _completed(copy / _GRAPH)
-    if is_complete is None:
-        return _digest(lake)
-    return _digest(copy) if is_complete else str(change)
+    completion: Completion
+    depends_on: str
+    """Digest of what the completion depends on."""
+    apart: str
+    """Digest of the files that are not of the graph: a completion does not change them."""
+    changes: list[int] = field(default_factory=list)
+    last: Files = field(default_factory=dict)
+
+    def holds(self, files: Files) -> bool:
+        return self.depends_on == self.completion.depends_on(files, _GRAPH)
 
 
-def _completed(graph: Path) -> bool | None:
-    """Complete a merge; None if a reader can open the file, False if it cannot be completed."""
-    child = os.fork()
-    if child == 0:
-        os._exit(_completion(str(graph)))
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return None if code == _READABLE else code == FileState.INTACT
+class States:
+    """Tells which of the states of a command with an embedded graph are one."""
+
+    def __init__(self, lake: Path, copy: Path, faults: FaultPoints) -> None:
+        """Look at states.
+
+        Args:
+            lake: where the command works.
+            copy: a folder for copies of the graph, which is replaced.
+            faults: of this process.
+        """
+        self._lake = lake
+        self._completer = Completer(copy, _GRAPH, faults)
+        self._changes: dict[str, list[int]] = defaultdict(list)
+        self._merging: _Merging | None = None
+
+    def add(self, change: int) -> None:
+        """Look at the lake as it is after a change; the numbers of changes ascend."""
+        files = _contents(self._lake)
+        graph = {name: content for name, content in files.items() if _is_graph(name)}
+        if _GRAPH not in graph or not any(name in graph for name in _MERGE):
+            self._changes[digest(files)].append(change)
+            return
+        if self._merging is None or not self._merging.holds(files):
+            self._end_merging()
+            completion = self._completer.complete(graph)
+            if completion.is_readable or not completion.is_complete:
+                key = digest(files) if completion.is_readable else str(change)
+                self._changes[key].append(change)
+                return
+            apart = digest({name: files[name] for name in files.keys() - graph.keys()})
+            depends_on = completion.depends_on(files, _GRAPH)
+            self._merging = _Merging(completion, depends_on, apart)
+        self._merging.changes.append(change)
+        self._merging.last = graph
+
+    def distinct(self) -> list[list[int]]:
+        """Return the changes after which the same state is left, for each state."""
+        self._end_merging()
+        self._completer.close()
+        return sorted(self._changes.values())
+
+    def _end_merging(self) -> None:
+        merging, self._merging = self._merging, None
+        if merging is None:
+            return
+        changes, completion = merging.changes, merging.completion
+        if len(changes) > 1 and self._completer.complete(merging.last).files != completion.files:
+            for change in changes:
+                self._changes[str(change)].append(change)
+            return
+        self._changes[f"{completion.files} {merging.apart}"] += changes
 
 
-def _completion(graph: str) -> int:
-    """Return the exit code of a child: its parent's cleanup must not run."""
-    try:
-        if try_open(graph, write=False) is not FileState.UNRECOVERED:
-            return _READABLE
-        return try_open(graph, write=True)
-    except BaseException:  # noqa: BLE001 - as above
-        return FileState.CRASH
+def _is_graph(name: str) -> bool:
+    return name.startswith(_GRAPH) and not name.startswith(_COPY)
 
 
-def _digest(lake: Path) -> str:
-    found = hashlib.sha256()
-    for path in sorted(path for path in lake.rglob("*") if path.is_file()):
-        name = str(path.relative_to(lake)).encode()
-        content = b"" if path.name.startswith(_COPY) else path.read_bytes()
-        found.update(len(name).to_bytes(8) + name + len(content).to_bytes(8) + content)
-    return found.hexdigest()
+def _contents(lake: Path) -> dict[str, bytes]:
+    """Return the files of the lake by their paths in it; of those of a copy only the names."""
+    return {
+        str(path.relative_to(lake)): b"" if path.name.startswith(_COPY) else path.read_bytes()
+        for path in sorted(lake.rglob("*"))
+        if path.is_file()
+    }

@@ -10,6 +10,8 @@ from turnetl.settings.sections import ModelSettings, SummarySettings
 
 AT_THE_END = SummarySettings()
 """A run writes the summaries that it deferred."""
+REFRESHED = SummarySettings(min_similarity=1)
+"""Every change of the facts of an entity makes a new summary."""
 DEFERRED = SummarySettings(flush=False, min_similarity=1, burst_turns=2)
 """The second turn about an entity defers its summary, and no run writes it."""
 

@@ -5,6 +5,7 @@ Responses are computed from the requests (`canned_responses`); a test chooses th
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -120,7 +121,7 @@ class FakeProvider:
 @contextmanager
 def serving() -> Iterator[FakeProvider]:
     provider = FakeProvider()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, provider))
+    server = _Server(("127.0.0.1", 0), partial(_Handler, provider))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
@@ -140,6 +141,14 @@ def _embeddings(texts: list[str]) -> Json:
     return {"data": data, "usage": {"prompt_tokens": len(texts)}}
 
 
+class _Server(ThreadingHTTPServer):
+    """Reports errors, but not that a client was killed."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -154,8 +163,17 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
         """Log nothing."""
 
+    def do_GET(self) -> None:
+        """Send the number of requests that arrived, for another process."""
+        self._send(Fault(200, str(len(self._provider.requests))))
+
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        size = int(self.headers["Content-Length"])
+        raw = self.rfile.read(size)
+        if len(raw) < size:
+            # The client was killed while it sent the request.
+            self.close_connection = True
+            return
         body = json.loads(raw)
         request = ReceivedRequest(self.path, dict(self.headers), body)
         response = self._provider.receive(request, raw)
