@@ -231,14 +231,13 @@ def test_a_session_is_forgotten_in_the_turns_of_a_migration_too(
     assert not _commits(url, session)
 
 
-def test_nothing_is_forgotten_while_a_cutover_is_interrupted(
+def test_while_a_cutover_is_interrupted_nothing_is_forgotten_and_verify_says_why(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
     fill(url, sessions)
     migrated(tmp_path, url)
     settings = load_settings(None, graph=url, lake=tmp_path / "lake")
-
     cutover = ChangeOptions(MigrationCommand.CUTOVER, accept=True)
 
     def killed(update: ProgressUpdate) -> None:
@@ -254,6 +253,11 @@ def test_nothing_is_forgotten_while_a_cutover_is_interrupted(
     assert f"`turnetl migrate cutover --group {GROUP}` continues it" in refused.messages[0]
     assert dumped(url) == before
     assert sorted((tmp_path / "lake").rglob("*")) == tables
+    verified = turnetl(tmp_path, url, "verify", "--group", GROUP)
+    assert "its migration is cutting over" in verified.messages[0]
+    assert migrate(tmp_path, url, "cutover").exit_code == 0
+    verified = turnetl(tmp_path, url, "verify", "--group", GROUP, "--json")
+    assert (verified.exit_code, verified.json["groups"][0]["migration"]) == (0, None)
 
 
 def _commits(url: str, session: str) -> list[str]:

@@ -36,6 +36,12 @@ class VerifiedGroupOutput(JsonOutput):
     lake_problem: Annotated[
         str | None, described("Why the group was not compared with the lake; null if it was.")
     ]
+    migration: Annotated[
+        str | None,
+        described(
+            "The interrupted migration that explains what is found, and what to do; or null."
+        ),
+    ]
 
 
 class VerifyOutput(JsonOutput):
@@ -76,6 +82,7 @@ def _group(group: GroupVerification) -> VerifiedGroupOutput:
         repairs=[repair_sentence(repair) for repair in group.repairs],
         committed_meanwhile=group.committed_meanwhile,
         lake_problem=group.lake_problem,
+        migration=group.migration,
     )
 
 

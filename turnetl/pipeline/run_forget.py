@@ -22,7 +22,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
 from turnetl.lake import Lake, set_aside_files
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, write_forgotten
-from turnetl.migration.forgetting import check_not_moved, summarised_groups
+from turnetl.migration.other_commands import check_not_moved, summarised_groups
 from turnetl.model import GroupId, TurnId
 from turnetl.parsing.forgetting import (
     delete_stale_episodes,

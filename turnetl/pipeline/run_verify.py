@@ -17,6 +17,7 @@ from turnetl.group_names import select_groups
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.lake import Lake
+from turnetl.migration.other_commands import moved_groups
 from turnetl.model import GroupId
 from turnetl.pipeline.index import check_graph, update_index
 from turnetl.pipeline.permissions import loose_files, take_rights_away
@@ -78,6 +79,7 @@ async def verify(
         versions = await store.versions()
         existing = {*versions, *index.groups, *lake.groups(), *await store.groups()}
         selected = select_groups(sorted(existing), groups)
+        moved = moved_groups(await store.migration_summaries())
         verified: list[GroupVerification] = []
         for group in selected:
             state = await read_group(store, group)
@@ -91,7 +93,7 @@ async def verify(
                 vectors=await _vector_checks(store, group, settings) if vectors else (),
                 examples=examples,
             )
-            verified.append(replace(found, lake_problem=problem))
+            verified.append(replace(found, lake_problem=problem, migration=moved.get(group)))
             progress(ProgressUpdate(_STAGE, "groups", len(verified), len(selected)))
     loose = loose_files(settings, config)
     permissions = permission_finding(loose, examples=examples)

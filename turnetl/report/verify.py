@@ -53,9 +53,14 @@ def messages(report: VerifyReport) -> list[str]:
         for group in report.groups
         if group.lake_problem is not None
     ]
+    moved = [
+        f"group `{group.group}`: {group.migration}; then verify again"
+        for group in report.groups
+        if group.migration is not None
+    ]
     problem = report.index_problem
     index = [] if problem is None else [f"the search index was not verified: {problem}"]
-    return skipped + lake + index
+    return moved + skipped + lake + index
 
 
 def exit_code(report: VerifyReport) -> int:

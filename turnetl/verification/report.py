@@ -35,6 +35,8 @@ class GroupVerification:
     """Turns that another process committed while the group was read: they are not verified."""
     lake_problem: str | None = None
     """Why the group was not compared with the lake; None if it was."""
+    migration: str | None = None
+    """Why an interrupted migration explains what is found, and what to do; None if none does."""
 
     @property
     def wrong(self) -> int:
