@@ -24,7 +24,8 @@ API_KEY = "1234567890"
 
 
 async def save_secret(name: str, value: str) -> None:
-    await Secret[str](value=SecretStr(value)).save(name, overwrite=True)
+    block: Secret[str] = Secret(value=SecretStr(value))
+    await block.save(name, overwrite=True)
 
 
 async def run(archive: Path, **parameters: Any) -> State[Any]:
