@@ -5,7 +5,9 @@ thousands of short turns, and building row by row costs more than parsing them.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import accumulate, chain
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -30,6 +32,7 @@ _SAME_NAME = (
     *("first_line", "last_line", "first_byte", "last_byte"),
 )
 """Columns that have the name of a field of `RawTurn`."""
+_same_of = attrgetter(*_SAME_NAME)
 
 
 def build_rows(redacted: RedactedTurns, format_name: str, group: GroupId, archive: str) -> pa.Table:
@@ -86,12 +89,28 @@ def _batch(
         "content_hash": _content_hashes(turns, assistant, inputs, results),
     }
     lists = _list_columns(turns, _call_structs(calls, inputs, results))
-    columns = arrow_schema(schema.TURNS)
     arrays = [
-        lists[column.name] if column.name in lists else pa.array(scalars[column.name], column.type)
-        for column in columns
+        lists[name] if name in lists else pa.array(scalars[name], dtype)
+        for name, dtype in _column_types()
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=columns)
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(schema.TURNS))
+
+
+# Cached, because pyarrow creates the objects again at each access, for every archive.
+@cache
+def _column_types() -> tuple[tuple[str, pa.DataType], ...]:
+    return tuple((column.name, column.type) for column in arrow_schema(schema.TURNS))
+
+
+@cache
+def _call_fields() -> tuple[tuple[pa.Field, str, pa.DataType], ...]:
+    fields = arrow_schema(schema.TURNS).field("tool_calls").type.value_type
+    return tuple((field, field.name, field.type) for field in fields)
+
+
+@cache
+def _list_type(dtype: pa.DataType) -> pa.DataType:
+    return pa.large_list(pa.field("element", dtype))
 
 
 def _scalar_columns(
@@ -110,7 +129,7 @@ def _scalar_columns(
         "output_tokens": [sum([tokens for _, tokens in pairs]) if pairs else 0 for pairs in usage],
         "closed": [turn.closed_by is not None for turn in turns],
         "archive": [archive] * len(turns),
-        **{name: [getattr(turn, name) for turn in turns] for name in _SAME_NAME},
+        **dict(zip(_SAME_NAME, zip(*map(_same_of, turns), strict=True), strict=True)),
     }
 
 
@@ -130,8 +149,7 @@ def _text_lists(lists: Sequence[Sequence[str]]) -> pa.Array:
 def _as_lists(lists: Iterable[Sequence[object]], values: pa.Array) -> pa.Array:
     """Return the values as lists with the lengths of `lists`."""
     offsets = pa.array(accumulate(map(len, lists), initial=0), pa.int64())
-    list_type = pa.large_list(pa.field("element", values.type))
-    return pa.LargeListArray.from_arrays(offsets, values, type=list_type)
+    return pa.LargeListArray.from_arrays(offsets, values, type=_list_type(values.type))
 
 
 def _call_structs(
@@ -144,9 +162,8 @@ def _call_structs(
         "is_error": [call.is_error for call in calls],
         "ended_at": [call.ended_at for call in calls],
     }
-    fields = list(arrow_schema(schema.TURNS).field("tool_calls").type.value_type)
-    arrays = [pa.array(values[field.name], field.type) for field in fields]
-    return pa.StructArray.from_arrays(arrays, fields=fields)
+    arrays = [pa.array(values[name], dtype) for _, name, dtype in _call_fields()]
+    return pa.StructArray.from_arrays(arrays, fields=[field for field, _, _ in _call_fields()])
 
 
 def _content_hashes(
