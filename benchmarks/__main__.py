@@ -40,6 +40,7 @@ NAMES = (
     "tables",
     "migration",
     "migration_stages",
+    "migration_expressed",
 )
 
 codes = []

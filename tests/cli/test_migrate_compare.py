@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,41 @@ def test_sessions_facts_and_probes_of_both_sides_are_compared_and_judged(
     assert (refused is None) is group["passed"]
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert all(one.session_id in page for one in sessions)
+
+
+def test_old_data_without_facts_lose_none_and_have_no_probes(
+    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    fill(graph_url, [replace(one, files=()) for one in summaries(sessions)])
+    assert turnetl(tmp_path, graph_url, "migrate", "run", ARCHIVES).exit_code == 0
+    result = turnetl(tmp_path, graph_url, "migrate", "compare", "--json")
+    assert result.exit_code == 0, result.stderr
+    [group] = result.json["groups"]
+    assert (group["old"]["episodes"], group["old"]["facts"]) == (len(sessions), 0)
+    assert (group["lost_facts"], group["expressed"], group["passed"]) == (0, 1, True)
+    assert (group["probes"], group["old_hit_rate"], group["new_hit_rate"]) == ([], None, None)
+    assert group["new"]["facts"] == group["new_dates"]["facts"] > 0
+    assert refusal(graph_url)[1] is None
+    assert turnetl(tmp_path, graph_url, "migrate", "compare").exit_code == 0
+
+
+def test_after_a_cutover_the_same_data_are_compared_and_nothing_is_written(
+    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    migrated(tmp_path, graph_url, sessions)
+    [before] = turnetl(tmp_path, graph_url, "migrate", "compare", "--json").json["groups"]
+    assert turnetl(tmp_path, graph_url, "migrate", "cutover", "--accept", "--yes").exit_code == 0
+    graph = asyncio.run(dump_graph(graph_url))
+    result = turnetl(tmp_path, graph_url, "migrate", "compare", "--json", "--html", "page.html")
+    assert result.exit_code in (0, 3), result.stderr
+    [after] = result.json["groups"]
+    assert after == before
+    assert asyncio.run(dump_graph(graph_url)) == graph
+    assert GROUP in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert turnetl(tmp_path, graph_url, "migrate", "finish", "--yes").exit_code == 0
+    finished = turnetl(tmp_path, graph_url, "migrate", "compare")
+    assert finished.exit_code == 2
+    assert "turnetl migrate run ARCHIVES" in finished.stderr
 
 
 def test_thresholds_are_settings_and_a_verdict_counts_for_its_state_only(

@@ -107,6 +107,8 @@ def test_a_pilot_is_not_paid_twice_and_the_run_lies_within_its_range(
     assert run["usage"]["journal_hits"] >= in_pilot
     requests = estimate["total"]["requests"]
     assert requests["low"] <= len(provider.requests) <= requests["high"]
+    assert run["estimate"]["requests"] == requests
+    assert (run["estimate"]["method"], run["estimate"]["turns"]) == ("pilot", TURNS)
     assert run["groups"][0]["committed"] == TURNS
 
 

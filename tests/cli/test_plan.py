@@ -132,6 +132,22 @@ def test_estimate_and_actual_are_shown_side_by_side_after_the_run(on_each: ShopF
     assert f"{usage['calls']:,}" in text.rpartition("estimate and actual")[2]
 
 
+def test_runs_of_one_group_after_the_other_have_their_parts_of_the_estimate(
+    here: ShopFolder,
+) -> None:
+    here.json("parse", "a")
+    here.json("filter")
+    planned = here.json("plan", "--pilot", str(PILOT))
+    of_group = {one["group"]: one for one in planned["groups"]}
+    assert len(of_group) == 2
+    requests = 0.0
+    for name, group in of_group.items():
+        estimate = here.json("ingest", "--group", name)["estimate"]
+        assert (estimate["method"], estimate["turns"]) == ("pilot", group["turns"])
+        requests += estimate["requests"]["expected"]
+    assert requests == pytest.approx(planned["total"]["requests"]["expected"])
+
+
 def is_within(amount: dict[str, float], actual: float) -> bool:
     return amount["low"] <= actual <= amount["high"]
 

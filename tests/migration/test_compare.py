@@ -160,13 +160,29 @@ def test_each_threshold_has_its_reason_and_a_good_comparison_none() -> None:
     found = compared(OLD, NEW)
     missed = ProbeResult(SearchProbe("q", (S1,)), 1, None)
     hit = ProbeResult(SearchProbe("q", (S1,)), None, 1)
-    strict = Thresholds(0.6, min_expressed=0.6, min_probe_hits=0.9)
+    strict = Thresholds(0.6, min_expressed=1, min_probe_hits=0.9)
     assert verdict_reasons(group_of(found, hit), LIMITS, MigrationPhase.READY) == ()
     lost, unfound = verdict_reasons(group_of(found, missed, hit), strict, MigrationPhase.READY)
-    assert "express 50% of 2 old facts, less than 60%" in lost
+    assert "express 50% of 2 old facts, less than 100%" in lost
     assert "50% of 2 probes, less than 90%" in unfound
     [running] = verdict_reasons(group_of(found), LIMITS, MigrationPhase.RUNNING)
     assert "turns are missing" in running
+
+
+@pytest.mark.parametrize(
+    ("facts", "expressed", "is_refused"),
+    [(5, 0, False), (25, 6, False), (53, 14, False), (30, 0, False), (40, 0, True), (100, 3, True)],
+)
+def test_a_share_of_a_few_facts_may_be_chance_and_refuses_nothing(
+    facts: int, expressed: int, is_refused: bool
+) -> None:
+    old = [fact(f"a fact {number}", "x", "y", "e1") for number in range(facts)]
+    said = [fact(one.text, "x", "y", RECEIPTS[0].turn_id) for one in old[:expressed]]
+    new = new_data(*said, names=["x", "y"])
+    found = compared(old_data(*old, names=["x", "y"], sessions={"e1": S1}), new)
+    limits = Thresholds(fact_similarity=0.6, min_expressed=0.1, min_probe_hits=0)
+    reasons = verdict_reasons(group_of(found), limits, MigrationPhase.READY)
+    assert any("old facts" in reason for reason in reasons) is is_refused
 
 
 def test_only_what_turns_replace_is_compared() -> None:

@@ -1,12 +1,12 @@
 """Estimates kept in the lake, so that a run can be compared with the estimate of its turns.
 
 An estimate is found by its turns: the run of exactly the same turns with the same extractor and
-model belongs to it, however it was started. The files hold amounts, no text and no names.
-The oldest ones are removed.
+model belongs to it, however it was started; a run of some groups belongs to the sum of their parts.
+The files hold amounts, no text and no names. The oldest ones are removed.
 """
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -88,14 +88,46 @@ def workload_id(turns: Collection[TurnId], extractor: str, model: str | None) ->
     return ids.digest("workload/1", extractor, model or "", *sorted(turns))
 
 
-def save(lake: Path, estimate: RecordedEstimate) -> None:
-    """Keep an estimate; it replaces that of the same turns."""
+def save(lake: Path, estimate: RecordedEstimate, parts: Sequence[RecordedEstimate] = ()) -> None:
+    """Keep an estimate; it replaces that of the same turns.
+
+    Args:
+        lake: the folder of the lake.
+        estimate: of all turns.
+        parts: of the turns of each group, for runs of some of the groups.
+    """
+    for part in parts:
+        _write(_of_workload(lake, part.workload), part)
     _write(_of_workload(lake, estimate.workload), estimate)
 
 
-def assign(lake: Path, workload: str, run_id: str) -> RecordedEstimate | None:
-    """Return the estimate of the turns that a run starts with, and keep it for that run."""
+def assign(
+    lake: Path,
+    groups: Sequence[Collection[TurnId]],
+    run_id: str,
+    *,
+    extractor: str,
+    model: str | None,
+) -> RecordedEstimate | None:
+    """Return the estimate of the turns that a run starts with, and keep it for that run.
+
+    It is that of exactly these turns; else the sum of those of each group, if all are known.
+
+    Args:
+        lake: the folder of the lake.
+        groups: the turns of each group that has any.
+        run_id: of the run.
+        extractor: of the run.
+        model: of the run.
+    """
+    turns = [turn for group in groups for turn in group]
+    workload = workload_id(turns, extractor, model)
     estimate = _read(_of_workload(lake, workload))
+    if estimate is None and len(groups) > 1:
+        ids_of_groups = (workload_id(group, extractor, model) for group in groups)
+        parts = [_read(_of_workload(lake, part)) for part in ids_of_groups]
+        known = [part for part in parts if part is not None]
+        estimate = _summed(known, workload) if len(known) == len(parts) else None
     if estimate is not None:
         _write(_of_run(lake, run_id), estimate)
     return estimate
@@ -104,6 +136,33 @@ def assign(lake: Path, workload: str, run_id: str) -> RecordedEstimate | None:
 def of_run(lake: Path, run_id: str) -> RecordedEstimate | None:
     """Return the estimate of a run; None if there is none."""
     return _read(_of_run(lake, run_id))
+
+
+def _summed(parts: Sequence[RecordedEstimate], workload: str) -> RecordedEstimate | None:
+    """Return the estimate of all turns of the parts; None if they were made in different ways."""
+    first = parts[0]
+    if any(part.method is not first.method for part in parts):
+        return None
+    return RecordedEstimate(
+        workload=workload,
+        made_at=min(part.made_at for part in parts),
+        method=first.method,
+        turns=sum(part.turns for part in parts),
+        requests=_sum(part.requests for part in parts) or Range(0, 0, 0),
+        tokens=_sum(part.tokens for part in parts) or Range(0, 0, 0),
+        cost=_sum(part.cost for part in parts),
+        seconds=_sum(part.seconds for part in parts),
+    )
+
+
+def _sum(amounts: Iterable[Range | None]) -> Range | None:
+    """Return the sum; None if an amount is not known."""
+    total = Range(0, 0, 0)
+    for amount in amounts:
+        if amount is None:
+            return None
+        total += amount
+    return total
 
 
 def _of_workload(lake: Path, workload: str) -> Path:

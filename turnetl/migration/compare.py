@@ -65,6 +65,21 @@ def replaced_part(data: SessionLevelData, moved: Collection[str]) -> SessionLeve
     return replace(data, episodes=episodes, facts=facts, mentions=mentions, entities=entities)
 
 
+def turns_part(contents: GroupContents, staying: SessionLevelData) -> GroupContents:
+    """Return a group after its cutover without what other programs wrote and no turn uses.
+
+    Args:
+        contents: of the group.
+        staying: the session-level data that stays in it.
+    """
+    turns = {receipt.turn_id for receipt in contents.receipts}
+    facts = tuple(fact for fact in contents.facts if not turns.isdisjoint(fact.turns))
+    used = {end for fact in facts for end in (fact.source, fact.target)}
+    foreign = {one.uuid for one in staying.entities} - used
+    entities = tuple(one for one in contents.entities if one.uuid not in foreign)
+    return replace(contents, facts=facts, entities=entities)
+
+
 def old_facts(old: OldData) -> list[FactStatement]:
     """Return the old facts as they are compared, in the order of `OldData`."""
     return _stated(old.data.facts, old.data.entities)

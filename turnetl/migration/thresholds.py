@@ -1,10 +1,14 @@
 """What a comparison must show so that a cutover needs no `--accept`. Pure."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.migration.comparison import GroupComparison
+
+_QUANTILE = 1.96
+"""Of the normal distribution: 95 % lie within."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +18,8 @@ class Thresholds:
     fact_similarity: float
     """Cosine from which a new fact that shares an entity expresses an old one."""
     min_expressed: float
-    """Share of the old facts that new facts must express."""
+    """Share of the old facts that new facts must express; of a few facts, a share that may have
+    come about by chance does not count against it."""
     min_probe_hits: float
     """Share of the search probes whose session must be found among the turns."""
 
@@ -44,9 +49,10 @@ def _reasons(
     )
     if empty:
         yield f"{empty:,} of the old sessions have no turn"
-    if comparison.expressed < thresholds.min_expressed:
+    facts = comparison.old.facts
+    if facts and _highest_share(comparison.expressed, facts) < thresholds.min_expressed:
         yield (
-            f"new facts express {comparison.expressed:.0%} of {comparison.old.facts:,} old facts, "
+            f"new facts express {comparison.expressed:.0%} of {facts:,} old facts, "
             f"less than {thresholds.min_expressed:.0%} (`migration.min_expressed`)"
         )
     found = comparison.new_hit_rate
@@ -56,3 +62,13 @@ def _reasons(
             f"{len(comparison.probes):,} probes, less than {thresholds.min_probe_hits:.0%} "
             "(`migration.min_probe_hits`)"
         )
+
+
+def _highest_share(share: float, count: int) -> float:
+    """Return the upper end of Wilson's interval for a share of a number of facts."""
+    if share >= 1:
+        return 1.0
+    squared = _QUANTILE**2
+    middle = share + squared / (2 * count)
+    margin = _QUANTILE * math.sqrt(share * (1 - share) / count + squared / (4 * count**2))
+    return (middle + margin) / (1 + squared / count)

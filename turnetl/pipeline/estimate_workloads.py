@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 from turnetl import wiring
@@ -29,8 +28,6 @@ from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.estimate_record import (
     EstimateMethod,
     Range,
-    RecordedEstimate,
-    workload_id,
 )
 from turnetl.lake import Lake
 from turnetl.llm.chat import ChatModel
@@ -93,23 +90,6 @@ async def estimate_workloads(
     summary = _pilot_summary(prediction, pilot, paid)
     return await _estimate(
         workloads, store, settings, prediction, pilot=summary, prices=prices, model=model
-    )
-
-
-def recorded_estimate(
-    workloads: Sequence[Workload], estimate: Estimate, made_at: datetime
-) -> RecordedEstimate:
-    """Return the part of an estimate that is kept, to be compared with the run."""
-    turns = [turn for workload in workloads for turn in workload.plan.turns.to_commit]
-    return RecordedEstimate(
-        workload=workload_id(turns, estimate.extractor, estimate.model),
-        made_at=made_at,
-        method=estimate.method,
-        turns=len(turns),
-        requests=estimate.total.requests,
-        tokens=estimate.total.tokens,
-        cost=estimate.total.cost,
-        seconds=estimate.seconds,
     )
 
 

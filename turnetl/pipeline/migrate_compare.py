@@ -24,7 +24,14 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import Matrix, stack
 from turnetl.migration.classify import EpisodeClassifier
-from turnetl.migration.compare import OldData, compare, new_facts, old_facts, replaced_part
+from turnetl.migration.compare import (
+    OldData,
+    compare,
+    new_facts,
+    old_facts,
+    replaced_part,
+    turns_part,
+)
 from turnetl.migration.comparison import (
     GroupComparison,
     MigrationComparison,
@@ -132,11 +139,13 @@ def _chosen(migrations: Sequence[TurnMigration], groups: Sequence[str]) -> list[
 async def _loaded(store: GraphStore, migration: TurnMigration) -> _Loaded:
     group = migration.group_id
     if migration.phase is MigrationPhase.CUT_OVER:
-        old, new = sessions_group(group, migration.migration_id), group
-    else:
-        old, new = group, turns_group(group)
-    data = await store.session_level(old, vectors=False)
-    return _Loaded(migration, data, await store.load(new))
+        data = await store.session_level(
+            sessions_group(group, migration.migration_id), vectors=False
+        )
+        staying = await store.session_level(group, vectors=False)
+        return _Loaded(migration, data, turns_part(await store.load(group), staying))
+    data = await store.session_level(group, vectors=False)
+    return _Loaded(migration, data, await store.load(turns_group(group)))
 
 
 def _probes(

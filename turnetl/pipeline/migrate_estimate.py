@@ -10,18 +10,18 @@ from pathlib import Path
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.recording import record_estimate
 from turnetl.estimation.report import Estimate, EstimatedMigration
 from turnetl.estimation.workload import Workload
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
-from turnetl.ingestion import estimate_record
 from turnetl.ingestion.group import GroupPlan
 from turnetl.lake import Lake
 from turnetl.lake.redaction_key import FILE
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.start import open_migration, refusal
-from turnetl.pipeline.estimate_workloads import estimate_workloads, recorded_estimate
+from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in
 from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.tables import filter_turns, plan_parse
@@ -95,8 +95,7 @@ class MigrationPlanning:
                     progress=self.progress,
                 )
         if pilot is not None:
-            recorded = recorded_estimate(workloads, estimate, self.clock())
-            estimate_record.save(settings.lake, recorded)
+            record_estimate(settings.lake, workloads, estimate, self.clock())
         return estimate
 
     async def _workloads(

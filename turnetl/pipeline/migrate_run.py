@@ -22,12 +22,13 @@ from turnetl.llm.stack import ModelStack
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.run_report import MigrationRun, RefusedGroup
 from turnetl.migration.start import begun, open_migration, refusal
-from turnetl.model import GroupId
+from turnetl.model import GroupId, TurnId
 from turnetl.pipeline.executor import InProcess
-from turnetl.pipeline.group_plans import plan_groups_in
+from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
 from turnetl.pipeline.kept_report import kept_report
 from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.run_ingest import (
+    assigned_estimate,
     ingest_groups,
     with_model_usage,
     without_unintended_changes,
@@ -159,7 +160,7 @@ class _Run:
     ) -> MigrationRun:
         plans = {plan.group: plan for plan in begun_with.plan.groups}
         states, reports = list[TurnMigration](), list[GroupReport]()
-        refused = [*begun_with.refused]
+        refused, turns, estimate = [*begun_with.refused], list[Sequence[TurnId]](), None
         for group in (state.group_id for state in begun_with.migrations):
             shadow = replace(resources, store=ShadowStore(resources.store, group))
             try:
@@ -169,12 +170,15 @@ class _Run:
                 continue
             archives = archives_of(plans[group], self.archives)
             await asyncio.to_thread(self._tables, group, archives)
-            report = await self._ingested(state, shadow, run, stack)
+            planned = await self._planned(state, shadow)
+            turns += [plan.turns.to_commit for plan in planned.plans.values()]
+            estimate = assigned_estimate([one for one in turns if one], resources, run)
+            report = await self._ingested(planned, state, shadow, run, stack)
             reports.append(report)
             states.append(await self._ended(resources.store, shadow, state, report, run))
         ingested = IngestReport(run.run_id, tuple(reports))
         cost = resources.admission.run_cost(stack.used())
-        ingested = replace(with_model_usage(ingested, stack), cost=cost)
+        ingested = replace(with_model_usage(ingested, stack), cost=cost, estimate=estimate)
         return MigrationRun(begun_with.plan, tuple(states), tuple(refused), ingested)
 
     async def _begin(
@@ -200,15 +204,27 @@ class _Run:
         groups = [group, *Lake(self.settings.lake).groups_without_turns()]
         filter_turns(self.settings, groups, progress=self.progress)
 
-    async def _ingested(
-        self, state: TurnMigration, shadow: IngestResources, run: IngestRun, stack: ModelStack
-    ) -> GroupReport:
+    async def _planned(self, state: TurnMigration, shadow: IngestResources) -> PlannedGroups:
         group = state.group_id
-        options = replace(self.options, groups=(group,), sessions=frozenset(state.sessions))
         files = {group: Lake(self.settings.lake).turn_files(group)}
-        planned = await plan_groups_in(
+        options = self._options(state)
+        return await plan_groups_in(
             shadow.store, files, self.settings, options, self.clock, verify=True
         )
+
+    def _options(self, state: TurnMigration) -> RunOptions:
+        """Return the options of the ingest of one group."""
+        return replace(self.options, groups=(state.group_id,), sessions=frozenset(state.sessions))
+
+    async def _ingested(
+        self,
+        planned: PlannedGroups,
+        state: TurnMigration,
+        shadow: IngestResources,
+        run: IngestRun,
+        stack: ModelStack,
+    ) -> GroupReport:
+        options = self._options(state)
         report = await ingest_groups(
             without_unintended_changes(planned, self.settings, options),
             shadow,

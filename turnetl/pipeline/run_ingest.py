@@ -1,7 +1,7 @@
 """Episode tables to the graph, groups in parallel."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,12 @@ from turnetl.clock import Clock
 from turnetl.errors import BadUsage, GraphBusy, TurnetlError
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion import group as ingesting
-from turnetl.ingestion.estimate_record import RecordedEstimate, workload_id
+from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake
-from turnetl.model import GroupId, Usage
+from turnetl.model import GroupId, TurnId, Usage
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.group_plans import (
     PlannedGroups,
@@ -216,10 +216,17 @@ def _estimate(
 ) -> RecordedEstimate | None:
     """Return the estimate of exactly the turns that the run starts with, if there is one."""
     plans = [planned.plans[group].turns for group in groups if group in planned.plans]
-    turns = [turn for plan in plans for turn in plan.to_commit]
+    return assigned_estimate([plan.to_commit for plan in plans], resources, run)
+
+
+def assigned_estimate(
+    groups: Sequence[Collection[TurnId]], resources: IngestResources, run: IngestRun
+) -> RecordedEstimate | None:
+    """Return the estimate of these turns, by group, and keep it for the run; None if none fits."""
     extractor = resources.extractor
-    workload = workload_id(turns, extractor.name, extractor.model)
-    return estimate_record.assign(resources.lake.root, workload, run.run_id)
+    return estimate_record.assign(
+        resources.lake.root, groups, run.run_id, extractor=extractor.name, model=extractor.model
+    )
 
 
 def with_model_usage(report: IngestReport, stack: "ModelStack") -> IngestReport:

@@ -10,6 +10,7 @@ from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.recording import record_estimate
 from turnetl.estimation.report import PlanReport, Work
 from turnetl.estimation.workload import Workload
 from turnetl.exit_code import ExitCode
@@ -20,7 +21,7 @@ from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.report import GroupReport
 from turnetl.lake import Lake
 from turnetl.lake.temporary import remove_abandoned, temporary_folder
-from turnetl.pipeline.estimate_workloads import estimate_workloads, recorded_estimate
+from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.redo_planning import RedoPlanning
@@ -149,8 +150,7 @@ class _Planning:
             pilot=self._pilot,
             progress=self._progress,
         )
-        recorded = recorded_estimate(workloads, estimate, self._clock())
-        estimate_record.save(settings.lake, recorded)
+        record_estimate(settings.lake, workloads, estimate, self._clock())
         errors = [group for group in groups if group.error is not None]
         is_stopped = estimate.pilot is not None and estimate.pilot.stopped is not None
         code = min((group.exit_code for group in errors), default=ExitCode.DONE)

@@ -6,9 +6,8 @@ from dataclasses import replace
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage, GraphUnusable, TurnetlError
-from turnetl.ingestion import estimate_record
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.estimate_record import RecordedEstimate, workload_id
+from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.group_redo import GroupRedoPlan
 from turnetl.ingestion.ingest_run import IngestRun
@@ -24,6 +23,7 @@ from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import IndexUpdates
 from turnetl.pipeline.kept_report import kept_report
 from turnetl.pipeline.redo_planning import RedoPlanning
+from turnetl.pipeline.run_ingest import assigned_estimate
 from turnetl.pipeline.run_records import recording, run_recorder
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.run_options import RunOptions, new_ingest_run
@@ -160,10 +160,7 @@ class _Redoing:
 
     def _estimate(self, plans: Sequence[TurnPlan]) -> RecordedEstimate | None:
         """Return the estimate of exactly these turns, if there is one."""
-        extractor = self._resources.extractor
-        turns = [turn for plan in plans for turn in plan.to_commit]
-        workload = workload_id(turns, extractor.name, extractor.model)
-        return estimate_record.assign(self._resources.lake.root, workload, self._run.run_id)
+        return assigned_estimate([plan.to_commit for plan in plans], self._resources, self._run)
 
     async def _group(self, shown: GroupRedo, plan: GroupRedoPlan | None) -> GroupRedo:
         if shown.error is not None:

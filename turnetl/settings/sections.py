@@ -189,8 +189,9 @@ class MigrationSettings(BaseModel):
 
     fact_similarity: float = Field(default=0.6, ge=0, le=1)
     """Cosine from which a new fact that shares an entity with an old one expresses it."""
-    min_expressed: float = Field(default=0.5, ge=0, le=1)
-    """Share of the old facts that new facts must express."""
+    min_expressed: float = Field(default=0.1, ge=0, le=1)
+    """Share of the old facts that new facts must express; of a few facts, a share that may have
+    come about by chance does not count against it."""
     min_probe_hits: float = Field(default=0.9, ge=0, le=1)
     """Share of the search probes whose session must be found among the turns."""
 
