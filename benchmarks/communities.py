@@ -85,7 +85,7 @@ async def main(names: Sequence[str], entities: int) -> int:
     results = []
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            async with graph(name, Path(folder)) as url:
+            async with graph(name, Path(folder)) as (url, _):
                 await fill(url, entities)
                 for run in ("first", "second"):
                     seconds, counts = build(url, Path(folder))
