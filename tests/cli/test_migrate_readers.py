@@ -80,6 +80,7 @@ def test_status_says_how_far_a_migration_is_and_which_command_continues_it(
     ready = status_of(tmp_path, graph_url)
     assert (ready["migration"]["phase"], ready["session_level"]["episodes"]) == ("ready", 5)
     assert ready["migration"]["migration_id"] == state["migration_id"]
+    assert "ready for `turnetl ingest`" not in turnetl(tmp_path, graph_url, "status").stdout
     stopped(tmp_path, graph_url, CUTOVER, steps=6)
     middle = status_of(tmp_path, graph_url)
     assert (middle["migration"]["phase"], middle["session_level"]) == ("cutting_over", None)
@@ -95,6 +96,11 @@ def test_status_says_how_far_a_migration_is_and_which_command_continues_it(
         2,
     )
     assert complete["committed"] == state["turns"]
+    again = migrate(tmp_path, graph_url, "cutover", "--accept")
+    assert (again.exit_code, "is cut over already" in again.messages[0]) == (1, True)
+    run = turnetl(tmp_path, graph_url, "migrate", "run", SAMPLES)
+    assert (run.exit_code, "its migration `" in run.messages[0]) == (1, True)
+    assert "is cut over; `turnetl migrate finish" in run.messages[0]
     assert migrate(tmp_path, graph_url, "finish").exit_code == 0
     assert status_of(tmp_path, graph_url)["migration"] is None
 

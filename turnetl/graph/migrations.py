@@ -39,6 +39,11 @@ class MigrationPhase(StrEnum):
     """Another version of turnetl recorded a phase that this one does not have."""
 
     @property
+    def precedes_cutover(self) -> bool:
+        """Return whether the turns are still in the shadow group, and all old data in its place."""
+        return self in (MigrationPhase.RUNNING, MigrationPhase.READY)
+
+    @property
     def moves_data(self) -> bool:
         """Return whether the group holds a part of its old data and a part of its turns."""
         return self in (MigrationPhase.CUTTING_OVER, MigrationPhase.ROLLING_BACK)

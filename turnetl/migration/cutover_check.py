@@ -14,6 +14,8 @@ def incomplete(migration: TurnMigration, turns: int) -> str | None:
     group = migration.group_id
     if migration.phase is MigrationPhase.CUTTING_OVER:
         return None
+    if migration.phase is MigrationPhase.CUT_OVER:
+        return f"group `{group}` is cut over already: {remedy(migration)}"
     if migration.phase is not MigrationPhase.READY:
         return f"group `{group}` is not ready for a cutover: {remedy(migration)}"
     if turns < migration.turns:

@@ -17,7 +17,6 @@ from turnetl.shadow_groups import is_shadow
 _ID_DIGITS = 8
 _VALID_GROUP = re.compile(r"[A-Za-z0-9_-]{1,90}")
 """Names that Graphiti accepts, with room for the suffix of a shadow group in a file name."""
-_BEFORE_CUTOVER = (MigrationPhase.RUNNING, MigrationPhase.READY)
 
 
 def open_migration(migrations: Sequence[TurnMigration], group: GroupId) -> TurnMigration | None:
@@ -72,7 +71,7 @@ def begun(
             started_at=now,
             updated_at=now,
         )
-    elif migration.phase not in _BEFORE_CUTOVER:
+    elif not migration.phase.precedes_cutover:
         raise BadUsage(
             f"group `{plan.group}`: its migration `{migration.migration_id}` is "
             f"{phase_text(migration.phase)}; {remedy(migration)}"

@@ -110,7 +110,8 @@ def _check_begins(
     with_turns: Collection[GroupId],
 ) -> None:
     """Raise BadUsage, which says why, if no migration of the group can begin or continue."""
-    if plan.sessions and open_migration(recorded, plan.group) is not None:
+    migration = open_migration(recorded, plan.group)
+    if migration is not None and (plan.sessions or not migration.phase.precedes_cutover):
         return
     reason = refusal(plan, dimensions=dimensions, with_turns=with_turns)
     if reason is not None:

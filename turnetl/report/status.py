@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.graph.migrations import MigrationSummary
+from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.stale_parts import StalePart
@@ -21,6 +21,8 @@ from turnetl.report.layout import add_group_column, caption, plural
 _LISTED = 3
 """Quarantined turns of a group, and groups, that a message lists; --json has all."""
 _STOPPED = "stopped"
+_INGESTED = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
+"""Phases of a migration in which an ingest adds turns to the group."""
 _DIGEST = re.compile("[0-9a-f]{32}")
 _DIGITS = 8
 """Of a digest that are shown; --json has all."""
@@ -218,11 +220,16 @@ def _unfiltered(report: IngestReport) -> int:
     return sum(of_group.get(PendingReason.UNFILTERED, 0) for of_group in reasons)
 
 
+def _is_ingested(group: GroupReport) -> bool:
+    """Return whether no migration keeps the group from an ingest."""
+    return group.migration is None or group.migration.phase in _INGESTED
+
+
 def _summary(report: IngestReport) -> str:
     if not report.groups:
         return "no turns yet: run `turnetl backfill ARCHIVES`"
-    if report.ready:
-        return f"{report.ready:,} turns are ready for `turnetl ingest`"
+    if ready := sum(group.ready for group in report.groups if _is_ingested(group)):
+        return f"{ready:,} turns are ready for `turnetl ingest`"
     if unfiltered := _unfiltered(report):
         return f"{plural(unfiltered, 'turn')} to filter: run `turnetl filter`"
     if report.pending:
