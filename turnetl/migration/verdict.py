@@ -72,5 +72,8 @@ def cutover_refusal(migration: TurnMigration, digest: str) -> str | None:
         )
     if verdict.reasons:
         reasons = "; ".join(verdict.reasons)
-        return f"group `{group}`: {reasons}; {compare} with `--html FILE` to see what is lost, {accept}"
+        return (
+            f"group `{group}`: {reasons}; {compare} with `--html FILE` to see what is lost, "
+            f"{accept}"
+        )
     return None
