@@ -8,8 +8,8 @@ A completion depends on the bytes that it reads. It is traced: a page of the gra
 writes before it reads any of it does not influence it, whatever the page held, nor does a page of
 another file that it removes without reading that page. Two states that are equal but for these are
 completed alike, and end with the same bytes. The trace cannot tell whether the sizes of the files
-matter, which grow meanwhile. Of the states that are equal but for these bytes and for sizes, the
-first and the last are completed: if the results differ, all of them count as different.
+matter, which grow meanwhile. Of some states in a row that are equal but for these bytes and for
+sizes, the first and the last are completed: if the results differ, all of them count as different.
 
 The database places its pages in an order that depends on the memory of its process. All completions
 are therefore forks of one process, whose memory does not change.

@@ -33,6 +33,8 @@ _GRAPH = "graph.lbug"
 _COPY = f"{_GRAPH}.rewritten"
 _MERGE = (f"{_GRAPH}.wal.checkpoint", f"{_GRAPH}.shadow")
 """Without these files no merge was interrupted."""
+_MOST_MERGING = 48
+"""States of which only the first and the last are completed; all of them differ if these do."""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -59,7 +61,8 @@ class _Merging:
     last: Files = field(default_factory=dict)
 
     def holds(self, files: Files) -> bool:
-        return self.depends_on == self.completion.depends_on(files, _GRAPH)
+        is_full = len(self.changes) >= _MOST_MERGING
+        return not is_full and self.depends_on == self.completion.depends_on(files, _GRAPH)
 
 
 class States:
