@@ -34,7 +34,7 @@ GROUP = "old-summaries"
 
 
 @dataclass(frozen=True)
-class Measured:
+class ExpressedShare:
     """The comparison of one graph."""
 
     expressed: float
@@ -63,7 +63,7 @@ async def main(folders: Sequence[Path], extractors: Sequence[str]) -> bool:
 
 async def _measured(
     archives: Path, number: int, extractor: str, running: ProviderProcess
-) -> Measured | None:
+) -> ExpressedShare | None:
     """Migrate the sessions of archives; None if their summaries have no facts."""
     style = list(LegacyStyle)[number % len(LegacyStyle)]
     sessions = legacy_sessions(archives)
@@ -84,7 +84,7 @@ async def _measured(
         f"{'; '.join(compared.reasons)}",
         flush=True,
     )
-    return Measured(compared.expressed, not compared.passed)
+    return ExpressedShare(compared.expressed, not compared.passed)
 
 
 async def _compared(archives: Path, settings: Settings) -> GroupComparison | None:
