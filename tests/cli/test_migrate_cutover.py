@@ -24,7 +24,8 @@ from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode
 from turnetl.clock import now
 from turnetl.migration.change_report import MigrationCommand
-from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
+from turnetl.pipeline.migrate_cutover import execute_change
+from turnetl.pipeline.migrate_steps import ChangeOptions
 from turnetl.progress import ProgressUpdate
 from turnetl.settings import load_settings
 from turnetl.shadow_groups import sessions_group, turns_group
@@ -77,9 +78,9 @@ def test_the_group_is_what_a_backfill_makes_and_what_stays(
     assert turnetl(tmp_path, other, "backfill", SAMPLES, "--group", GROUP).exit_code == 0
     old = sessions_group(GROUP, str(state["migration_id"]))
     group = without_group(dumped(url), old)
-    staying = [line for line in group if '"granularity":"session"' in line]
+    staying = [line for line in group if '"turnetl_granularity":"session"' in line]
     assert len(staying) == 2
-    unmarked = sorted(line.replace('"granularity":"session",', "") for line in group)
+    unmarked = sorted(line.replace('"turnetl_granularity":"session",', "") for line in group)
     assert timeless(unmarked) == timeless(dumped(other))
 
 
@@ -169,7 +170,7 @@ def test_episodes_that_are_written_during_the_migration_are_named_and_stay(
     assert "1 episode written since the last run" in result.messages[0]
     [line] = [one for one in dumped(graph_url) if '"uuid":"late"' in one]
     assert json.loads(line)[1]["group_id"] == GROUP
-    assert json.loads(line)[1]["granularity"] == "session"
+    assert json.loads(line)[1]["turnetl_granularity"] == "session"
 
 
 def test_a_group_that_is_migrated_is_not_written_by_others_and_is_an_ordinary_one_afterwards(

@@ -13,9 +13,10 @@ from tests.legacy.sessions import LegacySession, legacy_sessions
 from turnetl.clock import now
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.migration.change_report import MigrationCommand
-from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
+from turnetl.pipeline.migrate_cutover import execute_change
 from turnetl.pipeline.migrate_plan import MigrationOptions
 from turnetl.pipeline.migrate_run import run_migration
+from turnetl.pipeline.migrate_steps import ChangeOptions
 from turnetl.progress import ProgressUpdate
 from turnetl.run_options import RunOptions
 from turnetl.settings import Settings, load_settings

@@ -127,7 +127,9 @@ def _marked(line: str) -> str:
     label, row = msgspec.json.decode(line)
     if label not in ("Episodic", ["Episodic"]) or row["group_id"] != GROUP:
         return line
-    return msgspec.json.encode([label, row | {"granularity": "session"}], order="sorted").decode()
+    return msgspec.json.encode(
+        [label, row | {"turnetl_granularity": "session"}], order="sorted"
+    ).decode()
 
 
 def with_communities(sessions: Sequence[LegacySession]) -> LegacyGraph:

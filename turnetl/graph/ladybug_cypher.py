@@ -66,7 +66,7 @@ SCHEMA = (
     uuid STRING PRIMARY KEY, name STRING, group_id STRING, created_at TIMESTAMP, source STRING,
     source_description STRING, content STRING, valid_at TIMESTAMP, entity_edges STRING[])""",
     # turnetl's own: Graphiti names the columns that it reads.
-    "ALTER TABLE Episodic ADD IF NOT EXISTS granularity STRING",
+    "ALTER TABLE Episodic ADD IF NOT EXISTS turnetl_granularity STRING",
     """CREATE NODE TABLE IF NOT EXISTS Entity (
     uuid STRING PRIMARY KEY, name STRING, group_id STRING, labels STRING[], created_at TIMESTAMP,
     name_embedding FLOAT[], summary STRING, attributes STRING)""",

@@ -7,6 +7,7 @@ from typing import Any
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_lease
 from turnetl.graph.ladybug_client import LadybugClient
+from turnetl.graph.ladybug_relations import read_other_relations
 from turnetl.graph.ladybug_rows import without_zone
 from turnetl.graph.ladybug_writer import LadybugWriter
 from turnetl.graph.migration_steps import (
@@ -15,12 +16,15 @@ from turnetl.graph.migration_steps import (
     DropTurnsStep,
     MarkStep,
     MigrationStep,
+    MoveCommitsStep,
     MovedKind,
     MoveStep,
     SwitchStep,
 )
 from turnetl.graph.migrations import MigrationSummary, TurnMigration, decoded, encoded, summaries
+from turnetl.graph.other_relations import OtherRelation
 from turnetl.graph_model import Lease
+from turnetl.model import GroupId
 
 _MIGRATIONS = "MATCH (m:TurnMigration) RETURN m.state"
 _SAVE = """
@@ -48,14 +52,16 @@ _EDGES = {
 }
 _MOVE = " WHERE item.group_id = $source SET item.group_id = $target"
 _OF_GROUP = " WHERE item.group_id = $group_id"
-_MARK = f"{_EACH}{_NODES[MovedKind.EPISODES]}{_OF_GROUP} SET item.granularity = $granularity"
+_MARK = (
+    f"{_EACH}{_NODES[MovedKind.EPISODES]}{_OF_GROUP} SET item.turnetl_granularity = $granularity"
+)
 _USED = """
 (EXISTS { MATCH (item)-[:RELATES_TO]-(:RelatesToNode_) }
  OR EXISTS { MATCH (:Episodic)-[:MENTIONS]->(item) })
 """
 _INHERIT = f"{_EACH}{_NODES[MovedKind.ENTITIES]}{_OF_GROUP} AND {_USED} SET item.group_id = $heir"
 _DELETE = f"{_OF_GROUP} DETACH DELETE item"
-_SWITCH_COMMITS = "MATCH (c:TurnCommit) WHERE c.group_id = $source SET c.group_id = $target"
+_COMMITS = "MATCH (item:TurnCommit {turn_id: uuid})"
 _SWITCH_GROUP = """
 MATCH (s:TurnGroup {group_id: $source}), (t:TurnGroup {group_id: $target})
 SET t.sequence = s.sequence, t.creation_id = s.creation_id, t.embedder = s.embedder,
@@ -78,7 +84,6 @@ WHERE NOT EXISTS {
 }
 SET r.undone_at = $now
 """
-_DROP_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id DELETE c"
 
 
 class LadybugMigrations(LadybugWriter):
@@ -90,6 +95,9 @@ class LadybugMigrations(LadybugWriter):
     async def migration_summaries(self) -> Sequence[MigrationSummary]:
         return summaries(await self._client.run(_states))
 
+    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
+        return await self._client.run(lambda client: read_other_relations(client, groups))
+
     async def save_migration(
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
     ) -> None:
@@ -99,7 +107,7 @@ class LadybugMigrations(LadybugWriter):
         self,
         leases: Sequence[Lease],
         step: MigrationStep,
-        migration: TurnMigration,
+        migration: TurnMigration | None,
         *,
         now: datetime,
         ttl: timedelta,
@@ -112,7 +120,8 @@ class LadybugMigrations(LadybugWriter):
                 ladybug_lease.extend(client, lease, now + ttl)
             for query, parameters in _statements(step):
                 client.query(query, parameters)
-            _save(client, migration)
+            if migration is not None:
+                _save(client, migration)
 
         await self._write_under(first, now + ttl, write)
 
@@ -137,6 +146,9 @@ def _statements(step: MigrationStep) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield f"{_EACH}{pattern}{_MOVE}", groups
         case MarkStep(group, uuids, granularity):
             yield _MARK, {"uuids": list(uuids), "group_id": group, "granularity": granularity}
+        case MoveCommitsStep(turns, source, target):
+            groups = {"uuids": list(turns), "source": source, "target": target}
+            yield f"{_EACH}{_COMMITS}{_MOVE}", groups
         case SwitchStep():
             yield from _switch(step)
         case DeleteStep(kind, uuids, group, heir):
@@ -144,16 +156,16 @@ def _statements(step: MigrationStep) -> Iterator[tuple[str, dict[str, Any]]]:
             if kind is MovedKind.ENTITIES:
                 yield _INHERIT, of_group | {"heir": heir}
             yield f"{_EACH}{_NODES[kind]}{_DELETE}", of_group
-        case DropTurnsStep(group, now):
+        case DropTurnsStep(group, turns, now):
+            of_group = {"uuids": list(turns), "group_id": group}
             yield _MARK_RUNS, {"group_id": group, "now": without_zone(now)}
-            yield _DROP_TURNS, {"group_id": group}
+            yield f"{_EACH}{_COMMITS}{_OF_GROUP} DELETE item", of_group
         case DropGroupStep(group):
             yield _DROP_GROUP, {"group_id": group}
 
 
 def _switch(step: SwitchStep) -> Iterator[tuple[str, dict[str, Any]]]:
     groups = {"source": step.source, "target": step.target}
-    yield _SWITCH_COMMITS, groups
     yield _SWITCH_GROUP, groups
     if step.deletes_source:
         yield _DROP_GROUP, {"group_id": step.source}

@@ -7,7 +7,8 @@ from enum import StrEnum
 from turnetl.model import GroupId
 
 SESSION = "session"
-"""The granularity of an episode that summarises a session, or is data of another program."""
+"""The granularity of an episode that summarises a session, or is data of another program: value of
+the property `turnetl_granularity`."""
 
 
 class MovedKind(StrEnum):
@@ -44,10 +45,20 @@ class MarkStep:
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchStep:
-    """Give the TurnCommits of a group to another one, with number, id and profile of the group.
+class MoveCommitsStep:
+    """Set the group of TurnCommits. What is not in the source group stays."""
 
-    The TurnGroup of the source is deleted, or gets a new id and no turns.
+    turns: tuple[str, ...]
+    source: GroupId
+    target: GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchStep:
+    """Give number, id and profile of a group to another one, which makes its TurnCommits visible.
+
+    The TurnGroup of the source is deleted, unless it has TurnCommits, or gets a new id and no
+    turns.
     """
 
     source: GroupId
@@ -59,7 +70,11 @@ class SwitchStep:
 
 @dataclass(frozen=True, slots=True)
 class DeleteStep:
-    """Delete data of one kind. An entity that an episode or a fact uses goes to the heir."""
+    """Delete data of one kind. An entity that something uses goes to the heir.
+
+    That is a fact, a mention or, in Neo4j, a relation of another program to a node outside of the
+    group: those that were made after the steps were planned.
+    """
 
     kind: MovedKind
     uuids: tuple[str, ...]
@@ -69,9 +84,10 @@ class DeleteStep:
 
 @dataclass(frozen=True, slots=True)
 class DropTurnsStep:
-    """Delete the TurnCommits of a group; runs of which no turn is left are marked as undone."""
+    """Delete TurnCommits of a group; runs without turns in other groups are marked as undone."""
 
     group: GroupId
+    turns: tuple[str, ...]
     now: datetime
     """The current time."""
 
@@ -83,4 +99,6 @@ class DropGroupStep:
     group: GroupId
 
 
-MigrationStep = MoveStep | MarkStep | SwitchStep | DeleteStep | DropTurnsStep | DropGroupStep
+MigrationStep = (
+    MoveStep | MarkStep | MoveCommitsStep | SwitchStep | DeleteStep | DropTurnsStep | DropGroupStep
+)

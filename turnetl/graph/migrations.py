@@ -10,6 +10,7 @@ import msgspec
 
 from turnetl.errors import GraphUnusable
 from turnetl.graph.migration_steps import MigrationStep
+from turnetl.graph.other_relations import OtherRelation
 from turnetl.graph_model import Lease
 from turnetl.model import GroupId
 
@@ -87,6 +88,8 @@ class TurnMigration:
     """JSON of `migration.verdict.CompareVerdict`; empty before the first comparison."""
     cut_over_at: datetime | None = None
     """When the cutover was completed; None if it was not, or was taken back."""
+    communities: tuple[str, ...] = ()
+    """Uuids of the communities of other programs that were in the group when it was cut over."""
     layout: int = LAYOUT
 
     @property
@@ -108,6 +111,9 @@ class MigrationStore(Protocol):
     async def migration_summaries(self) -> Sequence[MigrationSummary]:
         """Return all migrations without their episodes; order and errors as of `migrations`."""
 
+    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
+        """Return what uses nodes of these groups and is no part of them, by (node, other)."""
+
     async def save_migration(
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
     ) -> None:
@@ -122,17 +128,20 @@ class MigrationStore(Protocol):
         self,
         leases: Sequence[Lease],
         step: MigrationStep,
-        migration: TurnMigration,
+        migration: TurnMigration | None,
         *,
         now: datetime,
         ttl: timedelta,
     ) -> None:
         """Make a step and write the state after it in one transaction; extend the leases.
 
+        A step is repeated without harm.
+
         Args:
             leases: of all groups of the step that a writer may lease, sorted by group.
             step: what is written.
-            migration: the state after the step.
+            migration: the state after the step; None: it does not change, and is not written,
+                since it names each episode of the old data.
             now: the current time.
             ttl: how long the leases run.
 

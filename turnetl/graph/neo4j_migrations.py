@@ -12,14 +12,18 @@ from turnetl.graph.migration_steps import (
     DropTurnsStep,
     MarkStep,
     MigrationStep,
+    MoveCommitsStep,
     MovedKind,
     MoveStep,
     SwitchStep,
 )
 from turnetl.graph.migrations import MigrationSummary, TurnMigration, decoded, encoded, summaries
 from turnetl.graph.neo4j_lease import lock_group
+from turnetl.graph.neo4j_relations import read_other_relations
 from turnetl.graph.neo4j_writer import Neo4jWriter
+from turnetl.graph.other_relations import OWN_TYPES, OtherRelation
 from turnetl.graph_model import Lease
+from turnetl.model import GroupId
 
 _MIGRATIONS: LiteralString = "MATCH (m:TurnMigration) RETURN m.state AS state"
 _SAVE: LiteralString = """
@@ -42,20 +46,21 @@ _EDGES: dict[MovedKind, LiteralString] = {
 _MOVE: LiteralString = " WHERE item.group_id = $source SET item.group_id = $target"
 _OF_GROUP: LiteralString = " WHERE item.group_id = $group"
 _MARK: LiteralString = f"""
-{_EACH}{_NODES[MovedKind.EPISODES]}{_OF_GROUP} SET item.granularity = $granularity
+{_EACH}{_NODES[MovedKind.EPISODES]}{_OF_GROUP} SET item.turnetl_granularity = $granularity
 """
 _USED: LiteralString = """
-(EXISTS { (item)-[:RELATES_TO]-() } OR EXISTS { (:Episodic)-[:MENTIONS]->(item) })
+(EXISTS { (item)-[:RELATES_TO]-() } OR EXISTS { (:Episodic)-[:MENTIONS]->(item) }
+ OR EXISTS {
+    MATCH (item)-[r]-(other)
+    WHERE NOT type(r) IN $own AND coalesce(other.group_id <> $group, true)
+})
 """
 _INHERIT: LiteralString = (
     f"{_EACH}{_NODES[MovedKind.ENTITIES]}{_OF_GROUP} AND {_USED} SET item.group_id = $heir"
 )
 _DELETE_NODE: LiteralString = f"{_OF_GROUP} DETACH DELETE item"
-_DELETE_FACT: LiteralString = f"{_OF_GROUP} DELETE item"
-_SWITCH_COMMITS: LiteralString = """
-MATCH (c:TurnCommit {group_id: $source})
-SET c.group_id = $target
-"""
+_DELETE_BARE: LiteralString = f"{_OF_GROUP} DELETE item"
+_COMMITS: LiteralString = "MATCH (item:TurnCommit {turn_id: uuid})"
 _SWITCH_GROUP: LiteralString = """
 MATCH (s:TurnGroup {group_id: $source}), (t:TurnGroup {group_id: $target})
 SET t.sequence = s.sequence, t.creation_id = s.creation_id, t.embedder = s.embedder,
@@ -77,7 +82,6 @@ MATCH (r:TurnRun {run_id: run_id})
 WHERE NOT EXISTS { MATCH (o:TurnCommit {run_id: run_id}) WHERE o.group_id <> $group }
 SET r.undone_at = $now
 """
-_DROP_TURNS: LiteralString = "MATCH (c:TurnCommit {group_id: $group}) DELETE c"
 _Parametrised = tuple[LiteralString, dict[str, Any]]
 
 
@@ -90,6 +94,9 @@ class Neo4jMigrations(Neo4jWriter):
     async def migration_summaries(self) -> Sequence[MigrationSummary]:
         return summaries(await self._states())
 
+    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
+        return await read_other_relations(self._client, groups)
+
     async def save_migration(
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
     ) -> None:
@@ -100,7 +107,7 @@ class Neo4jMigrations(Neo4jWriter):
         self,
         leases: Sequence[Lease],
         step: MigrationStep,
-        migration: TurnMigration,
+        migration: TurnMigration | None,
         *,
         now: datetime,
         ttl: timedelta,
@@ -111,7 +118,8 @@ class Neo4jMigrations(Neo4jWriter):
                 await lock_group(transaction, lease, until=now + ttl)
             for query, parameters in _statements(step):
                 await (await transaction.run(query, parameters)).consume()
-            await _save(transaction, migration)
+            if migration is not None:
+                await _save(transaction, migration)
 
     async def _states(self) -> list[str]:
         return [row["state"] for row in await self._client.read(_MIGRATIONS)]
@@ -135,24 +143,27 @@ def _statements(step: MigrationStep) -> Iterator[_Parametrised]:
                 yield _EACH + _EDGES[kind] + _MOVE, groups
         case MarkStep(group, uuids, granularity):
             yield _MARK, {"uuids": list(uuids), "group": group, "granularity": granularity}
+        case MoveCommitsStep(turns, source, target):
+            groups = {"uuids": list(turns), "source": source, "target": target}
+            yield _EACH + _COMMITS + _MOVE, groups
         case SwitchStep():
             yield from _switch(step)
         case DeleteStep(kind, uuids, group, heir):
             of_group = {"uuids": list(uuids), "group": group}
             if kind is MovedKind.ENTITIES:
-                yield _INHERIT, of_group | {"heir": heir}
-            deletion = _DELETE_FACT if kind is MovedKind.FACTS else _DELETE_NODE
+                yield _INHERIT, of_group | {"heir": heir, "own": list(OWN_TYPES)}
+            deletion = _DELETE_BARE if kind is MovedKind.FACTS else _DELETE_NODE
             yield _EACH + _NODES[kind] + deletion, of_group
-        case DropTurnsStep(group, now):
+        case DropTurnsStep(group, turns, now):
+            of_group = {"uuids": list(turns), "group": group}
             yield _MARK_RUNS, {"group": group, "now": now}
-            yield _DROP_TURNS, {"group": group}
+            yield _EACH + _COMMITS + _DELETE_BARE, of_group
         case DropGroupStep(group):
             yield _DROP_GROUP, {"group": group}
 
 
 def _switch(step: SwitchStep) -> Iterator[_Parametrised]:
     groups = {"source": step.source, "target": step.target}
-    yield _SWITCH_COMMITS, groups
     yield _SWITCH_GROUP, groups
     if step.deletes_source:
         yield _DROP_GROUP, {"group": step.source}

@@ -13,6 +13,7 @@ from turnetl.errors import BadUsage
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.migration_steps import MigrationStep
 from turnetl.graph.migrations import MigrationSummary, TurnMigration
+from turnetl.graph.other_relations import OtherRelation
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.unrecorded import UnrecordedEpisode
@@ -217,6 +218,9 @@ class ShadowStore:
         hidden = replace(batch, written=tuple(map(self._hidden, batch.written)))
         await self._store.write_communities(self._hidden(lease), hidden, now=now, ttl=ttl)
 
+    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
+        return await self._store.other_relations([self._in(group) for group in groups])
+
     async def save_migration(
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
     ) -> None:
@@ -226,7 +230,7 @@ class ShadowStore:
         self,
         leases: Sequence[Lease],
         step: MigrationStep,
-        migration: TurnMigration,
+        migration: TurnMigration | None,
         *,
         now: datetime,
         ttl: timedelta,

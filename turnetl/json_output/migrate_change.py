@@ -34,6 +34,10 @@ class MigrationChangeOutput(JsonOutput):
     ]
     old: Annotated[MovesOutput, described("Session-level data that is moved, or deleted.")]
     turns: Annotated[MovesOutput, described("Data of turns that is moved, or deleted.")]
+    kept: Annotated[
+        MovesOutput,
+        described("Data that stays with the group because other data, or a relation, uses it."),
+    ]
     turn_count: Annotated[int, described("Turns.")]
     staying: Annotated[int, described("Episodes of other programs that stay with the group.")]
     new_episodes: Annotated[
@@ -52,6 +56,7 @@ def migration_change_output(report: MigrationChange) -> MigrationChangeOutput:
         migration=migration_output(report.migration),
         old=_moves(report.old),
         turns=_moves(report.turns),
+        kept=_moves(report.kept),
         turn_count=report.turn_count,
         staying=len(report.staying),
         new_episodes=[

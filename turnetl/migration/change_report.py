@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from turnetl.graph.migrations import TurnMigration
-from turnetl.migration.moves import Moves
+from turnetl.migration.moves import NOTHING, Moves
 
 
 class MigrationCommand(StrEnum):
@@ -34,8 +34,19 @@ class MigrationChange:
     """Session-level data that is moved, or deleted."""
     turns: Moves
     """Data of turns that is moved, or deleted."""
-    turn_count: int
-    """Turns of `turns`."""
+    turn_ids: tuple[str, ...]
+    """Of the turns of `turns`, sorted; of all turns if they stay."""
+    kept: Moves = NOTHING
+    """Data that stays with the group because other data uses it, or a relation of a program."""
+    back: Moves = NOTHING
+    """Old data that a cutover moved, and that other data uses by now: it goes back."""
+    remaining: int = 0
+    """Nodes and facts that a cutover still has to move."""
+    foreign_communities: tuple[str, ...] = ()
+    """Uuids of the communities of other programs that stay with the group."""
+    mixed_communities: tuple[str, ...] = ()
+    """Uuids of the communities that turnetl made of turns and other data: a rollback deletes
+    them."""
     staying: tuple[str, ...] = ()
     """Uuids of episodes of other programs that stay with the group."""
     new_episodes: tuple[NewEpisode, ...] = ()
@@ -50,6 +61,11 @@ class MigrationChange:
     """Whether a rollback deletes the turns."""
     kept_in_lake: int = 0
     """Turns that are parsed for this group, and that a rollback does not delete from the lake."""
+
+    @property
+    def turn_count(self) -> int:
+        """Return the number of turns."""
+        return len(self.turn_ids)
 
     @property
     def is_refused(self) -> bool:

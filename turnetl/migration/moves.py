@@ -1,15 +1,18 @@
-"""Which data of a group a cutover or a rollback moves. Pure: of the rows of the group.
+"""Which data a cutover, a rollback or a finish moves or deletes. Pure: of the rows of the groups.
 
-The same rows give the same sets, also when some of the data was moved already, as long as the
-kinds are moved in the order of `Moves.steps`: each kind is found through later ones.
+The rows are those of the group and of its shadow groups together, so that the same data gives the
+same sets wherever a part of it is by now.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import polars as pl
 
 from turnetl import ids
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.migration_steps import DeleteStep, MovedKind, MoveStep
+from turnetl.graph.other_relations import OtherRelation
 from turnetl.graph_model import Community
 from turnetl.model import GroupId, SessionId, TurnId
 
@@ -19,11 +22,13 @@ BATCH = 1000
 
 @dataclass(frozen=True, slots=True)
 class GroupRows:
-    """A group as the graph holds it."""
+    """A group as the graph holds it, or several together."""
 
     group: GroupId
     tables: GroupTables
     communities: Sequence[Community]
+    relations: Sequence[OtherRelation] = ()
+    """Of nodes of the groups with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,12 @@ class Moves:
     def __len__(self) -> int:
         return sum(map(len, self.by_kind().values()))
 
+    def __sub__(self, other: "Moves") -> "Moves":
+        return self._with(other, lambda one, two: one - two)
+
+    def __and__(self, other: "Moves") -> "Moves":
+        return self._with(other, lambda one, two: one & two)
+
     def steps(self, source: GroupId, target: GroupId, size: int) -> Iterator[MoveStep]:
         """Yield the steps that move everything, each of at most `size` uuids."""
         for kind, uuids in self.by_kind().items():
@@ -56,11 +67,32 @@ class Moves:
             for batch in batches(uuids[kind], size):
                 yield DeleteStep(kind, batch, group, heir)
 
+    def _with(self, other: "Moves", operation: "_SetOperation") -> "Moves":
+        names = [field.name for field in fields(self)]
+        return Moves(
+            **{
+                name: _sorted(operation(set(getattr(self, name)), set(getattr(other, name))))
+                for name in names
+            }
+        )
 
+
+NOTHING = Moves()
+_SetOperation = Callable[[set[str], set[str]], set[str]]
 _DELETED = (
     *(MovedKind.FACTS, MovedKind.EPISODES, MovedKind.COMMUNITIES),
     *(MovedKind.SAGAS, MovedKind.ENTITIES),
 )
+
+
+def together(rows: Sequence[GroupRows], relations: Sequence[OtherRelation]) -> GroupRows:
+    """Return the rows of several groups as those of one, under the name of the first."""
+    tables = {
+        field.name: pl.concat([getattr(one.tables, field.name) for one in rows])
+        for field in fields(GroupTables)
+    }
+    communities = [community for one in rows for community in one.communities]
+    return GroupRows(rows[0].group, GroupTables(**tables), communities, relations)
 
 
 def everything(rows: GroupRows) -> Moves:
@@ -79,29 +111,47 @@ def old_data(rows: GroupRows, moved: Collection[str]) -> Moves:
     """Return the data that only these episodes of other programs use.
 
     A fact is moved if it names no other episode; an entity if such an episode or fact uses it, and
-    nothing else; a saga if it has no other episode; a community if all of its entities are.
+    nothing else; a saga if it has no other episode; a community if none of its entities stays.
+    Whatever another relation uses stays.
     """
-    return _used_only_by(rows, frozenset(moved))
+    return _used_only_by(rows, frozenset(moved), None)
 
 
-def turn_data(rows: GroupRows, commits: GroupTables) -> Moves:
-    """Return what the turns of these commits created, and nothing else uses.
+def unused(rows: GroupRows, archived: Moves, moved: Collection[str]) -> Moves:
+    """Return the data of `archived` that nothing else uses, also if a part of it is deleted.
 
     Args:
-        rows: of the group that holds the data.
-        commits: of the group that holds the TurnCommits, maybe another one.
+        rows: of the groups together.
+        archived: the old data, as far as it is left.
+        moved: uuids of the episodes that were moved.
     """
-    records = commits.commits
+    elsewhere = set(rows.tables.episodes["uuid"]) - set(archived.episodes)
+    own = (set(moved) | set(archived.episodes)) - elsewhere
+    return _used_only_by(rows, frozenset(own), archived) & archived
+
+
+def of_turns(rows: GroupRows) -> Moves:
+    """Return what the turns of the rows' TurnCommits created, as far as it is there."""
+    records = rows.tables.commits
     chunks = records.select("turn_id", "chunks").iter_rows()
-    episodes = {ids.chunk_id(TurnId(turn), n) for turn, count in chunks for n in range(count)}
-    sessions = records["session_id"].unique().to_list()
-    sagas = {ids.saga_id(rows.group, SessionId(session)) for session in sessions}
-    facts, entities = (
-        frozenset(records[name].explode().drop_nulls()) for name in ("facts_new", "entities_new")
-    )
-    return _used_only_by(
-        rows, frozenset(episodes), entities=entities, facts=facts, sagas=frozenset(sagas)
-    )
+    episodes = [ids.chunk_id(TurnId(turn), n) for turn, count in chunks for n in range(count)]
+    sessions = records["session_id"].unique()
+    created = {
+        "sagas": (ids.saga_id(rows.group, SessionId(session)) for session in sessions),
+        "entities": records["entities_new"].explode().drop_nulls(),
+        "facts": records["facts_new"].explode().drop_nulls(),
+        "episodes": episodes,
+    }
+    present = everything(rows)
+    found = Moves(**{name: _sorted(set(uuids)) for name, uuids in created.items()}) & present
+    communities = _communities_of(rows, frozenset(found.entities))
+    return Moves(communities, found.sagas, found.entities, found.facts, found.episodes)
+
+
+def turn_data(rows: GroupRows) -> Moves:
+    """Return what of `of_turns` nothing else uses."""
+    created = of_turns(rows)
+    return _used_only_by(rows, frozenset(created.episodes), created)
 
 
 def batches(uuids: tuple[str, ...], size: int) -> Iterator[tuple[str, ...]]:
@@ -110,51 +160,70 @@ def batches(uuids: tuple[str, ...], size: int) -> Iterator[tuple[str, ...]]:
         yield uuids[start : start + size]
 
 
-def _used_only_by(
-    rows: GroupRows,
-    episodes: frozenset[str],
-    *,
-    entities: frozenset[str] | None = None,
-    facts: frozenset[str] | None = None,
-    sagas: frozenset[str] | None = None,
+def _used_only_by(rows: GroupRows, episodes: frozenset[str], only: Moves | None) -> Moves:
+    """Return the data that these episodes use, and no other data; only of the given, if any."""
+    held = frozenset[str]()
+    while True:
+        moves = _without(held, rows, episodes, only)
+        moving = {*moves.communities, *moves.sagas, *moves.entities, *moves.episodes}
+        used = {
+            relation.node
+            for relation in rows.relations
+            if relation.node in moving and relation.other not in moving
+        }
+        if not used:
+            return moves
+        held |= used
+
+
+def _without(
+    held: frozenset[str], rows: GroupRows, episodes: frozenset[str], only: Moves | None
 ) -> Moves:
-    """Return the data that these episodes use, and no other; only of the given uuids, if any."""
-    tables = rows.tables
-    of_facts = [
-        (uuid, {source, target}, bool(turns) and episodes.issuperset(turns or ()))
-        for uuid, source, target, turns in tables.facts.select(
-            "uuid", "source", "target", "turns"
-        ).iter_rows()
-    ]
-    if facts is not None:
-        of_facts = [(uuid, ends, moves and uuid in facts) for uuid, ends, moves in of_facts]
-    using, staying = set[str | None](), set[str | None]()
-    for _, ends, moves in of_facts:
-        (using if moves else staying).update(ends)
+    """Return what moves if the nodes that are `held` stay, with all that they use."""
+    tables, moving_episodes = rows.tables, episodes - held
+    facts, using, staying = _of_facts(tables, moving_episodes, only)
     for episode, entity in tables.mentions.select("episode", "entity").iter_rows():
-        (using if episode in episodes else staying).add(entity)
-    present = set(tables.entities["uuid"])
-    moving = ((entities if entities is not None else using) - staying) & present
+        (using if episode in moving_episodes else staying).add(entity)
+    candidates = using if only is None else set[str | None](only.entities)
+    entities = frozenset(tables.entities["uuid"]) & (candidates - staying) - held
     return Moves(
-        communities=_sorted(
-            one.uuid
-            for one in rows.communities
-            # Members in another group are still to come: communities are moved before entities.
-            if one.members and moving.issuperset(one.members)
-        ),
-        sagas=_sorted(_moving_sagas(tables, episodes) & (sagas or set(tables.sagas["uuid"]))),
-        entities=_sorted(moving),
-        facts=_sorted(uuid for uuid, _, moves in of_facts if moves),
-        episodes=_sorted(episodes.intersection(tables.episodes["uuid"])),
+        communities=_sorted(set(_communities_of(rows, entities)) - held),
+        sagas=_sorted(_sagas(tables, moving_episodes, only) - held),
+        entities=_sorted(entities),
+        facts=_sorted(facts),
+        episodes=_sorted(moving_episodes.intersection(tables.episodes["uuid"])),
     )
 
 
-def _moving_sagas(tables: GroupTables, episodes: frozenset[str]) -> set[str]:
-    """Return the sagas of which all episodes of the group are among these."""
+def _of_facts(
+    tables: GroupTables, episodes: frozenset[str], only: Moves | None
+) -> tuple[list[str], set[str | None], set[str | None]]:
+    """Return the facts that move, their entities, and the entities of those that stay."""
+    allowed = None if only is None else frozenset(only.facts)
+    facts, using, staying = list[str](), set[str | None](), set[str | None]()
+    columns = tables.facts.select("uuid", "source", "target", "turns")
+    for uuid, source, target, turns in columns.iter_rows():
+        moves = bool(turns) and episodes.issuperset(turns) and (allowed is None or uuid in allowed)
+        (using if moves else staying).update((source, target))
+        if moves:
+            facts.append(uuid)
+    return facts, using, staying
+
+
+def _sagas(tables: GroupTables, episodes: frozenset[str], only: Moves | None) -> set[str]:
+    """Return the sagas of which all episodes are among these: of the given, also those of none."""
     links = list(tables.saga_links.select("source", "target").iter_rows())
     staying = {saga for saga, episode in links if episode not in episodes}
-    return {saga for saga, _ in links} - staying
+    candidates = {saga for saga, _ in links} if only is None else set(only.sagas)
+    return (candidates - staying) & set(tables.sagas["uuid"])
 
 
-def _sorted(uuids: "Iterator[str] | Collection[str | None]") -> tuple[str, ...]:
+def _communities_of(rows: GroupRows, entities: frozenset[str]) -> tuple[str, ...]:
+    """Return the communities that have members, all of which are among these entities."""
+    return _sorted(
+        one.uuid for one in rows.communities if one.members and entities.issuperset(one.members)
+    )
+
+
+def _sorted(uuids: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(sorted(uuid for uuid in uuids if uuid is not None))

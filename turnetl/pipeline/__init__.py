@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.index import update_index
     from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
     from turnetl.pipeline.migrate_compare import compare_migration
-    from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change, preview_change
+    from turnetl.pipeline.migrate_cutover import execute_change, preview_change
     from turnetl.pipeline.migrate_estimate import plan_estimated_migration
     from turnetl.pipeline.migrate_plan import (
         MigrationOptions,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from turnetl.pipeline.migrate_run import run_migration
     from turnetl.pipeline.migrate_stages import CutoverOptions, MigrationOutcome, migrate
+    from turnetl.pipeline.migrate_steps import ChangeOptions
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
@@ -126,17 +127,14 @@ __getattr__ = lazy_exports(
         ),
         "turnetl.pipeline.migrate_compare": ("compare_migration",),
         "turnetl.pipeline.migrate_estimate": ("plan_estimated_migration",),
-        "turnetl.pipeline.migrate_cutover": (
-            "ChangeOptions",
-            "execute_change",
-            "preview_change",
-        ),
+        "turnetl.pipeline.migrate_cutover": ("execute_change", "preview_change"),
         "turnetl.pipeline.migrate_plan": (
             "MigrationOptions",
             "plan_migration",
             "write_plan_file",
         ),
         "turnetl.pipeline.migrate_run": ("run_migration",),
+        "turnetl.pipeline.migrate_steps": ("ChangeOptions",),
         "turnetl.pipeline.migrate_stages": ("CutoverOptions", "MigrationOutcome", "migrate"),
         "turnetl.pipeline.opened_items": ("show", "show_archive_lines"),
         "turnetl.pipeline.origin": ("why",),

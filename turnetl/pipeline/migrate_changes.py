@@ -1,7 +1,9 @@
 """What a cutover, a rollback or a finish would change, read from the graph. Writes nothing."""
 
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from turnetl import ids
 from turnetl.errors import BadUsage
@@ -10,7 +12,17 @@ from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
 from turnetl.migration.cutover_check import incomplete
-from turnetl.migration.moves import GroupRows, Moves, everything, old_data, turn_data
+from turnetl.migration.moves import (
+    NOTHING,
+    GroupRows,
+    Moves,
+    everything,
+    of_turns,
+    old_data,
+    together,
+    turn_data,
+    unused,
+)
 from turnetl.migration.phases import remedy
 from turnetl.migration.start import open_migration
 from turnetl.migration.verdict import cutover_refusal, state_digest
@@ -19,7 +31,10 @@ from turnetl.shadow_groups import sessions_group, turns_group
 
 _CUT_OVER = (MigrationPhase.CUTTING_OVER, MigrationPhase.CUT_OVER, MigrationPhase.ROLLING_BACK)
 """Phases in which a part of the data may be in other groups than before."""
-_DISCARDABLE = (MigrationPhase.RUNNING, MigrationPhase.READY, MigrationPhase.DISCARDING)
+_DERIVED = 5
+"""Version of a uuid that is made of a name."""
+DISCARDABLE = (MigrationPhase.RUNNING, MigrationPhase.READY, MigrationPhase.DISCARDING)
+"""Phases in which a rollback has nothing to move."""
 _FINISHABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
 
 
@@ -50,27 +65,32 @@ async def planned_cutover(
 ) -> MigrationChange:
     """Return what a cutover would move, and what speaks against it."""
     group = migration.group_id
-    rows = await _rows(store, group)
-    shadow = await _rows(store, turns_group(group))
-    old, turns = old_data(rows, migration.moved), everything(shadow)
-    own = _turn_episodes(shadow) | set(migration.moved)
-    unrecorded = await store.unrecorded_episodes(group)
-    staying = [one for one in unrecorded if one.uuid not in own]
+    sides = await _sides(store, migration)
+    old, turns = old_data(sides.all, migration.moved), of_turns(sides.all)
+    back = everything(sides.sessions) - old
+    own = _turn_episodes(sides.all) | set(migration.moved) - set(back.episodes)
+    staying = [one for one in await store.unrecorded_episodes(group) if one.uuid not in own]
     known = set(migration.staying)
-    count = shadow.tables.commits.height
+    new = [one for one in staying if one.uuid not in known and one.uuid not in migration.moved]
     error = (
-        incomplete(migration, count) or _mixed_turns(rows) or _mixed_dimensions(rows, old, shadow)
+        incomplete(migration, sides.all.tables.commits.height)
+        or _mixed_turns(migration, sides.group)
+        or _mixed_dimensions(sides.group, old, sides.shadow)
     )
+    left = (old & everything(sides.group), back, turns & everything(sides.shadow))
+    others = everything(sides.group) - old - turns
     return MigrationChange(
         MigrationCommand.CUTOVER,
         migration,
         old,
         turns,
-        count,
+        _turn_ids(sides.all),
+        kept=old_data(replace(sides.all, relations=()), migration.moved) - old,
+        back=back,
+        remaining=sum(map(len, left)),
+        foreign_communities=others.communities,
         staying=tuple(one.uuid for one in staying),
-        new_episodes=tuple(
-            NewEpisode(one.uuid, one.name) for one in staying if one.uuid not in known
-        ),
+        new_episodes=tuple(NewEpisode(one.uuid, one.name) for one in new),
         objections=() if accept or error else await _objections(store, migration),
         error=error,
         exit_code=ExitCode.DONE if error is None else ExitCode.FAILED,
@@ -92,23 +112,21 @@ async def planned_rollback(
     store: GraphStore, migration: TurnMigration, *, discard: bool
 ) -> MigrationChange:
     """Return what a rollback would move, or delete."""
-    group = migration.group_id
-    shadow = await _rows(store, turns_group(group))
+    sides = await _sides(store, migration)
+    turns, created = turn_data(sides.all), of_turns(sides.all)
+    old, error = NOTHING, None
     if migration.phase in _CUT_OVER:
-        rows = await _rows(store, group)
-        commits = rows if rows.tables.commits.height else shadow
-        turns = turn_data(rows, commits.tables)
-        old = everything(await _rows(store, sessions_group(group, migration.migration_id)))
-        turn_count, error = commits.tables.commits.height, None
+        old = everything(sides.sessions)
     else:
-        old, turns, turn_count = Moves(), everything(shadow), shadow.tables.commits.height
         error = _not_cut_over(migration, discard=discard)
     return MigrationChange(
         MigrationCommand.ROLLBACK,
         migration,
         old,
         turns,
-        turn_count,
+        _turn_ids(sides.all),
+        kept=created - turns,
+        mixed_communities=_mixed_communities(migration, sides.group, created, turns),
         error=error,
         exit_code=ExitCode.DONE if error is None else ExitCode.FAILED,
         discards=discard,
@@ -120,7 +138,9 @@ async def planned_finish(
 ) -> MigrationChange:
     """Return what a finish would delete."""
     group = migration.group_id
-    old = everything(await _rows(store, sessions_group(group, migration.migration_id)))
+    sides = await _sides(store, migration)
+    archived = everything(sides.sessions)
+    old = unused(sides.all, archived, migration.moved)
     error = None
     if migration.phase not in _FINISHABLE:
         error = f"group `{group}` is not cut over: {remedy(migration)}"
@@ -130,16 +150,12 @@ async def planned_finish(
         MigrationCommand.FINISH,
         migration,
         old,
-        Moves(),
-        migration.turns,
+        NOTHING,
+        _turn_ids(sides.all),
+        kept=archived - old,
         error=error,
         exit_code=ExitCode.DONE if error is None else ExitCode.FAILED,
     )
-
-
-async def discarded_turns(store: GraphStore, group: GroupId) -> Moves:
-    """Return the data of the shadow group of the turns."""
-    return everything(await _rows(store, turns_group(group)))
 
 
 async def other_episodes(store: GraphStore, group: GroupId) -> tuple[str, ...]:
@@ -147,19 +163,62 @@ async def other_episodes(store: GraphStore, group: GroupId) -> tuple[str, ...]:
     return tuple(one.uuid for one in await store.unrecorded_episodes(group))
 
 
-async def _rows(store: GraphStore, group: GroupId) -> GroupRows:
-    return GroupRows(group, await store.tables(group), await store.communities(group))
+@dataclass(frozen=True, slots=True)
+class _MigrationGroups:
+    """The group, its shadow groups, and all of them together."""
+
+    group: GroupRows
+    shadow: GroupRows
+    """Turns before the cutover."""
+    sessions: GroupRows
+    """Old data after it."""
+    all: GroupRows
 
 
-def _turn_episodes(shadow: GroupRows) -> set[str]:
-    chunks = shadow.tables.commits.select("turn_id", "chunks").iter_rows()
+async def _sides(store: GraphStore, migration: TurnMigration) -> _MigrationGroups:
+    group = migration.group_id
+    names = (group, turns_group(group), sessions_group(group, migration.migration_id))
+    own, shadow, sessions = [
+        GroupRows(name, await store.tables(name), await store.communities(name)) for name in names
+    ]
+    relations = await store.other_relations(names)
+    return _MigrationGroups(own, shadow, sessions, together((own, shadow, sessions), relations))
+
+
+def _turn_ids(rows: GroupRows) -> tuple[str, ...]:
+    return tuple(sorted(rows.tables.commits["turn_id"]))
+
+
+def _turn_episodes(rows: GroupRows) -> set[str]:
+    chunks = rows.tables.commits.select("turn_id", "chunks").iter_rows()
     return {ids.chunk_id(TurnId(turn), number) for turn, all_ in chunks for number in range(all_)}
 
 
-def _mixed_turns(rows: GroupRows) -> str | None:
+def _mixed_communities(
+    migration: TurnMigration, rows: GroupRows, created: Moves, turns: Moves
+) -> tuple[str, ...]:
+    """Return the communities that were built since the cutover and have members of both sides."""
+    others, entities = {*migration.communities, *turns.communities}, {*created.entities}
+    # turnetl derives the uuid of a community from its members, Graphiti draws it.
+    return tuple(
+        one.uuid
+        for one in rows.communities
+        if one.uuid not in others and entities.intersection(one.members) and _is_derived(one.uuid)
+    )
+
+
+def _is_derived(uuid: str) -> bool:
+    try:
+        return UUID(uuid).version == _DERIVED
+    except ValueError:
+        return False
+
+
+def _mixed_turns(migration: TurnMigration, rows: GroupRows) -> str | None:
     """Return the error of a group that another run filled with turns meanwhile."""
     count = rows.tables.commits.height
-    if not count:
+    # During the cutover they are those of the migration.
+    if not count or migration.phase is MigrationPhase.CUTTING_OVER:
         return None
     return (
         f"group `{rows.group}` holds {count:,} turns that the migration did not ingest: take them "
@@ -184,7 +243,7 @@ def _mixed_dimensions(rows: GroupRows, old: Moves, shadow: GroupRows) -> str | N
 
 
 def _not_cut_over(migration: TurnMigration, *, discard: bool) -> str | None:
-    if discard and migration.phase in _DISCARDABLE:
+    if discard and migration.phase in DISCARDABLE:
         return None
     group = migration.group_id
     if migration.phase is MigrationPhase.FINISHING:

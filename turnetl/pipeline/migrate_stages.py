@@ -12,10 +12,11 @@ from turnetl.migration.comparison import MigrationComparison
 from turnetl.migration.run_report import MigrationRun
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.migrate_compare import compare_migration
-from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
+from turnetl.pipeline.migrate_cutover import execute_change
 from turnetl.pipeline.migrate_estimate import plan_estimated_migration
 from turnetl.pipeline.migrate_plan import MigrationOptions
 from turnetl.pipeline.migrate_run import run_migration
+from turnetl.pipeline.migrate_steps import ChangeOptions
 from turnetl.progress import Progress, ignore_progress
 from turnetl.report import migration_run
 from turnetl.report.ingest import is_failure

@@ -74,6 +74,10 @@ def _table(report: MigrationChange) -> Table:
         if len(moves):
             counts = (f"{len(getattr(moves, kind)):,}" for kind in _KINDS)
             table.add_row(name, *counts, Text(fate))
+    if len(report.kept):
+        counts = (f"{len(getattr(report.kept, kind)):,}" for kind in _KINDS)
+        stays = f"stays in {report.migration.group_id}"
+        table.add_row("used by other data", *counts, Text(stays))
     if report.staying:
         empty = ("",) * (len(_KINDS) - 1)
         fate = f"stay in {report.migration.group_id}"

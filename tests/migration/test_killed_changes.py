@@ -1,0 +1,49 @@
+"""A cutover, a rollback or a finish that was killed before any of its transactions."""
+
+from pathlib import Path
+
+from tests.legacy.migrating import GROUP, dumped, state_of
+from tests.migration.killed_changes import COMMUNITY, change, killed, ready, uuids
+from turnetl.graph.migrations import MigrationPhase
+from turnetl.migration.change_report import MigrationCommand
+from turnetl.shadow_groups import sessions_group
+
+CUTOVER, ROLLBACK, FINISH = MigrationCommand
+
+
+def test_a_cutover_that_is_killed_anywhere_is_taken_back_completely(
+    graph_url: str, tmp_path: Path
+) -> None:
+    before = ready(tmp_path, graph_url)
+    kills = 0
+    while killed(tmp_path, graph_url, CUTOVER, kills + 1):
+        kills += 1
+        if state_of(graph_url).phase is not MigrationPhase.READY:
+            change(tmp_path, graph_url, ROLLBACK)
+            assert dumped(graph_url) == before, f"killed at reading {kills} of the clock"
+    assert kills > 10
+
+
+def test_a_rollback_that_is_killed_anywhere_is_continued(graph_url: str, tmp_path: Path) -> None:
+    before = ready(tmp_path, graph_url)
+    change(tmp_path, graph_url, CUTOVER)
+    cut_over, kills = dumped(graph_url), 0
+    while killed(tmp_path, graph_url, ROLLBACK, kills + 1):
+        kills += 1
+        if state_of(graph_url).phase is not MigrationPhase.READY:
+            change(tmp_path, graph_url, ROLLBACK)
+        assert dumped(graph_url) == before, f"killed at reading {kills} of the clock"
+        change(tmp_path, graph_url, CUTOVER)
+        assert dumped(graph_url) == cut_over
+    assert kills > 10
+
+
+def test_a_cutover_moves_the_saga_and_the_community_of_old_data(
+    graph_url: str, tmp_path: Path
+) -> None:
+    ready(tmp_path, graph_url)
+    assert {"saga-old"} < {*uuids(graph_url, "sagas", GROUP)}
+    change(tmp_path, graph_url, CUTOVER)
+    old = sessions_group(GROUP, state_of(graph_url).migration_id)
+    assert uuids(graph_url, "sagas", old) == ["saga-old"]
+    assert uuids(graph_url, "communities", old) == [COMMUNITY]

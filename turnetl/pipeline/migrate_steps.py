@@ -1,0 +1,222 @@
+"""The steps of a cutover, a rollback and a finish, one transaction each, under the leases."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from turnetl.clock import Clock
+from turnetl.graph.lease import new_creation_id
+from turnetl.graph.migration_steps import (
+    SESSION,
+    DropGroupStep,
+    DropTurnsStep,
+    MarkStep,
+    MigrationStep,
+    MoveCommitsStep,
+    SwitchStep,
+)
+from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.port import GraphStore
+from turnetl.graph_model import Lease
+from turnetl.migration.change_report import MigrationChange, MigrationCommand
+from turnetl.migration.moves import BATCH, Moves, batches
+from turnetl.model import GroupId
+from turnetl.pipeline.migrate_changes import (
+    DISCARDABLE,
+    other_episodes,
+    planned_cutover,
+    planned_finish,
+    planned_rollback,
+)
+from turnetl.progress import Progress, ProgressUpdate
+from turnetl.shadow_groups import sessions_group, turns_group
+
+_ROUNDS = 10
+"""How often a cutover reads again what other programs wrote meanwhile. What a last one misses is
+used by data of the group when the old data is deleted, and stays then."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOptions:
+    """Which change of which group."""
+
+    command: MigrationCommand
+    group: str | None = None
+    """None: the only group that is being migrated."""
+    accept: bool = False
+    """Whether a cutover needs no comparison that passed."""
+    discard: bool = False
+    """Whether a rollback deletes the turns of the migration."""
+    keep_days: float = 0
+    """For which a finish keeps the old data after the cutover."""
+    batch: int = BATCH
+    """Nodes or facts of one transaction, at most."""
+
+
+async def planned_change(
+    store: GraphStore, migration: TurnMigration, options: ChangeOptions, clock: Clock
+) -> MigrationChange:
+    match options.command:
+        case MigrationCommand.CUTOVER:
+            return await planned_cutover(store, migration, accept=options.accept)
+        case MigrationCommand.ROLLBACK:
+            return await planned_rollback(store, migration, discard=options.discard)
+        case MigrationCommand.FINISH:
+            return await planned_finish(store, migration, keep_days=options.keep_days, now=clock())
+
+
+@dataclass
+class GroupChange:
+    """A change under the leases of both groups."""
+
+    store: GraphStore
+    leases: list[Lease]
+    migration: TurnMigration
+    """The state, as it was written last."""
+    options: ChangeOptions
+    clock: Clock
+    ttl: timedelta
+    progress: Progress
+
+    @property
+    def group(self) -> GroupId:
+        return self.migration.group_id
+
+    @property
+    def shadow(self) -> GroupId:
+        return turns_group(self.group)
+
+    @property
+    def sessions(self) -> GroupId:
+        return sessions_group(self.group, self.migration.migration_id)
+
+    async def execute(self) -> MigrationChange:
+        planned = await planned_change(self.store, self.migration, self.options, self.clock)
+        if planned.is_refused:
+            return planned
+        commands: dict[
+            MigrationCommand, Callable[[MigrationChange], Awaitable[MigrationChange]]
+        ] = {
+            MigrationCommand.CUTOVER: self._cut_over,
+            MigrationCommand.ROLLBACK: self._roll_back,
+            MigrationCommand.FINISH: self._finish,
+        }
+        done = await commands[self.options.command](planned)
+        return replace(done, migration=self.migration, is_done=True)
+
+    async def _cut_over(self, planned: MigrationChange) -> MigrationChange:
+        await self._enter(MigrationPhase.CUTTING_OVER)
+        marked = frozenset[str]()
+        # Other programs write the group meanwhile: what they use by now stays, and is moved back.
+        for _ in range(_ROUNDS):
+            await self._move("old data", planned.back, self.sessions, self.group)
+            await self._move("old data", planned.old, self.group, self.sessions)
+            new = tuple(uuid for uuid in planned.staying if uuid not in marked)
+            await self._mark(new, SESSION)
+            await self._move("turns", planned.turns, self.shadow, self.group)
+            marked |= {*new}
+            planned = await planned_cutover(self.store, self.migration, accept=True)
+            if not planned.remaining and marked.issuperset(planned.staying):
+                break
+        await self._move_commits(planned, self.shadow, self.group)
+        await self._step(
+            SwitchStep(self.shadow, self.group, deletes_source=True),
+            phase=MigrationPhase.CUT_OVER,
+            cut_over_at=self.clock(),
+            communities=planned.foreign_communities,
+        )
+        return planned
+
+    async def _roll_back(self, planned: MigrationChange) -> MigrationChange:
+        if self.migration.phase not in DISCARDABLE:
+            await self._take_back(planned)
+        if planned.discards:
+            await self._discard()
+        return planned
+
+    async def _take_back(self, planned: MigrationChange) -> None:
+        if self.migration.phase is MigrationPhase.CUT_OVER:
+            back = SwitchStep(self.group, self.shadow, False, new_creation_id())
+            phase = MigrationPhase.ROLLING_BACK
+            await self._step(back, phase=phase, turns=planned.turn_count)
+        await self._enter(MigrationPhase.ROLLING_BACK)
+        await self._move_commits(planned, self.group, self.shadow)
+        mixed = Moves(communities=planned.mixed_communities)
+        await self._delete("turns", mixed, self.group)
+        await self._move("turns", planned.turns, self.group, self.shadow)
+        marked = await other_episodes(self.store, self.group)
+        await self._mark(marked, None)
+        await self._move("old data", planned.old, self.sessions, self.group)
+        await self._drop_group(phase=MigrationPhase.READY, cut_over_at=None, communities=())
+
+    async def _drop_group(self, **changes: Any) -> None:
+        """Delete the TurnGroup of the group, which holds no turns, with its lease."""
+        await self._step(DropGroupStep(self.group), **changes)
+        self.leases = [one for one in self.leases if one.group_id == self.shadow]
+
+    async def _discard(self) -> None:
+        if len(self.leases) > 1:
+            await self._drop_group()
+        await self._enter(MigrationPhase.DISCARDING)
+        planned = await planned_rollback(self.store, self.migration, discard=True)
+        await self._move("turns", planned.kept, self.shadow, self.group)
+        await self._steps(
+            "turns", planned.turns.deletions(self.shadow, self.group, self.options.batch)
+        )
+        drops = [
+            DropTurnsStep(self.shadow, batch, self.clock())
+            for batch in batches(planned.turn_ids, self.options.batch)
+        ]
+        await self._steps("turns", drops)
+        await self._step(DropGroupStep(self.shadow), phase=MigrationPhase.FINISHED)
+
+    async def _finish(self, planned: MigrationChange) -> MigrationChange:
+        await self._enter(MigrationPhase.FINISHING)
+        await self._move("old data", planned.kept, self.sessions, self.group)
+        await self._mark(planned.kept.episodes, SESSION)
+        await self._steps(
+            "old data", planned.old.deletions(self.sessions, self.group, self.options.batch)
+        )
+        await self._step(DropGroupStep(self.shadow), phase=MigrationPhase.FINISHED)
+        return planned
+
+    async def _move(self, unit: str, moves: Moves, source: GroupId, target: GroupId) -> None:
+        await self._steps(unit, moves.steps(source, target, self.options.batch))
+
+    async def _delete(self, unit: str, moves: Moves, group: GroupId) -> None:
+        await self._steps(unit, moves.deletions(group, self.group, self.options.batch))
+
+    async def _move_commits(
+        self, planned: MigrationChange, source: GroupId, target: GroupId
+    ) -> None:
+        parts = self._batches(planned.turn_ids)
+        await self._steps("turns", [MoveCommitsStep(part, source, target) for part in parts])
+
+    async def _mark(self, uuids: tuple[str, ...], granularity: str | None) -> None:
+        parts = self._batches(uuids)
+        await self._steps("marks", [MarkStep(self.group, part, granularity) for part in parts])
+
+    def _batches(self, uuids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        return batches(uuids, self.options.batch)
+
+    async def _enter(self, phase: MigrationPhase) -> None:
+        if self.migration.phase is not phase:
+            await self._save(phase=phase)
+
+    async def _steps(self, unit: str, steps: Iterable[MigrationStep]) -> None:
+        todo = list(steps)
+        for done, step in enumerate(todo, start=1):
+            await self._step(step)
+            self.progress(ProgressUpdate("migrate", unit, done, len(todo)))
+
+    async def _step(self, step: MigrationStep, **changes: Any) -> None:
+        """Make a step. The state is written only if it changes: it names all of the old data."""
+        changed = replace(self.migration, updated_at=self.clock(), **changes) if changes else None
+        await self.store.migrate(self.leases, step, changed, now=self.clock(), ttl=self.ttl)
+        self.migration = changed or self.migration
+
+    async def _save(self, **changes: Any) -> None:
+        changed = replace(self.migration, updated_at=self.clock(), **changes)
+        await self.store.save_migration(self.leases[0], changed, now=self.clock(), ttl=self.ttl)
+        self.migration = changed
