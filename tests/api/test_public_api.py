@@ -171,7 +171,7 @@ def run_script_with_workers(code: str, folder: Path) -> subprocess.CompletedProc
     """Run a script beside the sample archives, and as many others as need worker processes."""
     archives = folder / "data" / "archives"
     shutil.copytree(ROOT / "data" / "archives", archives)
-    for number in range(60):
+    for number in range(600):
         (archives / f"unknown-{number}.jsonl").write_text(f'{{"number": {number}}}\n')
     two_jobs = code.replace('Path("lake")', 'Path("lake"), jobs=2')
     assert two_jobs != code
