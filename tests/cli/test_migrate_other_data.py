@@ -11,6 +11,9 @@ import ladybug
 import pytest
 from neo4j import GraphDatabase
 
+from tests.cli.command import SAMPLES
+from tests.cli.test_migrate_cutover import LATE
+from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.migrating import GROUP, dumped, fill, migrate, migrated, state_of, turnetl
 from tests.legacy.sessions import LegacySession
 from tests.migration.killed_changes import few_sessions
@@ -20,7 +23,7 @@ from turnetl.pipeline.migrate_cutover import execute_change
 from turnetl.pipeline.migrate_steps import ChangeOptions
 from turnetl.progress import ProgressUpdate
 from turnetl.settings import load_settings
-from turnetl.shadow_groups import sessions_group
+from turnetl.shadow_groups import sessions_group, turns_group
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +107,28 @@ def test_a_property_named_granularity_is_not_touched(
     assert kept == "document"
     assert migrate(tmp_path, graph_url, "rollback").exit_code == 0
     assert dumped(graph_url) == before
+
+
+def test_a_group_of_another_program_with_the_name_of_the_shadow_group_is_not_touched(
+    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+) -> None:
+    fill(graph_url, sessions)
+    asyncio.run(write_legacy_graph(graph_url, [LATE], turns_group(GROUP)))
+    before = dumped(graph_url)
+    refused = turnetl(tmp_path, graph_url, "migrate", "run", SAMPLES, "--group", GROUP)
+    assert (refused.exit_code, "data of another program" in refused.messages[0]) == (2, True)
+    assert dumped(graph_url) == before
+
+
+def test_data_written_into_the_shadow_group_by_another_program_is_not_deleted(
+    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+) -> None:
+    fill(graph_url, sessions)
+    migrated(tmp_path, graph_url)
+    asyncio.run(write_legacy_graph(graph_url, [LATE], turns_group(GROUP)))
+    assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
+    assert migrate(tmp_path, graph_url, "rollback", "--discard").exit_code == 0
+    assert json.loads(_line(graph_url, "late"))[1]["group_id"] == turns_group(GROUP)
 
 
 def queried(url: str, query: str) -> list[Any]:

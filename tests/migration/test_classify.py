@@ -1,6 +1,7 @@
 """The class of an episode follows from ids, else from text and time, and never by chance."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -53,6 +54,15 @@ def prompt_writer(ended: Sequence[ArchivedSession]) -> list[ClassifiedEpisode]:
 @pytest.mark.parametrize("session", TOPICS)
 def test_a_summary_with_the_words_of_a_session_is_of_that_session(session: str) -> None:
     assert classify(f"The agent worked on {TOPICS[session]}.") == (MATCHED, session)
+
+
+def test_a_session_without_a_kept_turn_replaces_no_episode() -> None:
+    empty = [replace(session, turns=0, noise=3) for session in daily()]
+    [named, by_text] = EpisodeClassifier(empty).classify(
+        [episode("Done.", name="session shop-1"), episode(TOPICS["shop-2"], uuid="f")]
+    )
+    assert (named.kind, by_text.kind) == (EpisodeClass.WITHOUT_TURNS, EpisodeClass.WITHOUT_TURNS)
+    assert "no turn of this session is kept" in named.reason
 
 
 def test_words_of_two_sessions_are_ambiguous_and_both_are_named() -> None:

@@ -18,7 +18,8 @@ class UnrecordedEpisodeOutput(JsonOutput):
     kind: Annotated[
         EpisodeClass,
         described(
-            "`matched` to a session, `ambiguous`, `archive_gone` if no archive holds its session, "
+            "`matched` to a session, `ambiguous`, `without_turns` if no turn of its session "
+            "is kept, `archive_gone` if no archive holds its session, "
             "or `foreign` if it summarises none."
         ),
     ]

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from turnetl.graph.unrecorded import UnrecordedEpisode
@@ -20,6 +20,8 @@ class EpisodeClass(StrEnum):
     """It summarises a session of the archives."""
     AMBIGUOUS = "ambiguous"
     """It summarises one of several sessions: a person decides."""
+    WITHOUT_TURNS = "without_turns"
+    """It summarises a session of which no turn is kept, so that nothing would replace it."""
     ARCHIVE_GONE = "archive_gone"
     """It summarises a session that no archive holds."""
     FOREIGN = "foreign"
@@ -89,12 +91,13 @@ class EpisodeClassifier:
         for one in read:
             one.looks_like_one = one.names is not None or _has_sign(one) or one.look in looks
         prompt = self._prompt_writers(read)
-        return [
+        classified = (
             self._settled(one.episode, settled[one.episode.uuid])
             if settled and one.episode.uuid in settled
             else self._classified(one, is_prompt_writer=one.look in prompt)
             for one in read
-        ]
+        )
+        return [*map(_with_turns, classified)]
 
     def _read(self, episode: UnrecordedEpisode) -> "_ReadEpisode":
         """Return what the episode says by itself. Texts are compared unless it names a session."""
@@ -166,6 +169,14 @@ class EpisodeClassifier:
             candidates.confidence_if_prompt if is_by_time else candidates.confidence,
             candidates.similarity,
         )
+
+
+def _with_turns(one: ClassifiedEpisode) -> ClassifiedEpisode:
+    """Return the episode; of another class if its session has no turn to replace it."""
+    if one.kind is not EpisodeClass.MATCHED or one.session is None or one.session.turns:
+        return one
+    reason = f"{one.reason}; but no turn of this session is kept"
+    return replace(one, kind=EpisodeClass.WITHOUT_TURNS, reason=reason)
 
 
 @dataclass(slots=True)

@@ -39,6 +39,7 @@ from turnetl.pipeline.waiting import after_other_writers
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, new_ingest_run, settings_for_run
 from turnetl.settings import Settings
+from turnetl.shadow_groups import turns_group
 
 
 async def run_migration(
@@ -91,8 +92,12 @@ async def _states(
     states, refused = list[TurnMigration](), list[RefusedGroup]()
     async with wiring.store(settings, write=False) as store:
         recorded, with_turns = await store.migrations(), await store.groups()
+        taken = [
+            one.group for one in plan.groups if any(await store.counts(turns_group(one.group)))
+        ]
     for group in plan.groups:
         try:
+            _check_name(group.group, recorded, taken)
             _check_begins(group, recorded, dimensions=plan.dimensions, with_turns=with_turns)
             states.append(begun(group, recorded, clock()))
         except (BadUsage, GraphUnusable) as error:
@@ -100,6 +105,17 @@ async def _states(
                 raise
             refused.append(RefusedGroup(group.group, str(error)))
     return states, refused
+
+
+def _check_name(
+    group: GroupId, recorded: Sequence[TurnMigration], taken: Collection[GroupId]
+) -> None:
+    """Raise BadUsage if the group of the turns has data, and no migration of it is recorded."""
+    if group in taken and open_migration(recorded, group) is None:
+        raise BadUsage(
+            f"group `{group}` cannot be migrated: its turns would be kept in the group "
+            f"`{turns_group(group)}`, which has data of another program; rename that group"
+        )
 
 
 def _check_begins(
