@@ -131,6 +131,35 @@ def test_data_written_into_the_shadow_group_by_another_program_is_not_deleted(
     assert json.loads(_line(graph_url, "late"))[1]["group_id"] == turns_group(GROUP)
 
 
+def test_communities_that_are_built_after_a_cutover_are_taken_back_with_it(
+    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+) -> None:
+    fill(graph_url, sessions)
+    migrated(tmp_path, graph_url)
+    before = dumped(graph_url)
+    assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
+    assert turnetl(tmp_path, graph_url, "communities", "build").exit_code == 0
+    assert _community(graph_url, GROUP) == [["people"]]
+    built = queried(graph_url, "MATCH (c:Community) RETURN count(*)")
+    assert built[0][0] > 1
+    assert migrate(tmp_path, graph_url, "rollback").exit_code == 0
+    kept = [line for line in dumped(graph_url) if not _is_of_shadow_communities(line)]
+    assert kept == before
+
+
+def _community(url: str, group: str) -> list[Any]:
+    """Return the names of the communities of other programs."""
+    query = f"MATCH (c:Community) WHERE c.group_id = '{group}' AND c.name = 'people' RETURN c.name"
+    return queried(url, query)
+
+
+def _is_of_shadow_communities(line: str) -> bool:
+    """Return whether the line is of a community of turns, or of a member of one."""
+    return (turns_group(GROUP) in line and '"Community"' in line) or (
+        "HAS_MEMBER" in line and (turns_group(GROUP) in line)
+    )
+
+
 def queried(url: str, query: str) -> list[Any]:
     """Return the rows of a query, run without turnetl."""
     parts = urlsplit(url)

@@ -58,11 +58,12 @@ def test_a_summary_with_the_words_of_a_session_is_of_that_session(session: str) 
 
 def test_a_session_without_a_kept_turn_replaces_no_episode() -> None:
     empty = [replace(session, turns=0, noise=3) for session in daily()]
-    [named, by_text] = EpisodeClassifier(empty).classify(
-        [episode("Done.", name="session shop-1"), episode(TOPICS["shop-2"], uuid="f")]
+    settled = {"f": Settlement(Verdict.SESSION, "shop-1", "", "`f.tsv`, line 2")}
+    found = EpisodeClassifier(empty).classify(
+        [episode(TOPICS["shop-2"]), episode("Done.", uuid="f")], settled
     )
-    assert (named.kind, by_text.kind) == (EpisodeClass.WITHOUT_TURNS, EpisodeClass.WITHOUT_TURNS)
-    assert "no turn of this session is kept" in named.reason
+    assert [one.kind for one in found] == [EpisodeClass.WITHOUT_TURNS] * 2
+    assert "no turn of this session is kept" in found[0].reason
 
 
 def test_words_of_two_sessions_are_ambiguous_and_both_are_named() -> None:

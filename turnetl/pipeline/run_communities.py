@@ -181,11 +181,19 @@ class _Builder:
 
     async def _plan(self, group: GroupId) -> CommunityPlan:
         contents = await self.store.load(group)
+        # A rollback of the migration of the group could not restore them.
+        foreign = {
+            uuid
+            for migration in await self.store.migrations()
+            if migration.group_id == group
+            for uuid in migration.communities
+        }
+        existing = await self.store.communities(group)
         return plan_communities(
             group,
             contents.entities,
             contents.facts,
-            await self.store.communities(group),
+            [one for one in existing if one.uuid not in foreign],
             self.options.algorithm,
             resolution=self.options.resolution,
             everything=self.options.everything,
