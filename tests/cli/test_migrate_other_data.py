@@ -11,12 +11,25 @@ import ladybug
 import pytest
 from neo4j import GraphDatabase
 
-from tests.cli.command import SAMPLES
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.provider_setup import model_environment
 from tests.cli.test_migrate_cutover import LATE
-from tests.legacy.graphs import write_legacy_graph
-from tests.legacy.migrating import GROUP, dumped, fill, migrate, migrated, state_of, turnetl
-from tests.legacy.sessions import LegacySession
+from tests.estimation.varied_turns import write_turns
+from tests.legacy.graphs import write_legacy_graph, write_note
+from tests.legacy.migrating import (
+    GROUP,
+    dumped,
+    fill,
+    migrate,
+    migrated,
+    state_of,
+    turnetl,
+    without_group,
+)
+from tests.legacy.sessions import LegacySession, legacy_sessions
+from tests.legacy.styles import LegacyStyle, legacy_episode
 from tests.migration.killed_changes import few_sessions
+from tests.servers.provider import FakeProvider
 from turnetl.clock import now
 from turnetl.migration.change_report import MigrationCommand
 from turnetl.pipeline.migrate_cutover import execute_change
@@ -171,6 +184,37 @@ def queried(url: str, query: str) -> list[Any]:
     with GraphDatabase.driver(address, auth=auth, telemetry_disabled=True) as driver:
         records, _, _ = driver.execute_query(query)
         return [record.values() for record in records]
+
+
+def test_a_rollback_asks_to_undo_turns_that_changed_data_of_another_program(
+    graph_url: str, tmp_path: Path, provider: FakeProvider
+) -> None:
+    first, later = tmp_path / "first", tmp_path / "later"
+    write_turns(first / "shop.jsonl", 5)
+    write_turns(later / "barn.jsonl", 5, "barn")
+    model = model_environment(provider)
+
+    def run(*arguments: str | Path, graph: str = graph_url) -> CommandResult:
+        words = (*map(str, arguments), "--graph", graph)
+        return run_in_process(*words, folder=tmp_path, **model)
+
+    other = f"ladybug://{tmp_path / 'other.lbug'}"
+    assert run("backfill", later, graph=other).exit_code == 0
+    names = [name for [name] in queried(other, "MATCH (e:Entity) RETURN e.name ORDER BY e.name")]
+    summaries = [legacy_episode(one, LegacyStyle.NAME) for one in legacy_sessions(first)]
+    asyncio.run(write_legacy_graph(graph_url, summaries, GROUP))
+    asyncio.run(write_note(graph_url, GROUP, names))
+    before = dumped(graph_url)
+    assert run("migrate", "run", first).exit_code == 0
+    assert run("migrate", "cutover", "--accept", "--yes").exit_code == 0
+    ingested = run("backfill", later, "--group", GROUP, "--json")
+    assert ingested.json["committed"] > 0, ingested.stderr
+    refused = run("migrate", "rollback", "--yes")
+    assert refused.exit_code == 1
+    assert f"`turnetl undo {ingested.json['run_id']}`" in refused.messages[0]
+    assert run("undo", ingested.json["run_id"], "--yes").exit_code == 0
+    assert run("migrate", "rollback", "--yes").exit_code == 0
+    assert without_group(dumped(graph_url), turns_group(GROUP)) == before
 
 
 def add_ticket(url: str, entity: str) -> None:

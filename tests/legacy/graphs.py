@@ -129,6 +129,16 @@ async def write_foreign_data(url: str, group: str, *, dimensions: int = DIMENSIO
     await write_community(url, group, "people", [person.uuid], dimensions=dimensions)
 
 
+async def write_note(url: str, group: str, names: Sequence[str]) -> None:
+    """Write an episode by hand, about entities of these names without a label of their own."""
+    rows = _Rows(group, DIMENSIONS)
+    note = LegacyEpisode(_uuid(group, "about"), "A note", "These matter.", "text", "a note", START)
+    rows.add(note, START)
+    for name in names:
+        rows.mention(note.uuid, rows.entity(name, [], START), START)
+    await _write(url, rows)
+
+
 async def add_sessions(graph: Graphiti, episodes: Sequence[LegacyEpisode], group: str) -> None:
     """Write the episodes by `add_episode`, one request after the other, as the programs do."""
     for episode in episodes:

@@ -117,6 +117,7 @@ async def planned_rollback(
     old, error = NOTHING, None
     if migration.phase in _CUT_OVER:
         old = everything(sides.sessions)
+        error = await _changed_by_turns(store, migration, created)
     else:
         error = _not_cut_over(migration, discard=discard)
     return MigrationChange(
@@ -192,6 +193,34 @@ def _turn_ids(rows: GroupRows) -> tuple[str, ...]:
 def _turn_episodes(rows: GroupRows) -> set[str]:
     chunks = rows.tables.commits.select("turn_id", "chunks").iter_rows()
     return {ids.chunk_id(TurnId(turn), number) for turn, all_ in chunks for number in range(all_)}
+
+
+async def _changed_by_turns(
+    store: GraphStore, migration: TurnMigration, created: Moves
+) -> str | None:
+    """Return the error of turns that changed data of other programs, which a rollback would leave.
+
+    The turns of the migration change nothing of others: they are ingested into their shadow group.
+    """
+    if migration.phase is not MigrationPhase.CUT_OVER:
+        return None
+    entities, facts = frozenset(created.entities), frozenset(created.facts)
+    runs = sorted(
+        {
+            record.receipt.run_id
+            for record in await store.commit_records(migration.group_id)
+            if any(one.uuid not in entities for one in record.entities_before)
+            or any(one.uuid not in facts for one in record.facts_before)
+        }
+    )
+    if not runs:
+        return None
+    named = ", ".join(f"`turnetl undo {run}`" for run in runs)
+    return (
+        f"group `{migration.group_id}`: turns that were ingested after the cutover changed "
+        f"entities or facts of other programs, which a rollback does not restore; {named} does, "
+        "then roll back; the next ingest takes these turns again"
+    )
 
 
 def _mixed_communities(
