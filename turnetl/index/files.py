@@ -67,7 +67,7 @@ def identity(path: Path) -> tuple[int, int] | None:
     """Return the identity of a file (device and inode); None if it does not exist."""
     try:
         status = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino
 
