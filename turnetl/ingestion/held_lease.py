@@ -15,8 +15,6 @@ from turnetl.shadow_groups import final_group
 
 _WRITABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING, MigrationPhase.FINISHED)
 """Phases of a migration in which the group belongs to its turns."""
-_BEFORE_CUTOVER = (MigrationPhase.RUNNING, MigrationPhase.READY)
-"""Phases of a migration in which its turns are in the shadow group."""
 
 
 @asynccontextmanager
@@ -66,9 +64,13 @@ async def held_lease(
 async def _check_not_migrated(store: GraphStore, group: GroupId) -> None:
     """Raise GraphUnusable if a writer would mix the turns of a migration with other data."""
     final = final_group(group)
-    writable = _WRITABLE if final == group else (*_BEFORE_CUTOVER, MigrationPhase.FINISHED)
     for migration in await store.migration_summaries():
-        if migration.group_id == final and migration.phase not in writable:
+        phase = migration.phase
+        if final == group:
+            is_writable = phase in _WRITABLE
+        else:
+            is_writable = phase.precedes_cutover or phase is MigrationPhase.FINISHED
+        if migration.group_id == final and not is_writable:
             raise GraphUnusable(
                 f"group `{final}` is being migrated: finish that with `turnetl migrate cutover "
                 f"--group {final}`, or take it back with `turnetl migrate rollback --group {final} "

@@ -133,19 +133,23 @@ def unused(rows: GroupRows, archived: Moves, moved: Collection[str]) -> Moves:
 def of_turns(rows: GroupRows) -> Moves:
     """Return what the turns of the rows' TurnCommits created, as far as it is there."""
     records = rows.tables.commits
-    chunks = records.select("turn_id", "chunks").iter_rows()
-    episodes = [ids.chunk_id(TurnId(turn), n) for turn, count in chunks for n in range(count)]
     sessions = records["session_id"].unique()
     created = {
         "sagas": (ids.saga_id(rows.group, SessionId(session)) for session in sessions),
         "entities": records["entities_new"].explode().drop_nulls(),
         "facts": records["facts_new"].explode().drop_nulls(),
-        "episodes": episodes,
+        "episodes": turn_episodes(rows),
     }
     present = everything(rows)
     found = Moves(**{name: _sorted(set(uuids)) for name, uuids in created.items()}) & present
     communities = _communities_of(rows, frozenset(found.entities))
     return Moves(communities, found.sagas, found.entities, found.facts, found.episodes)
+
+
+def turn_episodes(rows: GroupRows) -> set[str]:
+    """Return the uuids of all chunks of the rows' TurnCommits, also of those that are missing."""
+    chunks = rows.tables.commits.select("turn_id", "chunks").iter_rows()
+    return {ids.chunk_id(TurnId(turn), n) for turn, count in chunks for n in range(count)}
 
 
 def turn_data(rows: GroupRows) -> Moves:

@@ -88,16 +88,23 @@ def begun(
 
 
 def refusal(
-    plan: GroupMigration, *, dimensions: int | None, with_turns: Collection[GroupId]
+    plan: GroupMigration,
+    *,
+    is_begun: bool,
+    dimensions: int | None,
+    with_turns: Collection[GroupId],
 ) -> str | None:
     """Return why the group cannot be migrated, and what to do; None if it can.
 
     Args:
         plan: of the group.
+        is_begun: whether a migration of it is open, which sessions of these archives continue.
         dimensions: of the embedder; None if they are not known without a request.
         with_turns: the groups of the graph that hold turns.
     """
     group = plan.group
+    if is_begun and plan.sessions:
+        return None
     if is_shadow(group) or not _VALID_GROUP.fullmatch(group):
         return (
             f"group `{group}` cannot be migrated: no group of turns may have this name. Give its "

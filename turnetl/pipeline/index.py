@@ -209,11 +209,11 @@ async def _catch_up(
         # A cutover between both indexes would leave old data beside turns, or neither.
         while known != current:
             known = current
-            await forget_replaced_data(opened.index, opened.embedder, store, settings)
+            await forget_replaced_data(opened.index, opened.embedder, store, settings, known)
             changes = await opened.index.catch_up(
                 store, opened.embedder, now=clock(), on_progress=_reporter(progress)
             )
-            await follow_session_level(opened.index, opened.embedder, store, settings)
+            await follow_session_level(opened.index, opened.embedder, store, settings, known)
             added, removed = added + changes.added, removed + changes.removed
             current = await store.migration_summaries()
         # The state before: what is written meanwhile is read the next time.

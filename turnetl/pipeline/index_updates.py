@@ -110,7 +110,10 @@ class IndexUpdates:
             async with wiring.embedder(self._settings, meter=self._meter) as embedder:
                 with await open_repaired(self._settings, embedder, seconds=0) as index:
                     await self._state_cost(OpenIndex(index, embedder))
-                    await forget_replaced_data(index, embedder, self._store, self._settings)
+                    migrations = await self._store.migration_summaries()
+                    await forget_replaced_data(
+                        index, embedder, self._store, self._settings, migrations
+                    )
                     await index.catch_up(self._store, embedder, now=self._clock())
                     self._is_current = True
 

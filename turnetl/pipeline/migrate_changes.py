@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
@@ -21,12 +20,13 @@ from turnetl.migration.moves import (
     old_data,
     together,
     turn_data,
+    turn_episodes,
     unused,
 )
 from turnetl.migration.phases import remedy
 from turnetl.migration.start import open_migration
 from turnetl.migration.verdict import cutover_refusal, state_digest
-from turnetl.model import GroupId, TurnId
+from turnetl.model import GroupId
 from turnetl.shadow_groups import sessions_group, turns_group
 
 _CUT_OVER = (MigrationPhase.CUTTING_OVER, MigrationPhase.CUT_OVER, MigrationPhase.ROLLING_BACK)
@@ -68,7 +68,7 @@ async def planned_cutover(
     sides = await _sides(store, migration)
     old, turns = old_data(sides.all, migration.moved), of_turns(sides.all)
     back = everything(sides.sessions) - old
-    own = _turn_episodes(sides.all) | set(migration.moved) - set(back.episodes)
+    own = turn_episodes(sides.all) | set(migration.moved) - set(back.episodes)
     staying = [one for one in await store.unrecorded_episodes(group) if one.uuid not in own]
     known = set(migration.staying)
     new = [one for one in staying if one.uuid not in known and one.uuid not in migration.moved]
@@ -188,11 +188,6 @@ async def _sides(store: GraphStore, migration: TurnMigration) -> _MigrationGroup
 
 def _turn_ids(rows: GroupRows) -> tuple[str, ...]:
     return tuple(sorted(rows.tables.commits["turn_id"]))
-
-
-def _turn_episodes(rows: GroupRows) -> set[str]:
-    chunks = rows.tables.commits.select("turn_id", "chunks").iter_rows()
-    return {ids.chunk_id(TurnId(turn), number) for turn, all_ in chunks for number in range(all_)}
 
 
 async def _changed_by_turns(

@@ -1,7 +1,7 @@
 """Cut a migration over, roll it back, finish it: in steps of one transaction each.
 
-Every step records the phase, so that a command that was killed is continued by its repetition, on
-any machine.
+The graph records the phase, and the rows say how far each step came: a command that was killed is
+continued by its repetition, on any machine.
 """
 
 from collections.abc import AsyncIterator
@@ -21,9 +21,7 @@ from turnetl.lake import Lake
 from turnetl.migration.change_report import MigrationChange
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
-from turnetl.pipeline.migrate_changes import (
-    selected_migration,
-)
+from turnetl.pipeline.migrate_changes import selected_migration
 from turnetl.pipeline.migrate_steps import ChangeOptions, GroupChange, planned_change
 from turnetl.progress import Progress, ignore_progress
 from turnetl.settings import Settings

@@ -13,7 +13,6 @@ from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.recording import record_estimate
 from turnetl.estimation.report import Estimate, EstimatedMigration
 from turnetl.estimation.workload import Workload
-from turnetl.graph.migrations import MigrationPhase
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import GroupPlan
@@ -28,8 +27,6 @@ from turnetl.pipeline.tables import filter_turns, plan_parse
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
-
-_BEFORE_CUTOVER = (MigrationPhase.RUNNING, MigrationPhase.READY)
 
 
 async def plan_estimated_migration(
@@ -155,10 +152,12 @@ async def _migratable(plan: MigrationPlan, store: GraphStore) -> list[GroupMigra
     found = list[GroupMigration]()
     for group in plan.groups:
         begun = open_migration(recorded, group.group)
-        if begun is not None:
-            is_included = begun.phase in _BEFORE_CUTOVER and bool(group.sessions)
-        else:
-            is_included = not refusal(group, dimensions=plan.dimensions, with_turns=with_turns)
-        if is_included:
+        refused = refusal(
+            group,
+            is_begun=begun is not None,
+            dimensions=plan.dimensions,
+            with_turns=with_turns,
+        )
+        if refused is None and (begun is None or begun.phase.precedes_cutover):
             found.append(group)
     return found

@@ -83,9 +83,9 @@ async def plan_migration(
     dimensions = await _dimensions(settings)
     begun = {one.group_id for one in recorded if one.is_open}
     refusals = [
-        refusal(group, dimensions=dimensions, with_turns=with_turns)
+        refusal(group, is_begun=group.group in begun, dimensions=dimensions, with_turns=with_turns)
         for group in groups
-        if group.sessions and group.group not in begun
+        if group.sessions
     ]
     return MigrationPlan(
         groups=tuple(groups),

@@ -127,9 +127,10 @@ def _check_begins(
 ) -> None:
     """Raise BadUsage, which says why, if no migration of the group can begin or continue."""
     migration = open_migration(recorded, plan.group)
-    if migration is not None and (plan.sessions or not migration.phase.precedes_cutover):
+    if migration is not None and not migration.phase.precedes_cutover:
         return
-    reason = refusal(plan, dimensions=dimensions, with_turns=with_turns)
+    is_begun = migration is not None
+    reason = refusal(plan, is_begun=is_begun, dimensions=dimensions, with_turns=with_turns)
     if reason is not None:
         raise BadUsage(reason)
 

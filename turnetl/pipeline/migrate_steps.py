@@ -161,23 +161,18 @@ class GroupChange:
         await self._enter(MigrationPhase.DISCARDING)
         planned = await planned_rollback(self.store, self.migration, discard=True)
         await self._move("turns", planned.kept, self.shadow, self.group)
+        await self._delete("turns", planned.turns, self.shadow)
+        parts = self._batches(planned.turn_ids)
         await self._steps(
-            "turns", planned.turns.deletions(self.shadow, self.group, self.options.batch)
+            "turns", [DropTurnsStep(self.shadow, part, self.clock()) for part in parts]
         )
-        drops = [
-            DropTurnsStep(self.shadow, batch, self.clock())
-            for batch in batches(planned.turn_ids, self.options.batch)
-        ]
-        await self._steps("turns", drops)
         await self._step(DropGroupStep(self.shadow), phase=MigrationPhase.FINISHED)
 
     async def _finish(self, planned: MigrationChange) -> MigrationChange:
         await self._enter(MigrationPhase.FINISHING)
         await self._move("old data", planned.kept, self.sessions, self.group)
         await self._mark(planned.kept.episodes, SESSION)
-        await self._steps(
-            "old data", planned.old.deletions(self.sessions, self.group, self.options.batch)
-        )
+        await self._delete("old data", planned.old, self.sessions)
         await self._step(DropGroupStep(self.shadow), phase=MigrationPhase.FINISHED)
         return planned
 

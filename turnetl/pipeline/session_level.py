@@ -26,7 +26,11 @@ _OF_TURNS = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
 
 
 async def follow_session_level(
-    index: PersistentIndex, embedder: Embedder, store: GraphStore, settings: Settings
+    index: PersistentIndex,
+    embedder: Embedder,
+    store: GraphStore,
+    settings: Settings,
+    migrations: Sequence[MigrationSummary],
 ) -> None:
     """Bring the index of session-level data up to date; nothing is made if the graph has none.
 
@@ -35,12 +39,12 @@ async def follow_session_level(
         embedder: of both indexes.
         store: the graph.
         settings: of the index.
+        migrations: of the graph.
 
     Raises:
         IndexBusy: another process writes it.
         IndexUnusable: it cannot be written.
     """
-    migrations = await store.migration_summaries()
     state = await _state(store, migrations)
     if state == index.content_state:
         return
@@ -64,14 +68,17 @@ async def follow_session_level(
 
 
 async def forget_replaced_data(
-    index: PersistentIndex, embedder: Embedder, store: GraphStore, settings: Settings
+    index: PersistentIndex,
+    embedder: Embedder,
+    store: GraphStore,
+    settings: Settings,
+    migrations: Sequence[MigrationSummary],
 ) -> None:
     """Forget the old data of groups that belong to their turns now, before these are indexed.
 
     A search during the update then finds a part of the turns, and never old data beside them.
     Arguments and errors as of `follow_session_level`.
     """
-    migrations = await store.migration_summaries()
     replaced = {one.group_id for one in migrations if one.phase in _OF_TURNS}
     if not replaced or await _state(store, migrations) == index.content_state:
         return
