@@ -7,7 +7,7 @@
 
 A command is killed in every state in which it is at one of its points; with `--action TEAR` in
 every state in which half of a write to a file was made. `tests/crashes/states.py` says why the
-trial of a state covers all of its points. `--states 100` tries so many of them, at even distances.
+trial of a state covers all of its points. `--states 100` tries at most 100 of them, evenly spaced.
 
 The other actions are tried at points, as in `tests/crashes`. `--every 10` takes one in ten, and
 `--distinct` one of the same calls on the same file or connection in a row. With `--action STOP`

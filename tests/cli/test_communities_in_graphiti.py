@@ -237,7 +237,7 @@ class EndlessPropagation(Exception):
 
 
 class CountedRounds(dict[str, list[Neighbor]]):
-    """The neighbours of each entity, which Graphiti looks at once per round."""
+    """The neighbours of each entity: Graphiti iterates over them once in each round."""
 
     rounds = 0
 

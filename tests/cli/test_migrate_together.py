@@ -1,4 +1,4 @@
-"""Two commands of migrations at once: the state that one of them records holds for the other."""
+"""Two `migrate` commands at the same time: neither overwrites the state of the other."""
 
 import asyncio
 from collections.abc import Callable

@@ -52,7 +52,7 @@ def kill_in_every_state(
         programs: in places of their own.
         command: its name.
         torn: in the states in which half of a write was made, instead of those after a change.
-        most: only so many states, at even distances; None: all.
+        most: at most this number of states, evenly spaced; None: all.
     """
     parts = [
         partial(

@@ -37,7 +37,7 @@ async def deferred_summaries(place: TrialContext) -> None:
 
 
 async def turns_with_many_facts(place: TrialContext) -> None:
-    """Ingest a turn, and leave two with so many facts that a model summarises a file of each."""
+    """Ingest a turn, and leave two, with enough facts that a model summarises a file of each."""
     await write(place, "one", "Look again: `cart.py` uses `sqlite`.")
     await parse(place)
     await filter_turns(place)

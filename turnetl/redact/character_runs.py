@@ -1,4 +1,4 @@
-"""Runs of the characters of which tokens consist, found in all texts at once."""
+"""Runs of the characters of which tokens consist, found in all texts together."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ _KINDS = bytes(
     _LETTER if byte in _LETTERS else _DIGIT if byte in b"0123456789" else 0 for byte in range(256)
 )
 _PIECE_BYTES = 1 << 20
-"""Bytes examined at once: the places where runs start and end may take eight times as much."""
+"""Bytes in a piece: the places where runs start and end may take eight times as much."""
 
 
 def runs_with_digits(data: bytes, min_bytes: int, max_bytes: int) -> Iterator[tuple[int, int]]:
