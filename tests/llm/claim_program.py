@@ -7,6 +7,7 @@ response, and at the end `sent` and how many requests the model got.
 """
 
 import asyncio
+import signal
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -62,4 +63,6 @@ def say(line: str) -> None:
 
 
 if __name__ == "__main__":
+    # A shell without job control starts background jobs with SIGINT ignored; children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     asyncio.run(main(sys.argv[1]))
