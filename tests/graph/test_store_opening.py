@@ -82,7 +82,10 @@ async def test_a_server_that_is_down_is_busy() -> None:
         await open_graph(f"bolt://127.0.0.1:{port}", user="neo4j", password="x")
 
 
-@pytest.mark.parametrize("url", ["http://x:7687", "graph.lbug", "bolt://", "ladybug://"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://x:7687", "graph.lbug", "bolt://", "ladybug://", "s3://b/g", "ladybug://s3://b/g"],
+)
 async def test_a_url_of_an_unknown_kind_is_wrong_usage(url: str) -> None:
     with pytest.raises(BadUsage, match="ladybug:///path"):
         await open_graph(url, user="", password="")

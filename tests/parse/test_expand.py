@@ -65,6 +65,18 @@ def test_a_missing_path_is_reported_and_the_others_are_found(folder: Path) -> No
     assert only_message(expanded) == f"`{folder / 'missing.jsonl'}` does not exist; check the path."
 
 
+@pytest.mark.parametrize("url", ["s3://bucket/archives/", "gs://b/*.jsonl", "https://host/a.jsonl"])
+def test_a_url_is_reported_even_where_a_folder_has_that_name(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(url).mkdir(parents=True)
+    found = parsing.expand([url])
+    assert not found.archives
+    assert [problem.path for problem in found.problems] == [url]
+    assert f"`{url}` is a URL" in found.problems[0].message
+
+
 def test_a_glob_without_matches_is_reported(folder: Path) -> None:
     assert "matches no file" in only_message(parsing.expand([f"{folder}/*.csv"]))
 

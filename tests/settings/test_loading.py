@@ -306,3 +306,19 @@ def test_an_argument_the_environment_and_the_config_file_win_over_the_default_la
 def test_no_test_writes_to_the_lake_of_the_developer(default_lake: Path) -> None:
     assert load_settings().lake == default_lake
     assert not default_lake.is_relative_to(Path.home())
+
+
+@pytest.mark.parametrize("setting", ["LAKE", "GROUP_MAP", "NOISE__RULES"])
+@pytest.mark.parametrize("url", ["s3://bucket/lake", "gs://b", "az://b/x", "file:///x", "s3:/b"])
+def test_a_url_is_rejected_where_a_path_is_expected(setting: str, url: str) -> None:
+    scheme = url.partition(":")[0]
+    with pytest.raises(BadUsage, match=f"must be a path on this machine, and `{scheme}://`"):
+        settings({f"TURNETL_{setting}": url})
+    with pytest.raises(BadUsage, match="must be a path on this machine"):
+        settings(lake=Path(url))
+
+
+def test_a_relative_path_with_a_colon_is_no_url() -> None:
+    assert settings(lake="file:x").lake == Path("file:x")
+    assert settings(lake="/x/s3:/lake").lake == Path("/x/s3:/lake")
+    assert settings(lake="C:/lake").lake == Path("C:/lake")

@@ -5,6 +5,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from turnetl.errors import BadUsage
 from turnetl.graph.port import GraphStore
+from turnetl.url_scheme import url_scheme
 
 _NEO4J = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _LADYBUG = "ladybug://"
@@ -96,6 +97,11 @@ def check_url(url: str) -> None:
         # The rest is a path as it is, not percent-encoded.
         if url == _LADYBUG or url.endswith("/"):
             raise BadUsage(f"`{url}` does not name a file; use `ladybug:///path/to/graph.lbug`")
+        if url_scheme(url.removeprefix(_LADYBUG)):
+            raise BadUsage(
+                "the graph's URL holds a second URL, and an embedded graph is a file on this "
+                "machine; use `ladybug:///path/to/graph.lbug`"
+            )
         return
     if parts is None or parts.scheme not in _NEO4J or not parts.hostname:
         raise BadUsage(

@@ -12,6 +12,7 @@ from turnetl.parsing import opencode_store
 from turnetl.parsing.report import Problem
 from turnetl.parsing.walk import FoundFile, has_archive_suffix, walk_files
 from turnetl.skip_reasons import SkipReason
+from turnetl.url_scheme import url_scheme
 
 _ANY_DEPTH = "**"
 
@@ -46,6 +47,9 @@ def expand(paths: Iterable[str | os.PathLike[str]]) -> ExpandedPaths:
 
 
 def _expand(path: str) -> Iterable[FoundFile | Problem]:
+    if url_scheme(path):
+        what = "is a URL, and archives are read from this machine; copy them to a folder of it"
+        return [_problem(path, SkipReason.MISSING, what)]
     if os.path.lexists(path):
         return _existing(path)
     if not glob.has_magic(path):
@@ -134,5 +138,6 @@ def _named_file(path: str) -> FoundFile:
 
 
 def _problem(path: str | Path, reason: SkipReason, what: str) -> Problem:
-    name = path_text(Path(path))
+    # A `Path` of a URL lacks a slash.
+    name = str(path) if url_scheme(path) else path_text(Path(path))
     return Problem(name, None, reason, f"`{name}` {what}.")

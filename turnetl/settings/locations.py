@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from turnetl.url_scheme import url_scheme
+
 
 def default_lake(environment: Mapping[str, str], home: Path) -> Path:
     """Return `$XDG_DATA_HOME/turnetl/lake`, or `~/.turnetl/lake` without that variable.
@@ -23,6 +25,11 @@ def default_lake(environment: Mapping[str, str], home: Path) -> Path:
 def _expanded(path: Path) -> Path:
     if "\0" in str(path):
         raise ValueError("must be a path without NUL characters")
+    if scheme := url_scheme(path):
+        raise ValueError(
+            f"must be a path on this machine, and `{scheme}://` starts a URL; write an absolute "
+            "path if a folder has that name"
+        )
     try:
         return path.expanduser()
     except RuntimeError:
