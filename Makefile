@@ -9,7 +9,7 @@ ARCHIVES ?= data/archives
 LAKE     ?= data/lake
 GRAPH    ?=
 
-.PHONY: backfill test test-full fast bench lock sbom clean
+.PHONY: backfill test test-full fast bench lock lint-deploy sbom clean
 
 backfill: $(VENV)/.ready
 	@$(BIN)/turnetl backfill $(ARCHIVES) --lake "$(LAKE)" $(if $(GRAPH),--graph "$(GRAPH)")
@@ -40,8 +40,25 @@ lock: $(VENV)/.ready
 	    --python-version 3.11 --extra dev --extra prefect --extra semantic --extra communities pyproject.toml -o requirements.lock
 	echo uv | $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
 	    --custom-compile-command "make lock" --python-version 3.11 - -o requirements-uv.lock
+	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
+	    --python-version 3.11 --extra prefect --constraint requirements.lock pyproject.toml -o deploy/image.lock
+	printf 'hatchling\nuv\n' | $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
+	    --custom-compile-command "make lock" --python-version 3.11 --constraint requirements.lock \
+	    --constraint requirements-uv.lock - -o deploy/build.lock
+	printf 'check-jsonschema>=0.39,<0.40\nhadolint-bin>=2.15.1,<2.16\nkubernetes-validate>=1.37,<1.38\n' | \
+	    $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
+	    --custom-compile-command "make lock" --python-version 3.11 - -o deploy/lint.lock
 	printf 'cyclonedx-bom>=7.5,<8\npip-licenses>=5.5.5,<6\n' | $(BIN)/uv pip compile --universal --generate-hashes \
 	    --no-emit-index-url --quiet --custom-compile-command "make lock" --python-version 3.11 - -o requirements-sbom.lock
+
+# The tools have an environment of their own: the schemas of Kubernetes have 100 MB.
+lint-deploy: $(VENV)/.ready
+	mkdir -p build
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/lint
+	$(BIN)/uv pip install --quiet --python build/lint/bin/python --require-hashes -r deploy/lint.lock
+	build/lint/bin/hadolint deploy/Dockerfile
+	build/lint/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	build/lint/bin/kubernetes-validate --strict deploy/kubernetes/turnetl.yaml
 
 # The packages of the lock, as installed on this platform. The tools have an environment of their own:
 # with one of their packages, `import jsonschema` takes a second, in each process of Prefect too.

@@ -62,7 +62,7 @@ def _environment(home: Path) -> dict[str, str]:
 def link_dependencies(name: str, site_packages: Path) -> None:
     """Link what an installed distribution requires from the environment that runs the tests."""
     (installed,) = Distribution.discover(name=name, path=[str(site_packages)])
-    for dependency in _dependencies(installed):
+    for dependency in dependencies(installed):
         assert dependency.files is not None
         for top in {file.parts[0] for file in dependency.files} - {"..", "__pycache__"}:
             link = site_packages / top
@@ -70,9 +70,9 @@ def link_dependencies(name: str, site_packages: Path) -> None:
                 link.symlink_to(Path(str(dependency.locate_file(top))))
 
 
-def _dependencies(root: Distribution) -> Iterator[Distribution]:
-    """Yield the direct and indirect dependencies, without extras that nothing requires."""
-    pending = list(_required(root, ""))
+def dependencies(root: Distribution, *extras: str) -> Iterator[Distribution]:
+    """Yield the direct and indirect dependencies, without other extras that nothing requires."""
+    pending = [one for extra in ("", *extras) for one in _required(root, extra)]
     seen: set[tuple[str, str]] = set()
     while pending:
         requirement = pending.pop()

@@ -7,6 +7,7 @@ of Neo4j from Maven Central on Java 17, downloaded once into the user's cache.
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -117,6 +118,23 @@ def restarted(server: Neo4jServer, folder: Path) -> Iterator[Neo4jServer]:
     with _process(folder) as process:
         _wait(server, server.password, process, folder / "output.log")
         yield replace(server, pid=process.pid)
+
+
+def stop(server: Neo4jServer) -> None:
+    """Stop a server from `started` in order, as a dump of its database needs it."""
+    assert server.pid is not None
+    os.kill(server.pid, signal.SIGTERM)
+    os.waitpid(server.pid, 0)
+
+
+def admin(folder: Path, *arguments: str) -> None:
+    """Run `neo4j-admin` on the data of a server that has stopped."""
+    subprocess.run(
+        ["java", "-cp", f"{jars()}/*", "org.neo4j.cli.AdminTool", *arguments],
+        env={**ENVIRONMENT, "NEO4J_HOME": str(folder), "NEO4J_CONF": str(folder / "conf")},
+        check=True,
+        capture_output=True,
+    )
 
 
 @contextmanager
