@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from turnetl.retrieval.timeline import Timeline
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings, load_settings
+    from turnetl.shard import Shard
     from turnetl.verification.report import VerifyReport
 
 __all__ = [
@@ -88,6 +89,7 @@ __all__ = [
     "SessionDetails",
     "SessionHit",
     "Settings",
+    "Shard",
     "Skip",
     "SummarizeReport",
     "Timeline",
@@ -166,6 +168,7 @@ _MODULES = {
     "turnetl.retrieval.hits": ("SearchHit", "SessionHit"),
     "turnetl.retrieval.timeline": ("Timeline",),
     "turnetl.settings": ("Settings", "load_settings"),
+    "turnetl.shard": ("Shard",),
     "turnetl.verification.report": ("VerifyReport",),
 }
 """Where each public name is defined."""

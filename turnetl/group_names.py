@@ -6,10 +6,15 @@ from turnetl import ids
 from turnetl.errors import BadUsage
 from turnetl.model import GroupId
 from turnetl.shadow_groups import is_shadow
+from turnetl.shard import Shard
 
 
 def select_groups(
-    existing: Sequence[GroupId], names: Sequence[str], *, shadows: bool = False
+    existing: Sequence[GroupId],
+    names: Sequence[str],
+    *,
+    shadows: bool = False,
+    shard: Shard | None = None,
 ) -> list[GroupId]:
     """Return the groups with these ids or project names; all existing groups if there are no names.
 
@@ -17,6 +22,7 @@ def select_groups(
         existing: all groups.
         names: what the user named.
         shadows: whether the shadow groups of migrations are among "all".
+        shard: return only the groups that it owns; None: all.
 
     Raises:
         BadUsage: no group has such a name; lists the existing groups.
@@ -27,6 +33,9 @@ def select_groups(
         raise BadUsage(
             f"there is no group `{unknown[0]}`; existing groups: {', '.join(existing) or 'none'}"
         )
-    if names:
-        return [group for group in existing if group in selected]
-    return [group for group in existing if shadows or not is_shadow(group)]
+    return [
+        group
+        for group in existing
+        if (group in selected if names else shadows or not is_shadow(group))
+        and (shard is None or shard.owns(group))
+    ]

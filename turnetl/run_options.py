@@ -14,6 +14,7 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.report import GroupReport
 from turnetl.settings import Settings
+from turnetl.shard import Shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class RunOptions:
 
     groups: tuple[str, ...] = ()
     """Group ids or project names; all groups if empty."""
+    shard: Shard | None = None
+    """Only the groups of this shard among them; None: all."""
     since: datetime | None = None
     """Only turns that started then or later; UTC without a time zone."""
     until: datetime | None = None

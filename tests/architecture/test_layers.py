@@ -22,6 +22,7 @@ OF_FLOWS = {
     "progress",
     "report",
     "settings",
+    "shard",
 }
 """What the flows may import of turnetl: the pipeline, its options, reports and display."""
 

@@ -50,6 +50,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("backfill", "."),
     ("parse", "."),
     ("parse", f"no {NAME}"),
+    ("parse", ".", "--shard", NAME),
+    ("backfill", ".", "--shard", "1/2"),
     ("parse", ".", "--dry-run", "--verbose"),
     ("filter",),
     ("filter", "--group", NAME),

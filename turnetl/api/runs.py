@@ -13,6 +13,7 @@ from turnetl.parsing import ParseReport
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
+from turnetl.shard import Shard
 
 
 def parse(
@@ -21,6 +22,7 @@ def parse(
     *,
     format_name: str | None = None,
     dry_run: bool = False,
+    shard: Shard | None = None,
     progress: Progress = ignore_progress,
 ) -> ParseReport:
     """Parse archives into turn tables; unchanged archives are not opened.
@@ -30,6 +32,7 @@ def parse(
         settings: everything that is configured; None: as the command line would load it.
         format_name: the format of all archives; None: each is detected by its content.
         dry_run: write nothing; report what would be done.
+        shard: only the archives that it owns; None: all.
         progress: called after each archive.
 
     Raises:
@@ -41,6 +44,7 @@ def parse(
         settings or load_settings(),
         format_name=format_name,
         dry_run=dry_run,
+        shard=shard,
         progress=progress,
     )
 
@@ -49,6 +53,7 @@ def filter(  # noqa: A001 - named as the command
     settings: Settings | None = None,
     groups: Sequence[str] = (),
     *,
+    shard: Shard | None = None,
     progress: Progress = ignore_progress,
 ) -> FilterReport:
     """Mark noise in the turn tables and render the episodes.
@@ -56,13 +61,16 @@ def filter(  # noqa: A001 - named as the command
     Args:
         settings: everything that is configured; None: as the command line would load it.
         groups: group ids or project names; all groups if empty.
+        shard: only the groups that it owns among them; None: all.
         progress: called after each group.
 
     Raises:
         BadUsage: an unknown group, or settings that are not valid.
         Fatal: the lake cannot be written.
     """
-    return pipeline.filter_turns(settings or load_settings(), groups, progress=progress)
+    return pipeline.filter_turns(
+        settings or load_settings(), groups, shard=shard, progress=progress
+    )
 
 
 async def ingest(
@@ -103,7 +111,7 @@ async def backfill(
         archives: files, folders or globs; one, or several.
         settings: everything that is configured; None: as the command line would load it.
         options: which turns, and how they are extracted in this run. The groups are those of the
-            archives.
+            archives; of a shard, those of them that it owns.
         format_name: the format of all archives; None: each is detected by its content.
         progress: called after each archive, group and turn.
 

@@ -14,6 +14,7 @@ from turnetl.clock import now
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.run_options import RunOptions
     from turnetl.settings import LoadedSettings, Settings
+    from turnetl.shard import Shard
 
 INSPECTION_COMMANDS = Group("Inspection", sort_key=3)
 MODEL_COMMANDS = Group("Models", sort_key=4)
@@ -41,6 +42,14 @@ PilotTurns = Annotated[
         validator=Number(gte=1),
         help="Extract this many turns now, for an estimate with a range; 20 are usual. It is paid "
         "for, up to --budget, and the run does not pay for the same responses again.",
+    ),
+]
+ShardOption = Annotated[
+    str | None,
+    Parameter(
+        name="--shard",
+        show_default=False,
+        help="Only this part of the work: 2/8 is the second of eight shards.",
     ),
 ]
 CloseAfterMinutes = Annotated[
@@ -223,6 +232,7 @@ class SelectionOptions:
         groups: tuple[str, ...] = (),
         *,
         extraction: ExtractionOptions,
+        shard: str | None = None,
         retry: bool = False,
     ) -> "RunOptions":
         from turnetl.ingestion import assumed_time
@@ -231,6 +241,7 @@ class SelectionOptions:
         assumed = self.assume_time
         return RunOptions(
             groups=groups,
+            shard=read_shard(shard),
             since=self.since,
             until=self.until,
             limit=self.limit,
@@ -242,6 +253,17 @@ class SelectionOptions:
             reflexion=extraction.reflexion,
             command=("turnetl", *sys.argv[1:]),
         )
+
+
+def read_shard(text: str | None) -> "Shard | None":
+    """Return the shard that the option names.
+
+    Raises:
+        BadUsage: it names none.
+    """
+    from turnetl.shard import Shard
+
+    return None if text is None else Shard.parse(text)
 
 
 NO_DIAGNOSTICS = DiagnosticOptions()

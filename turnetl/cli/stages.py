@@ -22,6 +22,8 @@ from turnetl.cli.options import (
     GroupNames,
     NoiseOptions,
     SelectionOptions,
+    ShardOption,
+    read_shard,
 )
 from turnetl.clock import now
 from turnetl.errors import BadUsage
@@ -42,6 +44,7 @@ def backfill(
     selection: SelectionOptions = NO_SELECTION,
     extraction: ExtractionOptions = NO_EXTRACTION,
     noise: NoiseOptions = NO_NOISE,
+    shard: ShardOption = None,
     common: CommonOptions = NO_COMMON,
 ) -> int:
     """Parse, filter and ingest archives. Work of earlier runs is not repeated."""
@@ -50,7 +53,7 @@ def backfill(
     from turnetl.report import backfill as view
 
     settings = selection.settings(common, **archive.settings, **extraction.settings)
-    options = selection.run_options(extraction=extraction)
+    options = selection.run_options(extraction=extraction, shard=shard)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.backfill(
@@ -79,6 +82,7 @@ def parse(
     /,
     *,
     archive: ArchiveOptions = NO_ARCHIVE,
+    shard: ShardOption = None,
     dry_run: Flag = False,
     common: CommonOptions = NO_COMMON,
 ) -> int:
@@ -91,10 +95,15 @@ def parse(
     from turnetl.json_output.parse import parse_files_output
     from turnetl.report import parse as view
 
-    settings = common.settings(**archive.settings)
+    settings, part = common.settings(**archive.settings), read_shard(shard)
     with console.show_progress(as_json=common.json) as progress:
         report = pipeline.parse_archives(
-            archives, settings, format_name=archive.format, dry_run=dry_run, progress=progress
+            archives,
+            settings,
+            format_name=archive.format,
+            dry_run=dry_run,
+            shard=part,
+            progress=progress,
         )
     console.print_messages(view.messages(report))
     table = view.dry_run_table(report) if dry_run else view.table(report)
@@ -106,6 +115,7 @@ def filter_(
     *,
     groups: GroupNames = (),
     noise: NoiseOptions = NO_NOISE,
+    shard: ShardOption = None,
     explain: str | None = None,
     examples: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
     common: CommonOptions = NO_COMMON,
@@ -118,7 +128,7 @@ def filter_(
     """
     from turnetl import pipeline
 
-    settings = noise.applied_to(common.settings())
+    settings, part = noise.applied_to(common.settings()), read_shard(shard)
     if explain is not None:
         count = _EXAMPLES if examples is None else examples
         return _explain(settings, explain, groups, count, common)
@@ -128,7 +138,9 @@ def filter_(
     from turnetl.report import filter as view
 
     with console.show_progress(as_json=common.json) as progress:
-        report = pipeline.filter_turns(settings, groups, one_off=noise.one_off, progress=progress)
+        report = pipeline.filter_turns(
+            settings, groups, one_off=noise.one_off, shard=part, progress=progress
+        )
     console.print_result(view.table(report), filter_output(report), as_json=common.json)
     return ExitCode.DONE
 
@@ -138,6 +150,7 @@ def ingest(
     groups: GroupNames = (),
     selection: SelectionOptions = NO_SELECTION,
     extraction: ExtractionOptions = NO_EXTRACTION,
+    shard: ShardOption = None,
     common: CommonOptions = NO_COMMON,
     retry: Annotated[bool, Parameter(parse=False)] = False,
 ) -> int:
@@ -147,7 +160,7 @@ def ingest(
     from turnetl.report import ingest as view
 
     settings = selection.settings(common, **extraction.settings)
-    options = selection.run_options(groups, extraction=extraction, retry=retry)
+    options = selection.run_options(groups, extraction=extraction, shard=shard, retry=retry)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(pipeline.ingest(settings, options, now, progress=progress))
     console.print_messages(view.messages(report) + _preview_messages(settings, options))

@@ -158,6 +158,8 @@ class IngestReport:
     """Why a search would not use the index as it is, and what to do; None if it would."""
     unread: str | None = None
     """Why the graph could not be read, so that the report is that of the index; None if it was."""
+    is_shard: bool = False
+    """The groups are those of one shard: there may be none."""
 
     @property
     def committed(self) -> int:

@@ -74,6 +74,8 @@ class ParseReport:
     """Groups that join the folders of several projects. A sum has those of its parts."""
     removed_temporary_files: int = 0
     """Temporary files of killed runs that this run removed from the lake."""
+    is_shard: bool = False
+    """The archives are those of one shard: there may be none."""
 
     def __add__(self, other: "ParseReport") -> "ParseReport":
         return ParseReport(
@@ -82,6 +84,7 @@ class ParseReport:
             self.dry_run or other.dry_run,
             self.name_collisions + other.name_collisions,
             self.removed_temporary_files + other.removed_temporary_files,
+            self.is_shard or other.is_shard,
         )
 
     @property

@@ -1,6 +1,6 @@
 """The plans of all groups of a run: their episodes compared with what the graph holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -17,6 +17,7 @@ from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
 from turnetl.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.settings import Settings
+from turnetl.shard import Shard
 
 TurnFiles = Mapping[GroupId, Sequence[TurnFile]]
 """The turns files of each group of the lake, with their metadata."""
@@ -33,9 +34,17 @@ class PlannedGroups:
     """Without groups for which the graph was busy: an ingest plans these when it runs them."""
 
 
-def turn_files(lake: Lake) -> TurnFiles:
-    """Read the metadata of all turns files; there may be thousands, so a run does this once."""
-    return {group: lake.turn_files(group) for group in lake.groups()}
+def turn_files(lake: Lake, shard: Shard | None = None) -> TurnFiles:
+    """Read the metadata of the turns files; there may be thousands, so a run does this once.
+
+    Args:
+        lake: holds the files.
+        shard: only the files of its groups are read; the others count as none. None: all.
+    """
+    return {
+        group: lake.turn_files(group) if shard is None or shard.owns(group) else ()
+        for group in lake.groups()
+    }
 
 
 async def plan_groups(
@@ -78,7 +87,7 @@ async def plan_groups_in(
     existing = sorted({*files, *await store.groups(), *others})
     plans: dict[GroupId, GroupPlan] = {}
     reports: list[GroupReport] = []
-    for group in select_groups(existing, options.groups):
+    for group in select_groups(existing, options.groups, shard=options.shard):
         try:
             if verify:
                 _verify(lake, group, files.get(group, ()), filters, options)
@@ -89,7 +98,7 @@ async def plan_groups_in(
             plans[group] = plan
         except (Retryable, TableUnusable) as error:
             reports.append(ingesting.unplanned_report(group, lake, error))
-    outdated = _outdated(lake, files, filters)
+    outdated = _outdated(lake, files, filters, {report.group for report in reports})
     groups = (
         _not_ready(report, lake, files[report.group]) if report.group in outdated else report
         for report in reports
@@ -122,17 +131,19 @@ def refused_report(settings: Settings, options: RunOptions, error: TurnetlError)
     """
     lake, groups = Lake(settings.lake), tuple[GroupReport, ...]()
     with suppress(TurnetlError):
-        selected = select_groups(sorted(lake.groups()), options.groups)
+        selected = select_groups(sorted(lake.groups()), options.groups, shard=options.shard)
         groups = tuple(ingesting.unread_report(group, lake) for group in selected)
     return IngestReport(None, groups, error=str(error), exit_code=error.exit_code)
 
 
-def _outdated(lake: Lake, files: TurnFiles, filters: episodes.Filters) -> set[GroupId]:
-    """Return the groups whose episodes table is missing or outdated."""
+def _outdated(
+    lake: Lake, files: TurnFiles, filters: episodes.Filters, groups: Collection[GroupId]
+) -> set[GroupId]:
+    """Return those of the groups whose episodes table is missing or outdated."""
     return {
         group
         for group, of_group in files.items()
-        if not episodes.is_current(lake, group, of_group, filters)
+        if group in groups and not episodes.is_current(lake, group, of_group, filters)
     }
 
 

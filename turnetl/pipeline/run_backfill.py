@@ -9,15 +9,21 @@ from turnetl.backfill_report import BackfillReport
 from turnetl.clock import Clock
 from turnetl.ingestion.report import IngestReport
 from turnetl.lake import Lake
+from turnetl.model import GroupId
+from turnetl.parsing.shards import other_archives, own_archives
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.run_ingest import ingest
-from turnetl.pipeline.tables import filter_turns, plan_parse
+from turnetl.pipeline.tables import ParsePlan, filter_turns, plan_parse
 from turnetl.progress import Progress, ignore_progress
 from turnetl.report.layout import plural
 from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
+from turnetl.shard import Shard
 
 log = logging.getLogger(__name__)
+
+_TAKEN_OVER = 200
+"""Archives of other shards that are compared with the lake, and parsed, at once."""
 
 
 async def backfill(
@@ -34,10 +40,14 @@ async def backfill(
 ) -> BackfillReport:
     """Parse, filter and ingest archives; what an earlier run did is not repeated.
 
+    A shard parses its archives, and then those that the other shards did not parse yet: when it
+    filters and ingests its groups, they are complete, whatever the other shards do.
+
     Args:
         archives: files, folders or globs.
         settings: everything that is configured.
-        options: which turns are ingested, and how; the groups are those of the archives.
+        options: which turns are ingested, and how; the groups are those of the archives, or of
+            these the groups of a shard.
         clock: returns the current time.
         format_name: the format of all archives; None: each is detected by its content.
         one_off: the noise rules apply to this run only.
@@ -51,14 +61,13 @@ async def backfill(
     """
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
-    parsed = await parse(
-        archives, settings, format_name=format_name, executor=executor, progress=progress
-    )
+    plan = plan_parse(archives, settings, format_name=format_name, progress=progress)
+    parsed, groups = await _parse_archives_and_groups(plan, options.shard, executor)
     on_parsed(parsed)
-    if not parsed.groups:
+    if not groups:
         return BackfillReport(parsed, episodes.FilterReport(()), IngestReport(None, ()))
-    filtered = await _filter(parsed, run_settings, options, executor, progress, one_off=one_off)
-    of_archives = replace(options, groups=parsed.groups, archives=tuple(archives))
+    filtered = await _filter(groups, run_settings, options, executor, progress, one_off=one_off)
+    of_archives = replace(options, groups=groups, archives=tuple(archives))
     ingested = await ingest(settings, of_archives, clock, executor=executor, progress=progress)
     return BackfillReport(parsed, filtered, ingested)
 
@@ -68,6 +77,7 @@ async def parse(
     settings: Settings,
     *,
     format_name: str | None = None,
+    shard: Shard | None = None,
     executor: Executor = InProcess(),  # noqa: B008 - a frozen value
     progress: Progress = ignore_progress,
 ) -> parsing.ParseReport:
@@ -77,17 +87,42 @@ async def parse(
         BadUsage: an unknown format, or a grouping that is not valid.
         Fatal: the lake cannot be written.
     """
-    plan = plan_parse(archives, settings, format_name=format_name, progress=progress)
-    batches = zip(
-        plan.batch_names(executor.batch_size), plan.batches(executor.batch_size), strict=True
-    )
-    return plan.report(
-        [await executor.run_blocking(Unit(Stage.PARSE, name), work) for name, work in batches]
-    )
+    plan = plan_parse(archives, settings, format_name=format_name, shard=shard, progress=progress)
+    return plan.report(await _parse_batches(plan, executor, executor.batch_size))
+
+
+async def _parse_archives_and_groups(
+    plan: ParsePlan, shard: Shard | None, executor: Executor
+) -> tuple[parsing.ParseReport, tuple[GroupId, ...]]:
+    """Parse all archives; return the report, and the groups of all archives.
+
+    The report of a shard is on its own archives, and on those of others that it read.
+    """
+    if shard is None:
+        parsed = plan.report(await _parse_batches(plan, executor, executor.batch_size))
+        return parsed, parsed.groups
+    own = replace(plan, shard=shard, paths=own_archives(shard, plan.paths))
+    others = replace(plan, shard=shard, paths=other_archives(shard, plan.paths))
+    reports = await _parse_batches(own, executor, executor.batch_size)
+    # In small batches: what another shard parses meanwhile is not parsed again.
+    of_others = await _parse_batches(others, executor, executor.batch_size or _TAKEN_OVER)
+    everything = own.report([*reports, *of_others])
+    read = [archive for batch in of_others for archive in batch.archives if archive.was_read]
+    archives = [archive for batch in reports for archive in batch.archives]
+    return replace(everything, archives=(*archives, *read)), everything.groups
+
+
+async def _parse_batches(
+    plan: ParsePlan, executor: Executor, size: int | None
+) -> list[parsing.ParseReport]:
+    return [
+        await executor.run_blocking(Unit(Stage.PARSE, name), work)
+        for name, work in zip(plan.batch_names(size), plan.batches(size), strict=True)
+    ]
 
 
 async def _filter(
-    parsed: parsing.ParseReport,
+    of_archives: Sequence[GroupId],
     settings: Settings,
     options: RunOptions,
     executor: Executor,
@@ -96,7 +131,7 @@ async def _filter(
     one_off: bool,
 ) -> episodes.FilterReport:
     """Filter the groups of the archives, and those whose archives moved to other groups."""
-    groups = [*parsed.groups, *Lake(settings.lake).groups_without_turns()]
+    groups = [*of_archives, *Lake(settings.lake).groups_without_turns()]
     one_off = one_off or options.preprocessing is not None
     return await executor.run_blocking(
         Unit(Stage.FILTER, plural(len(groups), "group")),
@@ -104,6 +139,7 @@ async def _filter(
             settings,
             groups,
             one_off=one_off,
+            shard=options.shard,
             progress=progress,
             # The ingest reports the group as not filtered, and the others are ingested.
             on_damaged=lambda error: log.error("%s", error),

@@ -59,7 +59,7 @@ async def ingest(
     """
     wiring.check(settings_for_run(settings, options), options.preprocessing)
     try:
-        return await after_other_writers(
+        report = await after_other_writers(
             lambda: _plan_and_ingest(settings, options, clock, executor, progress),
             seconds=options.wait_seconds,
             busy=GraphBusy,
@@ -67,7 +67,8 @@ async def ingest(
     except BadUsage:
         raise
     except TurnetlError as error:
-        return refused_report(settings, options, error)
+        report = refused_report(settings, options, error)
+    return replace(report, is_shard=options.shard is not None)
 
 
 async def _plan_and_ingest(
@@ -78,7 +79,8 @@ async def _plan_and_ingest(
     progress: Progress,
 ) -> IngestReport:
     """Plan the groups and ingest them; after a turn is committed, no error is raised any more."""
-    planned = await plan_groups(turn_files(Lake(settings.lake)), settings, options, clock)
+    files = turn_files(Lake(settings.lake), options.shard)
+    planned = await plan_groups(files, settings, options, clock)
     planned = without_unintended_changes(planned, settings, options)
     if options.dry_run:
         from turnetl.pipeline.previews import preview_requests  # noqa: PLC0415 - the models

@@ -17,10 +17,12 @@ from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import find_archive
 from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.parsing.redacted_problems import redacted_problems
+from turnetl.parsing.shards import own_archives
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.redact.plain import is_plain
 from turnetl.report import layout
 from turnetl.settings import Settings
+from turnetl.shard import Shard
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +41,8 @@ class ParsePlan:
     """The format of all archives; None: each is detected by its content."""
     dry_run: bool
     progress: Progress
+    shard: Shard | None = None
+    """The archives are those of this shard; None: all archives of the run."""
 
     def batches(self, size: int | None) -> Iterator[Callable[[], parsing.ParseReport]]:
         """Yield the work as units of at most `size` archives; None: one unit."""
@@ -68,7 +72,9 @@ class ParsePlan:
         if problems:
             redactor = wiring.redactor(self.settings, stores=False)
             problems = redacted_problems(problems, redactor)
-        empty = parsing.ParseReport(path_problems=problems, dry_run=self.dry_run)
+        empty = parsing.ParseReport(
+            path_problems=problems, dry_run=self.dry_run, is_shard=self.shard is not None
+        )
         return with_name_collisions(sum(batches, empty))
 
     def _parse(self, archives: Sequence[Path], done_before: int) -> parsing.ParseReport:
@@ -112,6 +118,7 @@ def plan_parse(
     dry_run: bool = False,
     progress: Progress = ignore_progress,
     group: GroupId | None = None,
+    shard: Shard | None = None,
 ) -> ParsePlan:
     """Find the archives and check how they are parsed. Opens no archive.
 
@@ -122,12 +129,13 @@ def plan_parse(
         dry_run: write nothing; report what would be done.
         progress: called after each archive.
         group: the group of all archives, whatever its name; None: as the settings say.
+        shard: only the archives that it owns; None: all.
 
     Raises:
         BadUsage: an unknown format, or a grouping that is not valid.
     """
     return ParsePlan(
-        paths=parsing.expand(paths),
+        paths=own_archives(shard, parsing.expand(paths)),
         settings=settings,
         grouping=parsing.Grouping(existing=group)
         if group is not None
@@ -135,6 +143,7 @@ def plan_parse(
         known=wiring.format_named(format_name),
         dry_run=dry_run,
         progress=progress,
+        shard=shard,
     )
 
 
@@ -144,6 +153,7 @@ def parse_archives(
     *,
     format_name: str | None = None,
     dry_run: bool = False,
+    shard: Shard | None = None,
     progress: Progress = ignore_progress,
 ) -> parsing.ParseReport:
     """Parse archives into turn tables; unchanged archives are not opened. See `plan_parse`.
@@ -152,7 +162,9 @@ def parse_archives(
         BadUsage: an unknown format, or a grouping that is not valid.
         Fatal: the lake cannot be written.
     """
-    plan = plan_parse(paths, settings, format_name=format_name, dry_run=dry_run, progress=progress)
+    plan = plan_parse(
+        paths, settings, format_name=format_name, dry_run=dry_run, shard=shard, progress=progress
+    )
     return plan.report(work() for work in plan.batches(None))
 
 
@@ -161,6 +173,7 @@ def filter_turns(
     groups: Sequence[str] = (),
     *,
     one_off: bool = False,
+    shard: Shard | None = None,
     progress: Progress = ignore_progress,
     on_damaged: Callable[[TableUnusable], None] | None = None,
 ) -> episodes.FilterReport:
@@ -172,6 +185,7 @@ def filter_turns(
         settings: the lake, the noise rules, and the template with its noise patterns.
         groups: group ids or project names; all groups if empty.
         one_off: the rules apply to this run only; the next ingest accepts the tables they make.
+        shard: only the groups that it owns among them; None: all.
         progress: called after each group.
         on_damaged: called with the error of each group with a damaged turns file whose archive
             cannot be read, after the others are filtered. None: the first one is raised then.
@@ -181,7 +195,7 @@ def filter_turns(
         TableUnusable: see `on_damaged`.
     """
     lake, tried = Lake(settings.lake), set[Path]()
-    selected = select_groups(lake.groups(), groups)
+    selected = select_groups(lake.groups(), groups, shard=shard)
     filters = wiring.filters(settings, one_off=one_off)
     removed = lake.remove_abandoned()
     while True:

@@ -23,7 +23,7 @@ def table(
         sample_queries: queries that the graph can answer.
     """
     parts: list[RenderableType] = []
-    if report.parsed.archives:
+    if report.parsed.archives or report.parsed.is_shard:
         parts.append(parse.table(report.parsed))
         if report.filtered.copies:
             parts.append(filtering.copies(report.filtered))

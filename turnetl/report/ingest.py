@@ -170,9 +170,13 @@ def _outcome(report: IngestReport) -> str:
         return f"{without_time:,} turns have no time"
     if report.error:
         return "nothing was ingested"
-    if not report.groups:
-        return "no turns yet: run `turnetl backfill ARCHIVES`"
-    return "nothing new"
+    return "nothing new" if report.groups else _without_groups(report)
+
+
+def _without_groups(report: IngestReport) -> str:
+    if report.is_shard:
+        return "no group belongs to this shard"
+    return "no turns yet: run `turnetl backfill ARCHIVES`"
 
 
 def _no_time_errors(report: IngestReport) -> list[str]:

@@ -82,7 +82,7 @@ def errors(report: ParseReport) -> list[str]:
     """Return why the run failed: an archive that may hold turns was not read, or nothing was found.
 
     A broken link in a folder holds no turns. Parts of a message that are missing from OpenCode's
-    store can never be read.
+    store can never be read. A shard may have nothing to read.
     """
     paths = [problem for problem in report.path_problems if problem.reason not in _HARMLESS]
     unreadable = [
@@ -90,7 +90,8 @@ def errors(report: ParseReport) -> list[str]:
         for archive in report.archives
         if archive.problem and archive.outcome == Outcome.UNREADABLE
     ]
-    serious = [*paths, *unreadable] or ([] if report.groups else report.problems)
+    is_empty = not report.groups and not report.is_shard
+    serious = [*paths, *unreadable] or (report.problems if is_empty else [])
     return [problem.message for problem in serious]
 
 
