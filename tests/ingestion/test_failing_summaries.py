@@ -71,6 +71,23 @@ async def test_a_model_that_never_returns_a_text_is_asked_rarely_in_one_run_and_
     assert len(asked_about(many, "cart.py")) < 12
 
 
+async def test_an_invalidated_fact_is_no_reason_to_wait_for_more_turns_but_the_next_one_is(
+    store: GraphStore, tmp_path: Path
+) -> None:
+    verbs = ("uses", "reads", "no longer uses", "no longer reads")
+    episodes = [
+        turn_about(12 * number, f"`cart.py` {verb} `sqlite`.") for number, verb in enumerate(verbs)
+    ]
+    silent = without_text_for("cart.py")
+    asked, waited = [], []
+    for number, episode in enumerate(episodes):
+        done = await ingest(store, tmp_path, [episode], silent, f"r{number}", flushes=False)
+        asked.append(len(asked_about(silent, "cart.py")))
+        waited.append(done.summaries.get(GateReason.BACKOFF, 0))
+    assert (asked, waited) == ([1, 2, 3, 3], [0, 0, 0, 1])
+    assert "Facts that no longer hold:" in asked_about(silent, "cart.py")[-1]
+
+
 async def test_the_next_attempt_is_shown_what_ended_before_it(
     store: GraphStore, tmp_path: Path
 ) -> None:

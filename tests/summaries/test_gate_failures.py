@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
+
 from tests.summaries.facts import START, fact, minutes, vector
 from tests.summaries.gate_turns import (
     ALSO_READS,
@@ -16,6 +18,7 @@ from tests.summaries.gate_turns import (
     failed,
     summarised,
 )
+from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.gate import (
     MAX_DOUBLINGS,
     MAX_PENDING,
@@ -58,14 +61,19 @@ def test_the_number_of_ended_facts_in_a_state_is_bounded() -> None:
     assert state.ended[-1] == f"f{MAX_PENDING + 4}"
 
 
-def attempts(turns: int, *, successes: Sequence[int] = ()) -> list[int]:
-    """Return the turns at which a summariser is asked that returns no text, but for `successes`."""
+def attempts(
+    turns: int, *, successes: Sequence[int] = (), contradictions: tuple[str, ...] = ()
+) -> list[int]:
+    """Return the turns at which a summariser is asked that returns no text, but for `successes`.
+
+    Each turn states a new fact, and contradicts others if `contradictions` is not empty.
+    """
     limits = replace(LIMITS, min_similarity=2)
     entity, asked = Turns(limits=limits), []
     for number in range(turns):
         new = fact(f"f{number}", f"fact {number}", vector(1, number, 1))
         at = minutes(20 * number)
-        change = delta([new], entity.known, at=at)
+        change = delta([new], entity.known, at=at, contradictions=contradictions)
         decision = should_refresh(entity.state, change, at, limits)
         entity.known.append(new)
         if decision.refresh:
@@ -91,14 +99,46 @@ def test_a_text_ends_the_pauses() -> None:
 
 
 def test_while_no_attempt_is_made_the_reason_is_counted_under_its_own_name() -> None:
-    state, change = GateState(), delta([READS])
-    for _ in range(2):
-        state = failed(state, change)
-    ended = [replace(READS, invalid_at=START)]
-    decision = should_refresh(state, delta([WRITES], ended=ended), START, LIMITS)
+    state = failed(failed(GateState(), delta([READS])), delta([READS]))
+    decision = should_refresh(state, delta([WRITES], [READS]), START, LIMITS)
     assert decision == Decision(GateReason.BACKOFF)
     assert not decision.refresh
     assert not may_flush(state)
+
+
+def after_pause(state: GateState) -> GateState:
+    """Return the state after turns that only add a fact, when the next turn may ask again."""
+    while state.pause > 1:
+        decision = Decision(GateReason.BACKOFF)
+        state = after_turn(state, delta([ALSO_READS], [READS]), decision, START, LIMITS)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (delta([WRITES], ended=[replace(READS, invalid_at=START)]), GateReason.INVALIDATED),
+        (delta([WRITES], [READS], contradictions=("writes",)), GateReason.CONTRADICTED),
+    ],
+)
+def test_a_turn_that_makes_the_summary_wrong_ends_a_pause_and_the_next_pause_stays(
+    wrong: NodeDelta, reason: GateReason
+) -> None:
+    state = summarised(READS)
+    for _ in range(7):
+        state = failed(after_pause(state), delta([ALSO_READS], [READS]))
+    assert state.pause == 2**MAX_DOUBLINGS
+    assert decide(state, wrong) is reason
+    state = failed(state, wrong)
+    assert decide(state, wrong) is GateReason.BACKOFF
+    state = after_pause(state)
+    assert decide(state, wrong) is reason
+    # That attempt waited for its turn: the next one need not.
+    assert decide(failed(state, wrong), wrong) is reason
+
+
+def test_turns_that_all_make_the_summary_wrong_do_not_ask_much_more_often() -> None:
+    assert attempts(60, contradictions=("x",)) == [0, 1, 2, 6, 7, 23, 24]
 
 
 def test_a_summary_without_a_text_waits_for_no_burst_to_end_and_may_be_flushed() -> None:

@@ -73,6 +73,8 @@ class GateState:
     """Refreshes in a row for which the summariser returned no text."""
     pause: int = 0
     """Turns about the entity until the summariser may be asked again: 1 is the next turn."""
+    asked_early: bool = False
+    """Whether the latest of these refreshes did not wait for the end of its pause."""
 
 
 EVERY_FACT = "*"
@@ -112,7 +114,7 @@ def _reasons(
         yield GateReason.EDITED
     if delta.active.hash == (state.fact_hash or _NO_FACTS):
         yield GateReason.UNCHANGED
-    if state.pause > 1:
+    if state.pause > 1 and not _is_urgent(state, delta):
         yield GateReason.BACKOFF
     if delta.facts_invalidated or state.ended:
         yield GateReason.INVALIDATED
@@ -163,7 +165,8 @@ def without_text(state: GateState, delta: NodeDelta, limits: GateLimits) -> Gate
 
     The summary is due, as a deferred one is. The first attempt after it is that of the next turn
     about the entity, then of the second, the fourth, and so on: with a summariser that never
-    returns one, requests become rare. What the end of a run writes is no attempt that counts.
+    returns one, requests become rare. A turn that makes the summary wrong does not wait, once until
+    a pause has ended. What the end of a run writes is no attempt that counts.
 
     Args:
         state: as the turn before left it.
@@ -178,6 +181,7 @@ def without_text(state: GateState, delta: NodeDelta, limits: GateLimits) -> Gate
         ended=_ended(state, delta),
         failures=state.failures + 1,
         pause=2 ** min(state.failures, MAX_DOUBLINGS),
+        asked_early=state.pause > 1,
     )
 
 
@@ -205,6 +209,14 @@ def similarity(summary: GateState, active: ActiveFacts) -> float | None:
     if summary.embedder != active.embedder or one.size != other.size:
         return None
     return float(np.dot(one.astype(np.float64), other))
+
+
+def _is_urgent(state: GateState, delta: NodeDelta) -> bool:
+    """Return whether a turn that makes the summary wrong may end a pause early: every other time.
+
+    So its attempts are not many more than those of turns that only add facts.
+    """
+    return bool(delta.facts_invalidated or delta.contradictions) and not state.asked_early
 
 
 _NO_FACTS = f"{0:032x}"

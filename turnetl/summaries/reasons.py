@@ -10,7 +10,7 @@ class GateReason(Reason):
     """A reason of the summary gate."""
 
     FIRST = "first", "The entity has facts and no summary."
-    INVALIDATED = "invalidated", "The turn invalidated a fact."
+    INVALIDATED = "invalidated", "A fact of the summary was invalidated."
     CONTRADICTED = "contradicted", "A new fact denies an active one."
     STALE = "stale", "The facts changed, and the summary is older than the limit."
     DRIFTED = "drifted", "The facts are no longer about the same."

@@ -66,6 +66,7 @@ class EntityRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     ended: tuple[str, ...] = ()
     failures: int = 0
     pause: int = 0
+    asked_early: bool = False
     flushed: str | None = None
     """A record with it holds nothing else."""
 
@@ -163,6 +164,7 @@ def _record(uuid: str, summary: EntitySummary, replaced: str | None) -> EntityRe
         state.ended,
         state.failures,
         state.pause,
+        state.asked_early,
     )
 
 
@@ -182,6 +184,7 @@ def _apply(known: EntitySummary, record: EntityRecord) -> EntitySummary:
             ended=record.ended,
             failures=record.failures,
             pause=record.pause,
+            asked_early=record.asked_early,
         ),
         refresh.text if refresh else known.text,
         None if refresh else known.flushed,
