@@ -8,6 +8,7 @@ import pytest
 from tests.cli.archives import two_turns
 from tests.cli.command import SAMPLES, run_in_process
 from tests.cli.provider_setup import SESSION_START
+from tests.cli.summarize_runs import FIRST_TURNS, UNFLUSHED, backfill
 
 
 @pytest.fixture(scope="session")
@@ -30,4 +31,15 @@ def filled_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the graph of the samples and its index; it is only copied."""
     folder = tmp_path_factory.mktemp("filled_samples")
     assert run_in_process("backfill", SAMPLES, folder=folder).exit_code == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def unflushed_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an embedded graph of the first turns of the samples; it is only copied.
+
+    Each group has deferred summaries.
+    """
+    folder = tmp_path_factory.mktemp("unflushed_samples")
+    backfill(folder, *FIRST_TURNS, **UNFLUSHED)
     return folder

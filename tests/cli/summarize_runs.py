@@ -1,10 +1,16 @@
 """Runs that leave deferred summaries, and `turnetl summarize` after them."""
 
 import asyncio
+import shutil
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
+from tests.cli.archives import conversation, write_archive
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.provider_setup import SESSION_START
 from turnetl.graph.open import open_graph
 from turnetl.graph_model import GroupContents
 
@@ -22,6 +28,22 @@ FIRST_TURNS = ("--limit", "5")
 def backfill(folder: Path, *arguments: str, **environment: str) -> None:
     result = run_in_process("backfill", SAMPLES, *arguments, folder=folder, **environment)
     assert result.exit_code == 0, result.stderr
+
+
+def unflushed_graph(request: pytest.FixtureRequest, samples: Path, folder: Path) -> str:
+    """Return a graph of the kind of the parameter with the first turns of the samples.
+
+    Args:
+        request: of a fixture with a kind of graph as parameter.
+        samples: the folder `unflushed_samples`.
+        folder: of the lake.
+    """
+    if request.param == "ladybug":
+        shutil.copytree(samples, folder, dirs_exist_ok=True)
+        return embedded(folder)
+    url = str(request.getfixturevalue("neo4j_url"))
+    backfill(folder, "--graph", url, *FIRST_TURNS, **UNFLUSHED)
+    return url
 
 
 def embedded(folder: Path) -> str:
@@ -45,3 +67,20 @@ def contents(graph: str) -> list[GroupContents]:
 
 def summaries(groups: Sequence[GroupContents]) -> dict[str, str]:
     return {entity.uuid: entity.summary for group in groups for entity in group.entities}
+
+
+LONG_NAME = " ".join(["of the shop"] * 12)
+
+
+def write_long_session(path: Path, count: int, *, first: int = 0) -> Path:
+    """Write turns, an hour apart, that state a fact each of about 150 characters about `sqlite`."""
+    rows = [
+        row
+        for number in range(first, first + count)
+        for row in conversation(
+            f"Look again at the shop, please: `part{number} {LONG_NAME}` uses `sqlite`.",
+            session=f"s{number}",
+            at=SESSION_START + timedelta(hours=number),
+        )
+    ]
+    return write_archive(path, rows)

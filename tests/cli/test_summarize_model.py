@@ -1,19 +1,21 @@
 """`turnetl summarize` with a model: what it asks, what it costs, and edited summaries."""
 
 import asyncio
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.cli.archives import conversation, write_archive
 from tests.cli.command import CommandResult, run_in_process
-from tests.cli.provider_setup import SESSION_START, model_environment
-from tests.cli.summarize_runs import UNFLUSHED, contents, embedded, summaries
+from tests.cli.provider_setup import model_environment
+from tests.cli.summarize_runs import (
+    UNFLUSHED,
+    contents,
+    embedded,
+    summaries,
+    write_long_session,
+)
 from tests.graph.statements import run_statement
 from tests.servers.provider import FakeProvider, ReceivedRequest
-
-LONG_NAME = " ".join(["of the shop"] * 12)
 
 
 @pytest.fixture
@@ -23,16 +25,7 @@ def model_group(provider: FakeProvider, tmp_path: Path) -> dict[str, str]:
     One entity has facts of more than 2,000 characters, and its summary is deferred.
     """
     environment = model_environment(provider) | UNFLUSHED
-    rows = [
-        row
-        for number in range(17)
-        for row in conversation(
-            f"Look again at the shop, please: `part{number} {LONG_NAME}` uses `sqlite`.",
-            session=f"s{number}",
-            at=SESSION_START + timedelta(hours=number),
-        )
-    ]
-    write_archive(tmp_path / "a.jsonl", rows)
+    write_long_session(tmp_path / "a.jsonl", 17)
     assert run_in_process("backfill", "a.jsonl", folder=tmp_path, **environment).exit_code == 0
     provider.requests.clear()
     return environment
@@ -95,20 +88,6 @@ FULL = 13
 """Turns whose facts about one entity just fit a summary without a request."""
 
 
-def session(path: Path, first: int, count: int) -> Path:
-    """Write turns, an hour apart, that state a fact each of about 150 characters."""
-    rows = [
-        row
-        for number in range(first, first + count)
-        for row in conversation(
-            f"Look again at the shop, please: `part{number} {LONG_NAME}` uses `sqlite`.",
-            session=f"s{number}",
-            at=SESSION_START + timedelta(hours=number),
-        )
-    ]
-    return write_archive(path, rows)
-
-
 def test_an_edited_summary_is_kept_until_the_model_is_told_to_write_it_again(
     graph_url: str, provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -127,12 +106,12 @@ def test_an_edited_summary_is_kept_until_the_model_is_told_to_write_it_again(
     def asked() -> list[ReceivedRequest]:
         return provider.requests_for("entity_summaries")
 
-    assert run("backfill", session(tmp_path / "a.jsonl", 0, FULL)).exit_code == 0
+    assert run("backfill", write_long_session(tmp_path / "a.jsonl", FULL)).exit_code == 0
     before = summary()
     assert len(before.splitlines()) == FULL
     edit = "MATCH (n:Entity {name: 'sqlite'}) SET n.summary = 'by hand'"
     asyncio.run(run_statement(graph_url, edit))
-    more = run("backfill", session(tmp_path / "b.jsonl", FULL, 2))
+    more = run("backfill", write_long_session(tmp_path / "b.jsonl", 2, first=FULL))
     assert more.json["groups"][0]["summary_skipped"]["edited"] == 2
     kept = run("summarize").json["groups"][0]
     assert (kept["edited"], kept["edited_entities"], kept["written"]) == (1, ["sqlite"], 0)
