@@ -160,6 +160,24 @@ def test_a_closing_question_is_an_open_question_and_no_outcome(tmp_path: Path) -
     assert "- **open question**: Want me to commit it? (`" in markdown
 
 
+def test_an_outcome_and_a_last_prompt_name_the_turn_that_has_them(tmp_path: Path) -> None:
+    at = SESSION_START
+    rows = [
+        row("user", "Why do the tests fail?", "u1", at),
+        row("assistant", "A price is missing.", "a1", at),
+        row("user", "Add the price, please", "u2", at + timedelta(minutes=1)),
+        row("assistant", "I added the price.", "a2", at + timedelta(minutes=2)),
+        row("user", "Commit it, please", "u3", at + timedelta(minutes=3)),
+        tool_call("c1", "Bash", at + timedelta(minutes=4), command="git commit -am price"),
+    ]
+    session, text = digest_of(tmp_path, rows)
+    _, second, third = (turn["turn_id"] for turn in session["turns"])
+    assert (session["outcome"], session["outcome_turn_id"]) == ("I added the price.", second)
+    assert session["last_prompt_turn_id"] == third
+    assert f"outcome: I added the price.  {second[:8]}\n" in text
+    assert f"last prompt: Commit it, please  {third[:8]}\n" in text
+
+
 def test_decisions_are_in_the_order_in_which_they_were_said_and_each_once(tmp_path: Path) -> None:
     at = SESSION_START
     said = [

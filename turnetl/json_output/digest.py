@@ -13,6 +13,7 @@ from turnetl.json_output.turns import (
     turn_summary_output,
 )
 from turnetl.retrieval.digest import Digest, DigestFact, DigestSections, SessionDigest
+from turnetl.retrieval.turn_summary import TurnSummary
 
 
 class DigestFactOutput(JsonOutput):
@@ -31,7 +32,12 @@ class SessionDigestOutput(JsonOutput):
         str,
         described("First line of the first prompt, with the next one if it ends with a colon."),
     ]
-    last_prompt: Annotated[str, described("The same of the last prompt; empty if it is the only.")]
+    last_prompt: Annotated[
+        str, described("The same of the last prompt; empty if there is only one.")
+    ]
+    last_prompt_turn_id: Annotated[
+        str | None, described("Id of the turn of the last prompt; null if there is only one.")
+    ]
     decisions: Annotated[
         list[DigestFactOutput],
         described("What was decided, preferred or rejected, in the order in which it was said."),
@@ -42,8 +48,11 @@ class SessionDigestOutput(JsonOutput):
     solved_problems: Annotated[list[DigestFactOutput], described("Failures with a later success.")]
     files: fields.ChangedFilesField
     outcome: Annotated[str, described("What the agent stated last; empty: nothing.")]
+    outcome_turn_id: Annotated[
+        str | None, described("Id of the turn in which it stated that; null: nothing.")
+    ]
     open_question: Annotated[
-        str, described("What the last answer asks the user at its end; empty: nothing.")
+        str, described("What the last turn's answer asks the user at its end; empty: nothing.")
     ]
     turns: Annotated[list[TurnSummaryOutput], described("The turns, oldest first.")]
 
@@ -103,14 +112,20 @@ def _session(session: SessionDigest) -> SessionDigestOutput:
         group=session.group_id,
         intent=session.intent,
         last_prompt=session.last_prompt,
+        last_prompt_turn_id=_turn_id(session.last_prompt_turn),
         decisions=[_fact(one) for one in session.decisions],
         open_problems=[_fact(one) for one in session.open_problems],
         solved_problems=[_fact(one) for one in session.solved_problems],
         files=list(session.files),
         outcome=session.outcome,
+        outcome_turn_id=_turn_id(session.outcome_turn),
         open_question=session.open_question,
         turns=[turn_summary_output(turn) for turn in session.turns],
     )
+
+
+def _turn_id(turn: TurnSummary | None) -> str | None:
+    return None if turn is None else turn.receipt.turn_id
 
 
 def _fact(one: DigestFact) -> DigestFactOutput:

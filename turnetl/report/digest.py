@@ -80,8 +80,8 @@ def _heading(session: SessionDigest) -> str:
 
 def _statements(session: SessionDigest) -> Iterator[tuple[str, str, str]]:
     """Yield label, text and short id of a turn; the id is empty if it is that of all turns."""
-    if session.last_prompt:
-        yield "last prompt", session.last_prompt, session.turns[-1].id
+    if session.last_prompt_turn is not None:
+        yield "last prompt", session.last_prompt, session.last_prompt_turn.id
     yield from _facts("decision", _without_repetition(session))
     yield from _facts("open problem", session.open_problems)
     yield from _facts("solved", session.solved_problems)
@@ -89,8 +89,9 @@ def _statements(session: SessionDigest) -> Iterator[tuple[str, str, str]]:
         more = len(session.files) - LISTED
         files = ", ".join(session.files[:LISTED])
         yield "changed", f"{files}{f' and {more:,} more' if more > 0 else ''}", ""
-    if session.outcome and not any(_body(one) == session.outcome for one in session.decisions):
-        yield "outcome", session.outcome, session.turns[-1].id
+    is_decision = any(_body(one) == session.outcome for one in session.decisions)
+    if session.outcome_turn is not None and not is_decision:
+        yield "outcome", session.outcome, session.outcome_turn.id
     if session.open_question:
         yield "open question", session.open_question, session.turns[-1].id
 

@@ -58,8 +58,11 @@ class SessionDigest:
     """Files that were changed, each once, in the order of the first change."""
     outcome: str
     """What the agent stated last, on one line; empty if it stated nothing."""
+    outcome_turn: TurnSummary | None
+    """The turn of `outcome`: the last one may have no answer. None if it is empty."""
     open_question: str
-    """What the last answer asks the user at its end, on one line; empty if it asks nothing."""
+    """What the answer of the last turn asks the user at its end, on one line; empty if it asks
+    nothing."""
 
     @property
     def intent(self) -> str:
@@ -69,8 +72,14 @@ class SessionDigest:
     @property
     def last_prompt(self) -> str:
         """The title of the last prompt; empty if there is only one."""
-        prompts = [turn.prompt for turn in self.turns if turn.prompt]
-        return prompts[-1] if len(prompts) > 1 else ""
+        turn = self.last_prompt_turn
+        return "" if turn is None else turn.prompt
+
+    @property
+    def last_prompt_turn(self) -> TurnSummary | None:
+        """The turn of `last_prompt`: the last one may have none. None if there is only one."""
+        prompted = [turn for turn in self.turns if turn.prompt]
+        return prompted[-1] if len(prompted) > 1 else None
 
     @property
     def started_at(self) -> datetime:
@@ -121,6 +130,7 @@ class _Collected:
     turns: list[TurnSummary] = field(default_factory=list)
     facts: dict[str, DigestFact] = field(default_factory=dict)
     outcome: str = ""
+    outcome_turn: TurnSummary | None = None
     question: str = ""
 
     def digest(self) -> SessionDigest:
@@ -135,6 +145,7 @@ class _Collected:
             tuple(one for one in failures if one.fact.invalid_at is not None),
             tuple(dict.fromkeys(file for turn in self.turns for file in turn.files)),
             self.outcome,
+            self.outcome_turn,
             self.question,
         )
 
@@ -181,7 +192,8 @@ def _add(session: _Collected, turn: TurnSummary, facts: Sequence[IndexedFact], t
     for fact in _in_order(stated, text):
         session.facts.setdefault(fact.uuid, DigestFact(fact, turn))
     end = closing(from_episode_text(text).answer)
-    session.outcome = one_line(end.outcome) or session.outcome
+    if outcome := one_line(end.outcome):
+        session.outcome, session.outcome_turn = outcome, turn
     session.question = one_line(end.question)
 
 
