@@ -1,8 +1,8 @@
-"""The nightly run as a flow: what is new goes into the graph, and a digest says what happened."""
+"""The nightly run as a flow: what is new goes into the graph, with a digest of what happened."""
 
 from typing import Annotated, Any
 
-from prefect import State, flow
+from prefect import State, flow, get_run_logger
 from pydantic import Field, PositiveInt
 
 from flows.artifacts import publish_digest
@@ -15,9 +15,12 @@ from flows.run_settings import load_run_settings
 from flows.setting_sources import SettingSources
 from flows.stages import DAY
 from turnetl import pipeline
+from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
+from turnetl.control_characters import displayed_message
 from turnetl.ingestion import assumed_time as assumed
-from turnetl.settings import ExtractorName
+from turnetl.report import summarize as summaries
+from turnetl.settings import ExtractorName, Settings
 
 
 @flow(
@@ -44,8 +47,9 @@ async def nightly(
     group_concurrency: PositiveInt | None = None,
     model_slots: str | None = None,
     digest_days: Annotated[int, Field(ge=1, le=31)] = 1,
+    summarize: bool = True,
 ) -> State[dict[str, Any]]:
-    """Ingest what is new since the last run, and publish a digest of the last days.
+    """Ingest what is new, write deferred summaries, and publish a digest of the last days.
 
     Args:
         archives: files, folders or globs; absolute paths, or paths that start with `~`.
@@ -67,6 +71,8 @@ async def nightly(
         model_slots: a global concurrency limit, shared by all flows that use the same model; an
             ingest occupies as many of its slots as the setting `llm.concurrency`.
         digest_days: the digest begins this many days before today, in UTC.
+        summarize: whether the summaries that earlier runs deferred are written too, with what the
+            ingest leaves of the budget. What could not be written is a warning in the log.
 
     Returns:
         As the flow `backfill`.
@@ -91,6 +97,8 @@ async def nightly(
         )
         executor = PrefectTasks(batch_size, model_slots, settings.llm.concurrency)
         report = await ingest_archives(archives, settings, options, executor=executor)
+        if summarize:
+            await _write_deferred(report, settings, executor)
         if report.ingested.groups:
             begin, found = await executor.run_stage(
                 "digest", lambda: pipeline.recent_digest(settings, now, days=digest_days)
@@ -99,3 +107,16 @@ async def nightly(
         return backfill_state(report)
 
     return await run_flow(work)
+
+
+async def _write_deferred(
+    report: BackfillReport, settings: Settings, executor: PrefectTasks
+) -> None:
+    """Write the summaries that earlier runs deferred; log how many, and what was not written."""
+    async with executor.ingesting():
+        done = await executor.run_stage(
+            "summaries", lambda: pipeline.summarize_after(report.ingested, settings, now)
+        )
+    get_run_logger().info("%s deferred summaries written", f"{done.written:,}")
+    for error in summaries.errors(done):
+        get_run_logger().warning(displayed_message(error))

@@ -51,6 +51,7 @@ WRONG: dict[str, list[dict[str, Any]]] = {
     ],
     "nightly/nightly": [
         {"digest_days": 0},
+        {"summarize": "no"},
         {"settings_from": {"llm.api_key": "the-key-itself"}},
         {"settings_from": {"llm.effort": "secret/x"}},
     ],

@@ -9,12 +9,14 @@ import polars as pl
 import pytest
 from prefect.artifacts import Artifact
 
+import turnetl
 from flows.artifacts import DIGEST, REPORT
 from flows.backfill import backfill
 from flows.nightly import nightly
 from flows.rescue import rescue
 from flows.summarize import summarize
 from tests.cli.archives import conversation, write_archive
+from tests.cli.summarize_runs import UNFLUSHED
 from tests.prefect.conftest import ROOT
 from turnetl.clock import now
 
@@ -92,3 +94,23 @@ async def test_deferred_summaries_are_written_by_their_own_flow(
     unknown = await summarize(lake=lake, groups=["nothing"], return_state=True)
     assert unknown.is_failed()
     assert "`nothing`" in (unknown.message or "")
+
+
+async def test_a_nightly_run_without_new_turns_writes_what_earlier_runs_deferred(
+    archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in UNFLUSHED.items():
+        monkeypatch.setenv(name, value)
+    lake = tmp_path / "lake"
+
+    async def deferred() -> int:
+        report = await turnetl.summarize(turnetl.Settings(lake=lake), dry_run=True)
+        return report.to_write
+
+    assert (await backfill([str(archives)], lake=str(lake), return_state=True)).is_completed()
+    before = await deferred()
+    assert before > 0
+    for write, left in ((False, before), (True, 0)):
+        state = await nightly([str(archives)], lake=str(lake), summarize=write, return_state=True)
+        assert state.is_completed(), state.message
+        assert await deferred() == left

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.recorded_runs import runs, show_run
     from turnetl.pipeline.run_backfill import backfill, parse
     from turnetl.pipeline.run_communities import CommunityOptions, build_communities
+    from turnetl.pipeline.run_deferred import summarize_after
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_plan import plan
@@ -99,6 +100,7 @@ __all__ = [
     "show_run",
     "status",
     "summarize",
+    "summarize_after",
     "templates",
     "timeline",
     "undo",
@@ -145,6 +147,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.recipes": ("search_recipe",),
         "turnetl.pipeline.run_backfill": ("backfill", "parse"),
         "turnetl.pipeline.run_communities": ("CommunityOptions", "build_communities"),
+        "turnetl.pipeline.run_deferred": ("summarize_after",),
         "turnetl.pipeline.run_forget": ("forget", "preview_forget"),
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),

@@ -1,0 +1,86 @@
+"""Deferred summaries that are written after an ingest, with what it left of the budget."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import turnetl
+from tests.cli.command import run_in_process
+from tests.cli.provider_setup import model_environment
+from tests.cli.summarize_runs import UNFLUSHED, contents, embedded, summaries, write_long_session
+from tests.servers.provider import KEY, FakeProvider
+from turnetl import pipeline
+from turnetl.clock import now
+from turnetl.ingestion.report import GroupReport, IngestReport, StopCause
+from turnetl.ingestion.summarize_report import SummarizeReport
+from turnetl.model import GroupId, Usage
+from turnetl.settings import BudgetSettings, ModelSettings
+
+SHOP = GroupReport(GroupId("shop"), turns=17, already_committed=17)
+BUDGET = 50_000
+"""Tokens; the only request that is left needs a tenth of them."""
+
+
+@pytest.fixture
+def settings(provider: FakeProvider, tmp_path: Path) -> turnetl.Settings:
+    """Return the settings of a graph with a deferred summary that needs a request."""
+    environment = model_environment(provider) | UNFLUSHED
+    archive = write_long_session(tmp_path / "a.jsonl", SHOP.turns)
+    done = run_in_process("backfill", archive, folder=tmp_path, **environment)
+    assert done.exit_code == 0, done.stderr
+    provider.requests.clear()
+    model = ModelSettings.model_validate(
+        {
+            "provider": "openai-compatible",
+            "base_url": provider.base_url("openai-compatible"),
+            "model": "canned",
+            "api_key": KEY,
+        }
+    )
+    lake = tmp_path / ".turnetl" / "lake"
+    return turnetl.Settings(lake=lake, llm=model, budget=BudgetSettings(tokens=BUDGET))
+
+
+def summarize(ingested: IngestReport, settings: turnetl.Settings) -> SummarizeReport:
+    return asyncio.run(pipeline.summarize_after(ingested, settings, now))
+
+
+def report(*groups: GroupReport, used: int = 0, error: str | None = None) -> IngestReport:
+    usage: Mapping[str, Usage] = {"extract_nodes.extract_text": Usage(1, used, 0)}
+    return IngestReport("run", groups, error=error, usage_by_prompt=usage)
+
+
+def test_they_are_written_within_what_the_ingest_left_of_the_budget(
+    settings: turnetl.Settings, provider: FakeProvider, tmp_path: Path
+) -> None:
+    stopped = summarize(report(SHOP, used=BUDGET - 500), settings)
+    [group] = stopped.groups
+    assert "budget" in (group.error or "")
+    assert provider.requests == []
+    done = summarize(report(SHOP, used=1_000), settings)
+    assert done.written == done.to_write > 0
+    assert len(provider.requests_for("entity_summaries")) == len(provider.requests) == 1
+    texts = summaries(contents(embedded(tmp_path))).values()
+    assert any(text.startswith("sqlite (") for text in texts)
+
+
+@pytest.mark.parametrize(
+    "ingested",
+    [
+        report(),
+        report(SHOP, used=BUDGET),
+        report(SHOP, error="the graph does not respond"),
+        report(replace(SHOP, error="the group is held")),
+        report(replace(SHOP, already_committed=0)),
+        report(SHOP, GroupReport(GroupId("other"), turns=1, stop_cause=StopCause.PROVIDER)),
+    ],
+    ids=["no_group", "no_budget", "failed", "held", "empty", "refused"],
+)
+def test_nothing_is_tried_after_an_ingest_that_could_not_go_on(
+    ingested: IngestReport, settings: turnetl.Settings, provider: FakeProvider
+) -> None:
+    assert summarize(ingested, settings).groups == ()
+    assert provider.requests == []
