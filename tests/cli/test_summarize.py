@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,7 @@ from tests.cli.summarize_runs import (
 from tests.conftest import GRAPHS
 from turnetl.graph.open import open_graph
 from turnetl.graph_model import LONGEST_LEASE, GroupContents
+from turnetl.ingestion.summarize_report import ALIKE
 from turnetl.model import GroupId
 from turnetl.summaries.records import EntityRecord, decode
 
@@ -137,13 +140,24 @@ def test_a_group_that_another_process_writes_is_an_error_and_the_others_are_writ
     assert contents(graph)[0] == bookshop
 
 
-def audited(folder: Path, graph: str, limit: int) -> list[dict[str, float]]:
+def audited(folder: Path, graph: str, limit: int) -> list[dict[str, Any]]:
     """Return the audit of each group; it writes nothing."""
     before = contents(graph)
     result = summarize(folder, graph, "--audit", str(limit), "--json")
     assert (result.exit_code, result.json["dry_run"]) == (0, True)
     assert contents(graph) == before
     return [group["audit"] for group in result.json["groups"]]
+
+
+def check_listed(audit: dict[str, Any]) -> None:
+    """Check that the counts of an audit are those of the summaries that it lists, in order."""
+    listed = audit["summaries"]
+    cosines = [one["cosine"] for one in listed]
+    assert cosines == sorted(cosines)
+    assert audit["audited"] == len(listed)
+    assert audit["alike"] == sum(cosine >= ALIKE for cosine in cosines)
+    assert audit["mean_cosine"] == pytest.approx(fmean(cosines))
+    assert audit["missing_facts"] == sum(one["missing_facts"] for one in listed)
 
 
 def test_an_audit_shows_what_kept_summaries_miss_and_writes_nothing(
@@ -159,6 +173,12 @@ def test_an_audit_shows_what_kept_summaries_miss_and_writes_nothing(
     kept = audited(tmp_path, graph, 100)
     assert all(audit["missing_facts"] > 0 for audit in kept)
     assert all(0 < audit["mean_cosine"] < 1 for audit in kept)
+    for audit in kept:
+        check_listed(audit)
+    shown = {(one.name, one.summary) for group in contents(graph) for one in group.entities}
+    listed = [one for audit in kept for one in audit["summaries"]]
+    assert all((one["entity"], one["kept"]) in shown and one["kept"] for one in listed)
+    assert any(one["new"] != one["kept"] for one in listed)
     assert [audit["audited"] for audit in audited(tmp_path, graph, 2)] == [2, 2]
     assert "facts missing" in summarize(tmp_path, graph, "--audit", "2").stdout
 

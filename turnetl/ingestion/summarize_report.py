@@ -1,6 +1,7 @@
 """What `turnetl summarize` wrote in each group."""
 
 from dataclasses import dataclass, field
+from statistics import fmean
 
 from turnetl.exit_code import ExitCode
 from turnetl.model import GroupId, Usage
@@ -13,17 +14,45 @@ LISTED_EDITED = 10
 
 
 @dataclass(frozen=True, slots=True)
+class AuditedSummary:
+    """A summary that a turn kept, beside the one that a refresh would write."""
+
+    entity: str
+    """Its name."""
+    kept: str
+    new: str
+    cosine: float
+    """Between the embeddings of both texts."""
+    missing_facts: int
+    """Facts that only the new summary lists."""
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryAudit:
     """Summaries that turns kept, compared with what a refresh would write."""
 
-    audited: int = 0
-    """Summaries compared."""
-    alike: int = 0
-    """Of `audited`, those whose cosine with the new one is at least `ALIKE`."""
-    mean_cosine: float | None = None
-    """Between the embeddings of both texts; None if none was compared."""
-    missing_facts: int = 0
-    """Facts that only the new summaries name, over all that were compared."""
+    summaries: tuple[AuditedSummary, ...] = ()
+    """The least alike first."""
+
+    @property
+    def audited(self) -> int:
+        """Summaries compared."""
+        return len(self.summaries)
+
+    @property
+    def alike(self) -> int:
+        """Of `audited`, those whose cosine with the new one is at least `ALIKE`."""
+        return sum(one.cosine >= ALIKE for one in self.summaries)
+
+    @property
+    def mean_cosine(self) -> float | None:
+        """None if none was compared."""
+        return fmean(one.cosine for one in self.summaries) if self.summaries else None
+
+    @property
+    def missing_facts(self) -> int:
+        """Facts that only the new summaries list, over all that were compared."""
+        return sum(one.missing_facts for one in self.summaries)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from turnetl.ingestion.summarize_report import ALIKE, SummaryAudit
+from turnetl.ingestion.summarize_report import AuditedSummary, SummaryAudit
 from turnetl.ingestion.undo import EmbedTexts
 from turnetl.llm.vectors import unpack
 from turnetl.model import Vector
@@ -29,20 +29,21 @@ async def audit_summaries(
         ModelUnusable: the user must act first.
     """
     fresh = (await summariser.summarise(kept)).all().texts
-    audited = [given.entity for given in kept if given.entity.uuid in fresh]
-    if not audited:
+    pairs = [
+        (one.entity.name, one.entity.summary, fresh[one.entity.uuid])
+        for one in kept
+        if one.entity.uuid in fresh
+    ]
+    if not pairs:
         return SummaryAudit()
-    old, new = [one.summary for one in audited], [fresh[one.uuid] for one in audited]
-    vectors = await embed([*old, *new])
-    cosines = _cosines(vectors[: len(old)], vectors[len(old) :])
-    return SummaryAudit(
-        audited=len(audited),
-        alike=int(np.count_nonzero(cosines >= ALIKE)),
-        mean_cosine=float(np.mean(cosines)),
-        missing_facts=sum(map(missing_facts, old, new)),
-    )
+    vectors = await embed([*(old for _, old, _ in pairs), *(new for *_, new in pairs)])
+    cosines = map(_cosine, vectors[: len(pairs)], vectors[len(pairs) :])
+    audited = [
+        AuditedSummary(name, old, new, cosine, missing_facts(old, new))
+        for (name, old, new), cosine in zip(pairs, cosines, strict=True)
+    ]
+    return SummaryAudit(tuple(sorted(audited, key=lambda one: (one.cosine, one.entity))))
 
 
-def _cosines(kept: Sequence[Vector], new: Sequence[Vector]) -> "np.ndarray":
-    pairs = zip(kept, new, strict=True)
-    return np.array([float(np.dot(unpack(one), unpack(other))) for one, other in pairs])
+def _cosine(one: Vector, other: Vector) -> float:
+    return float(np.dot(unpack(one), unpack(other)))

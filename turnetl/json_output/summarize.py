@@ -4,6 +4,7 @@ from typing import Annotated
 
 from turnetl.ingestion.summarize_report import (
     LISTED_EDITED,
+    AuditedSummary,
     DeferredSummaries,
     SummarizeReport,
     SummaryAudit,
@@ -11,6 +12,16 @@ from turnetl.ingestion.summarize_report import (
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.usage import UsageOutput, usage_output
+
+
+class AuditedSummaryOutput(JsonOutput):
+    """A summary that a turn kept, beside the one that a refresh would write."""
+
+    entity: Annotated[str, described("Name of the entity.")]
+    kept: Annotated[str, described("The summary that it has.")]
+    new: Annotated[str, described("The summary that a refresh would write; it is stored nowhere.")]
+    cosine: Annotated[float, described("Cosine between both texts.")]
+    missing_facts: Annotated[int, described("Facts that only the new summary lists.")]
 
 
 class SummaryAuditOutput(JsonOutput):
@@ -25,7 +36,10 @@ class SummaryAuditOutput(JsonOutput):
         described("Mean cosine between both texts; null if none was compared."),
     ]
     missing_facts: Annotated[
-        int, described("Facts that only the new summaries name, over all that were compared.")
+        int, described("Facts that only the new summaries list, over all that were compared.")
+    ]
+    summaries: Annotated[
+        list[AuditedSummaryOutput], described("All of them, the least alike first.")
     ]
 
 
@@ -101,4 +115,15 @@ def _audit(audit: SummaryAudit) -> SummaryAuditOutput:
         alike=audit.alike,
         mean_cosine=audit.mean_cosine,
         missing_facts=audit.missing_facts,
+        summaries=[_audited(one) for one in audit.summaries],
+    )
+
+
+def _audited(one: AuditedSummary) -> AuditedSummaryOutput:
+    return AuditedSummaryOutput(
+        entity=one.entity,
+        kept=one.kept,
+        new=one.new,
+        cosine=one.cosine,
+        missing_facts=one.missing_facts,
     )

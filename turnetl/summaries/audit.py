@@ -35,7 +35,11 @@ def kept_summaries(contents: GroupContents, limit: int) -> tuple[SummaryInput, .
 
 
 def missing_facts(kept: str, fresh: str) -> int:
-    """Return how many lines about facts only the new summary has; its first line is a heading."""
+    """Return how many lines about facts only the new summary has.
+
+    The first line is none of them: it is a heading, the oldest fact, which both have, or what a
+    model wrote.
+    """
     return len(set(fresh.splitlines()[1:]) - set(kept.splitlines()))
 
 
