@@ -109,11 +109,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
     """A server with an empty database, started in the project's folder as prefect.yaml says."""
     home = tmp_path_factory.mktemp("prefect")
     port = free_port()
-    server = PrefectServer(f"http://127.0.0.1:{port}/api", _environment(home, port), home)
+    server = PrefectServer(f"http://127.0.0.1:{port}/api", process_environment(home, port), home)
     connection_audit.install_on_path(home)
     start = [*documented.SERVER, "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
-    with _running(server, "server", start, ROOT) as process:
-        _wait_for(process, server)
+    with running(server, "server", start, ROOT) as process:
+        wait_for(process, server)
         yield server
 
 
@@ -150,11 +150,11 @@ def deployed(server: PrefectServer) -> Iterator[PrefectServer]:
     for arguments in (documented.SETUP, documented.DEPLOY):
         done = server.run(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
-    with _running(server, "worker", documented.WORKER, server.home):
+    with running(server, "worker", documented.WORKER, server.home):
         yield server
 
 
-def _environment(home: Path, port: int) -> dict[str, str]:
+def process_environment(home: Path, port: int) -> dict[str, str]:
     """Return the environment of the processes, without the user's own settings."""
     inherited = {
         name: os.environ[name]  # noqa: TID251 - processes need to find their programs
@@ -179,7 +179,7 @@ def _environment(home: Path, port: int) -> dict[str, str]:
 
 
 @contextmanager
-def _running(
+def running(
     server: PrefectServer, name: str, arguments: list[str], folder: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a command in a process group of its own, which is killed in the end."""
@@ -211,7 +211,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _wait_for(process: subprocess.Popen[bytes], server: PrefectServer) -> None:
+def wait_for(process: subprocess.Popen[bytes], server: PrefectServer) -> None:
     deadline = time.monotonic() + _STARTUP_TIMEOUT
     while time.monotonic() < deadline and process.poll() is None:
         try:

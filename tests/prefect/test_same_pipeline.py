@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,9 @@ from flows.backfill import backfill
 from tests.cli import command
 from tests.cli.archives import conversation, write_archive
 from tests.prefect.conftest import ROOT
-from turnetl import wiring
-from turnetl.graph_model import GroupContents
-from turnetl.model import Usage
-from turnetl.settings import Settings
+from tests.prefect.stored_graph import stored_graph, stored_tables
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
-
-NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def test_changing_archives_make_the_same_lake_and_graph_through_command_and_flow(
@@ -41,8 +35,8 @@ def test_changing_archives_make_the_same_lake_and_graph_through_command_and_flow
         parameters = dict(zip(("group",), options[1:], strict=False))
         state = asyncio.run(_flow(archives, by_flow, **parameters))
         assert state.is_completed(), state.message
-        assert _tables(by_command) == _tables(by_flow)
-        assert asyncio.run(_graph(by_command)) == asyncio.run(_graph(by_flow))
+        assert stored_tables(by_command) == stored_tables(by_flow)
+        assert asyncio.run(stored_graph(by_command)) == asyncio.run(stored_graph(by_flow))
 
 
 async def _flow(archives: Path, lake: Path, **parameters: str) -> State[Any]:
@@ -78,41 +72,3 @@ def _move_to_another_group(_: Path) -> Sequence[str]:
 def _remove_an_archive(archives: Path) -> Sequence[str]:
     (archives / "2026-05-05-export.jsonl").unlink()
     return ()
-
-
-def _tables(lake: Path) -> dict[str, bytes]:
-    """Return the content of every table by its path in the lake."""
-    return {
-        str(path.relative_to(lake)): path.read_bytes() for path in sorted(lake.rglob("*.parquet"))
-    }
-
-
-async def _graph(lake: Path) -> list[GroupContents]:
-    """Return what the graph holds of each group, without what identifies the run."""
-    async with wiring.store(Settings(lake=lake), write=False) as store:
-        return [_without_run(await store.load(group)) for group in sorted(await store.groups())]
-
-
-def _without_run(contents: GroupContents) -> GroupContents:
-    return replace(
-        contents,
-        entities=tuple(
-            sorted(
-                (replace(entity, created_at=NEVER) for entity in contents.entities),
-                key=lambda entity: entity.uuid,
-            )
-        ),
-        facts=tuple(
-            sorted(
-                (
-                    replace(fact, created_at=NEVER, expired_at=fact.expired_at and NEVER)
-                    for fact in contents.facts
-                ),
-                key=lambda fact: fact.uuid,
-            )
-        ),
-        receipts=tuple(
-            replace(receipt, run_id="", committed_at=NEVER, usage=Usage())
-            for receipt in contents.receipts
-        ),
-    )

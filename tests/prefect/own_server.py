@@ -1,0 +1,111 @@
+"""A server and a worker of a test module's own, whose processes its tests may kill."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.prefect import documented
+from tests.prefect.conftest import (
+    ROOT,
+    PrefectServer,
+    free_port,
+    process_environment,
+    running,
+    wait_for,
+)
+
+_EVENTUALLY = 120.0
+"""Seconds until a test gives up; no test measures time."""
+
+
+class OwnServer:
+    """A server with all of prefect.yaml deployed, and at most one worker."""
+
+    def __init__(self, home: Path) -> None:
+        port = free_port()
+        environment = process_environment(home, port)
+        self.api = PrefectServer(f"http://127.0.0.1:{port}/api", environment, home)
+        self._address = ["--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+        self._processes: dict[str, ExitStack] = {}
+        self._groups: dict[str, int] = {}
+
+    def start_server(self) -> None:
+        """Start the server, also again: its database is in its home."""
+        process = self._start("server", [*documented.SERVER, *self._address], {})
+        wait_for(process, self.api)
+
+    def deploy(self) -> None:
+        for arguments in (documented.SETUP, documented.DEPLOY):
+            done = self.api.run(*arguments)
+            assert done.returncode == 0, done.stdout + done.stderr
+
+    def start_worker(self, **environment: str) -> None:
+        """Start the worker, with more variables in its environment."""
+        self._start("worker", documented.WORKER, environment)
+
+    def kill(self, name: str) -> None:
+        """Kill the `server` or the `worker`, without the runs that a worker started."""
+        os.kill(self._groups[name], signal.SIGKILL)
+
+    def stop(self, *names: str) -> None:
+        """Stop processes with their children."""
+        for name in names:
+            self._processes.pop(name, ExitStack()).close()
+
+    def kill_run(self, run: str) -> None:
+        """Kill the process of a flow run."""
+        os.kill(self.process_of(run), signal.SIGKILL)
+
+    def process_of(self, run: str) -> int:
+        """Return the process of a flow run."""
+        process: str = eventually(lambda: self.api.read(f"flow_runs/{run}")["infrastructure_pid"])
+        return int(process.rpartition(":")[2])
+
+    def set_state(self, run: str, kind: str) -> None:
+        """Ask for a state, as the UI does."""
+        path = f"{self.api.url}/flow_runs/{run}/set_state"
+        httpx.post(path, json={"state": {"type": kind}}, timeout=30).raise_for_status()
+
+    def state(self, run: str) -> str:
+        """Return the name of the state of a run."""
+        return str(self.api.read(f"flow_runs/{run}")["state_name"])
+
+    def _start(
+        self, name: str, arguments: list[str], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        self.stop(name)
+        self._processes[name] = ExitStack()
+        own = PrefectServer(self.api.url, self.api.environment | environment, self.api.home)
+        folder = ROOT if name == "server" else self.api.home
+        process = self._processes[name].enter_context(running(own, name, arguments, folder))
+        self._groups[name] = process.pid
+        return process
+
+
+@contextmanager
+def own_server(home: Path) -> Iterator[OwnServer]:
+    """Start a server, deploy, and stop everything in the end."""
+    server = OwnServer(home)
+    try:
+        server.start_server()
+        server.deploy()
+        yield server
+    finally:
+        server.stop("worker", "server")
+
+
+def eventually(read: Any) -> Any:
+    """Return the first true result of a call that is repeated."""
+    deadline = time.monotonic() + _EVENTUALLY
+    while time.monotonic() < deadline:
+        if found := read():
+            return found
+        time.sleep(0.2)
+    raise AssertionError("it never was")
