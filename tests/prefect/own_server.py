@@ -82,7 +82,7 @@ class OwnServer:
     ) -> subprocess.Popen[bytes]:
         self.stop(name)
         self._processes[name] = ExitStack()
-        own = PrefectServer(self.api.url, self.api.environment | environment, self.api.home)
+        own = PrefectServer(self.api.url, {**self.api.environment, **environment}, self.api.home)
         folder = ROOT if name == "server" else self.api.home
         process = self._processes[name].enter_context(running(own, name, arguments, folder))
         self._groups[name] = process.pid
