@@ -40,6 +40,7 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Entity, Episode, Fact, SessionId, TurnId, Usage
@@ -94,7 +95,7 @@ async def ingest(
     embedder = WordLlamaEmbedder()
     started = time.perf_counter()
     with closing(Journal(folder / "journal.sqlite", clock=clock.now)) as journal:
-        limiter = Limiter(None, None, CONCURRENCY)
+        limiter = Limiter(OwnLimits(ProviderLimits(None, None, CONCURRENCY)))
         # The provider recovers immediately: long waits would only cost time.
         retry_policy = RetryPolicy(first_wait=0.05)
         base = open_model("openai-compatible", model="canned", base_url=process.base_url())

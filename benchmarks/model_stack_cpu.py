@@ -32,6 +32,7 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 
@@ -71,7 +72,7 @@ def model_stack(folder: Path, requests_per_minute: int = 10**6) -> Iterator[Mode
             journal,
             Budget(10**12, 10**6, meter, prices),
             RetryPolicy(),
-            Limiter(requests_per_minute, 10**9, CONCURRENCY),
+            Limiter(OwnLimits(ProviderLimits(requests_per_minute, 10**9, CONCURRENCY))),
             meter,
         )
 

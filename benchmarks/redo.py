@@ -45,6 +45,7 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 
@@ -98,7 +99,11 @@ def extractors(kind: str, folder: Path) -> Iterator[Any]:
         def open_extractor() -> Extractor[Any]:
             bare = open_model("openai-compatible", model="canned", base_url=running.base_url())
             shared = ModelStack(
-                journal, None, RetryPolicy(), Limiter(None, None, CONCURRENCY), Meter(Prices())
+                journal,
+                None,
+                RetryPolicy(),
+                Limiter(OwnLimits(ProviderLimits(None, None, CONCURRENCY))),
+                Meter(Prices()),
             )
             prompts = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
             return LlmExtractor(wrap(bare, shared), ToyEmbedder(), prompts=prompts, ontology=CODING)

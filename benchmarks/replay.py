@@ -44,6 +44,7 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.providers.registry import open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, Turn
@@ -110,7 +111,7 @@ async def run(
     bare = RecordingModel(
         open_model("openai-compatible", model="canned", base_url=running.base_url())
     )
-    limiter = Limiter(None, None, 8)
+    limiter = Limiter(OwnLimits(ProviderLimits(None, None, 8)))
     model = wrap(bare, ModelStack(opened, None, RetryPolicy(), limiter, None))
     assert isinstance(model, JournaledModel) == (journal is not None)
     built_in = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))

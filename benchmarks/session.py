@@ -53,6 +53,7 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, GroupId, TurnId, Vector
@@ -222,7 +223,7 @@ def _context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
 def _stack(provider_process: ProviderProcess) -> ChatModel:
     """Return the model with its complete stack."""
     bare = open_model("openai-compatible", model="canned", base_url=provider_process.base_url())
-    limiter, meter = Limiter(None, None, CONCURRENCY), Meter(Prices())
+    limiter, meter = Limiter(OwnLimits(ProviderLimits(None, None, CONCURRENCY))), Meter(Prices())
     return wrap(bare, ModelStack(None, None, RetryPolicy(), limiter, meter))
 
 

@@ -54,6 +54,7 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, GroupId, TurnId
@@ -158,7 +159,7 @@ async def ingest_with_graphiti(
 
 def _stack(model_server: ProviderProcess, journal: Journal) -> ChatModel:
     bare = open_model("openai-compatible", model="canned", base_url=model_server.base_url())
-    limiter, meter = Limiter(None, None, 8), Meter(Prices())
+    limiter, meter = Limiter(OwnLimits(ProviderLimits(None, None, 8))), Meter(Prices())
     return wrap(bare, ModelStack(journal, None, RetryPolicy(), limiter, meter))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CONTRACTS = {
+    "AdmissionLimits": "tests/llm/test_limiter.py",
     "ChatModel": "tests/llm/test_model_contract.py",
     "CommunityWriter": "tests/summaries/test_community_writer_contract.py",
     "Embedder": "tests/llm/test_embedder_contract.py",
@@ -16,6 +17,7 @@ CONTRACTS = {
     "GroupView": "tests/graph_mirror/test_group_view_contract.py",
     "ProviderAdapter": "tests/llm/test_providers.py",
     "Redactor": "tests/redact/test_redactor_contract.py",
+    "LimitsStore": "tests/llm/shared_limits/test_store_contract.py",
     "LookupIndex": "tests/index/test_lookup.py",
     "Summariser": "tests/summaries/test_summariser_contract.py",
     "SearchIndex": "tests/index/test_index_contract.py",

@@ -26,6 +26,7 @@ from turnetl.llm.budget import Budget
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode, GroupId, SessionId, TurnId
@@ -103,7 +104,9 @@ async def run_groups(
             Journal(folder / "journal.sqlite", clock=lambda: NOW, min_free_bytes=0)
         ) as journal:
             policy = RetryPolicy(first_wait=0)
-            stack = ModelStack(journal, budget, policy, Limiter(None, None, 8), meter)
+            stack = ModelStack(
+                journal, budget, policy, Limiter(OwnLimits(ProviderLimits(None, None, 8))), meter
+            )
             extractor = SimulatedExtractor(wrap(model, stack))
             ingests = (
                 _ingest(turns, store, extractor, folder, prefetch, admission=admission)

@@ -21,7 +21,7 @@ _OF_A_RUN = frozenset(("run_id", "committed_at"))
 """Differ between two runs over the same turns."""
 _OMITTED = tuple(
     label
-    for name in ("TurnGroup", "TurnRun", "TurnRecipe", "TurnMigration")
+    for name in ("TurnGroup", "TurnRun", "TurnRecipe", "TurnMigration", "TurnLimits")
     for label in (name, [name])
 )
 _LINKS = frozenset(("HAS_EPISODE", "NEXT_EPISODE", "MENTIONS"))
@@ -31,8 +31,8 @@ _LINKS = frozenset(("HAS_EPISODE", "NEXT_EPISODE", "MENTIONS"))
 async def dump_graph(url: str) -> list[str]:
     """Return one line for each node and each edge, sorted.
 
-    Omits TurnGroups, TurnRuns, TurnRecipes, TurnMigrations, ids of runs, times of commits, and when
-    links were written. Nobody else has an embedded graph open.
+    Omits TurnGroups, TurnRuns, TurnRecipes, TurnMigrations, TurnLimits, ids of runs, times of
+    commits, and when links were written. Nobody else has an embedded graph open.
     """
     nodes, edges = await _read(url)
     lines = [

@@ -19,6 +19,7 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import PROVIDERS, open_model, open_models
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Usage
@@ -47,7 +48,7 @@ def with_stack(model: ChatModel) -> ChatModel:
         journal=None,
         budget=None,
         retry_policy=RetryPolicy(attempts=2, first_wait=0, max_responses=2),
-        limiter=Limiter(None, None, 4),
+        limiter=Limiter(OwnLimits(ProviderLimits(None, None, 4))),
         meter=meter,
     )
     return wrap(model, shared)

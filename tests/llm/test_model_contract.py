@@ -32,6 +32,7 @@ from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.llm.routing import PromptRouter
 from turnetl.llm.stack import ModelStack, wrap
@@ -84,7 +85,9 @@ FAULTS: dict[type[TurnetlError], Fault] = {
 @pytest.fixture
 def parts(tmp_path: Path) -> Iterator[SharedParts]:
     with closing(Journal(tmp_path / "journal.sqlite", clock=clock.now)) as journal:
-        yield SharedParts(journal, Meter(PRICES), Limiter(None, None, CONCURRENCY))
+        yield SharedParts(
+            journal, Meter(PRICES), Limiter(OwnLimits(ProviderLimits(None, None, CONCURRENCY)))
+        )
 
 
 @pytest.fixture(params=[*BARE, *WRAPPERS])

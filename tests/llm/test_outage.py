@@ -26,6 +26,7 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.providers.registry import open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode
@@ -73,7 +74,12 @@ async def ingest(
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
     with closing(Journal(lake / "journal.sqlite", clock=clock.now)) as journal:
         retry_policy = RetryPolicy(attempts=3, first_wait=0.01)
-        model = wrap(base, ModelStack(journal, None, retry_policy, Limiter(None, None, 4), None))
+        model = wrap(
+            base,
+            ModelStack(
+                journal, None, retry_policy, Limiter(OwnLimits(ProviderLimits(None, None, 4))), None
+            ),
+        )
         prompts = PromptConfigs(ExtractionConfig(preprocessing_prompt=None), TemplateResolver(()))
         extractor = LlmExtractor(model, ToyEmbedder(), prompts=prompts)
         run = IngestRun("run", "here:1", lambda: builders.START, timedelta(minutes=1), prefetch=8)

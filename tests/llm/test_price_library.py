@@ -201,14 +201,14 @@ def test_the_librarys_data_are_those_of_its_release() -> None:
 
 
 @pytest.mark.parametrize(("year", "dollars"), [(2025, 10.0), (2026, 2.0)])
-def test_a_run_takes_the_prices_of_its_own_clock(
+async def test_a_run_takes_the_prices_of_its_own_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, year: int, dollars: float
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     llm = {"provider": "openai", "model": "o3", "api_key": "k"}
     settings = Settings.model_validate({"llm": llm, "lake": tmp_path, "journal": False})
-    with model_stack(settings, lambda: datetime(year, 1, 1, tzinfo=UTC)) as stack:
+    async with model_stack(settings, lambda: datetime(year, 1, 1, tzinfo=UTC)) as stack:
         assert stack.meter is not None
         price = stack.meter.prices.find("openai/o3")
     assert price is not None

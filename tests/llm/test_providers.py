@@ -12,6 +12,7 @@ from turnetl.errors import BadUsage, ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.providers.registry import PROVIDERS, open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.llm.transport.http import Timeouts
 
@@ -113,7 +114,7 @@ async def test_an_empty_response_is_retried(model: ChatModel, provider: FakeProv
 async def test_the_concurrency_is_limited(provider: FakeProvider) -> None:
     provider.hold = threading.Event()
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
-    model = LimitedModel(base, Limiter(None, None, 2))
+    model = LimitedModel(base, Limiter(OwnLimits(ProviderLimits(None, None, 2))))
     tasks = [asyncio.create_task(model.complete(REQUEST)) for _ in range(6)]
     for _ in range(2):
         await asyncio.to_thread(provider.arrived.acquire)

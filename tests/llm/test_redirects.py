@@ -40,8 +40,9 @@ async def test_a_model_sends_nothing_to_where_a_redirect_leads(
         }
     )
     settings = Settings(llm=llm, journal=False)
-    with wiring.model_stack(settings, now) as stack, suppress(TurnetlError):
-        results = await wiring.check_model(settings, stack)
+    with suppress(TurnetlError):
+        async with wiring.model_stack(settings, now) as stack:
+            results = await wiring.check_model(settings, stack)
         assert all(result.problem for result in results)
     assert provider.requests
     assert elsewhere.requests == []

@@ -23,6 +23,7 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import PROVIDERS, open_model
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 
@@ -39,7 +40,9 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 def model_stack(journal: Journal, tokens: int | None = None) -> ModelStack:
     meter = Meter(PRICES)
     budget = Budget(tokens, None, meter, PRICES)
-    return ModelStack(journal, budget, RETRY_POLICY, Limiter(None, None, 4), meter)
+    return ModelStack(
+        journal, budget, RETRY_POLICY, Limiter(OwnLimits(ProviderLimits(None, None, 4))), meter
+    )
 
 
 @asynccontextmanager
@@ -165,7 +168,10 @@ def send_all(
     slow = FakeModel(lambda request: respond_slowly(request, attempts(slow)[request.prompt_name]))
 
     async def main() -> list[ChatResponse]:
-        limiter = Limiter(None, None, 1, clock=virtual_clock.now)
+        limiter = Limiter(
+            OwnLimits(ProviderLimits(None, None, 1), clock=virtual_clock.now),
+            clock=virtual_clock.now,
+        )
         meter = Meter(PRICES, clock=virtual_clock.now)
         model = wrap(slow, ModelStack(None, None, retry_policy, limiter, meter))
         requests = [ChatRequest(prompt, (), None, 1000) for prompt in prompt_names]
@@ -209,7 +215,9 @@ def sequential_stack(journal: Journal) -> ModelStack:
     budget = Budget(
         int(worst_case(chat_request("a"), None).amount.tokens) + 1_000, None, meter, PRICES
     )
-    return ModelStack(journal, budget, RETRY_POLICY, Limiter(10_000, None, 1), meter)
+    return ModelStack(
+        journal, budget, RETRY_POLICY, Limiter(OwnLimits(ProviderLimits(10_000, None, 1))), meter
+    )
 
 
 @pytest.mark.parametrize("step", range(40))

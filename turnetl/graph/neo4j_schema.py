@@ -20,12 +20,16 @@ async def create_schema(client: Neo4jClient) -> None:
     if {row["name"] for row in online} >= cypher.SCHEMA_NAMES:
         return
     for statement in cypher.SCHEMA:
-        await _create(client, statement)
+        await create(client, statement)
     await client.read(cypher.AWAIT_INDEXES, extra_seconds=_INDEX_SECONDS, seconds=_INDEX_SECONDS)
 
 
-async def _create(client: Neo4jClient, statement: LiteralString) -> None:
-    """Create an index or constraint; of several concurrent runs, one creates it."""
+async def create(client: Neo4jClient, statement: LiteralString) -> None:
+    """Create an index or constraint, `IF NOT EXISTS`; of several concurrent runs, one creates it.
+
+    Raises:
+        TransactionTimedOut, GraphBusy, GraphUnusable: as `Neo4jClient.transaction`.
+    """
     for delay in (0.1, 0.3, 0.9, 2.7):
         try:
             with suppress(AlreadyExists):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
-from neo4j import AsyncDriver, AsyncGraphDatabase
+from neo4j import AsyncDriver
 
 from turnetl.graph import (
     neo4j_communities,
@@ -23,6 +23,7 @@ from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.lease import grant, new_creation_id
 from turnetl.graph.neo4j_client import Neo4jClient, write_all
+from turnetl.graph.neo4j_driver import CONNECT_TIMEOUT, open_driver
 from turnetl.graph.neo4j_errors import translate_errors
 from turnetl.graph.neo4j_lease import lock_group
 from turnetl.graph.neo4j_migrations import Neo4jMigrations
@@ -48,9 +49,6 @@ from turnetl.graph_model import (
 from turnetl.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.recipe_parts import RecipeParts
 
-_CONNECT_TIMEOUT = 5.0
-"""Seconds."""
-
 
 class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
     """`GraphStore` over a Neo4j server, 5.26 or later."""
@@ -72,21 +70,11 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
             GraphBusy: no answer.
             GraphUnusable: wrong user or password, or a graph of another version.
         """
-        with translate_errors(address, user):
-            driver = AsyncGraphDatabase.driver(
-                address,
-                auth=(user, password) if user else None,
-                connection_timeout=min(_CONNECT_TIMEOUT, timeout_seconds),
-                connection_acquisition_timeout=min(4 * _CONNECT_TIMEOUT, timeout_seconds),
-                max_transaction_retry_time=timeout_seconds,
-                notifications_min_severity="OFF",
-                telemetry_disabled=True,
-                user_agent="turnetl",
-            )
+        driver = open_driver(address, user=user, password=password, timeout_seconds=timeout_seconds)
         store = cls(driver, address=address, user=user, timeout_seconds=timeout_seconds)
         try:
             with translate_errors(address, user):
-                async with asyncio.timeout(min(4 * _CONNECT_TIMEOUT, timeout_seconds)):
+                async with asyncio.timeout(min(4 * CONNECT_TIMEOUT, timeout_seconds)):
                     await driver.verify_connectivity()
             await store._check_version(address)
         except BaseException:

@@ -1,14 +1,20 @@
 """Open the graph at a URL."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from turnetl.errors import BadUsage
 from turnetl.graph.port import GraphStore
 from turnetl.url_scheme import url_scheme
 
+if TYPE_CHECKING:  # only for a run with a model
+    from turnetl.llm.shared_limits import LimitsStore
+
 _NEO4J = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _LADYBUG = "ladybug://"
+_LIMITS_SECONDS = 10.0
+"""For which requests to a model wait for their limits, which are updated in milliseconds."""
 
 
 async def open_graph(
@@ -50,6 +56,30 @@ async def open_graph(
     name, secret = login(url, user=user, password=password)
     return await Neo4jStore.open(
         f"{parts.scheme}://{host}", user=name, password=secret, timeout_seconds=timeout_seconds
+    )
+
+
+def server_limits(
+    url: str, *, user: str, password: str, timeout_seconds: float = 30.0
+) -> "LimitsStore | None":
+    """Return where processes that use the same server share limits; None if there is no server.
+
+    Connects to nothing. Arguments as of `open_graph`.
+    """
+    if url.startswith(_LADYBUG):
+        return None
+    from turnetl.graph.neo4j_driver import open_driver  # noqa: PLC0415 - only the one in use
+    from turnetl.graph.neo4j_limits import Neo4jLimits  # noqa: PLC0415 - as above
+
+    parts = urlsplit(url)
+    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    name, secret = login(url, user=user, password=password)
+    seconds = min(timeout_seconds, _LIMITS_SECONDS)
+    return Neo4jLimits(
+        lambda: open_driver(address, user=name, password=secret, timeout_seconds=seconds),
+        address=address,
+        user=name,
+        timeout_seconds=seconds,
     )
 
 

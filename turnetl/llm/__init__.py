@@ -7,8 +7,9 @@
     response_limits     limits of responses, learned from those to such requests
     accounts            what the requests of one turn have used
     retry, validate     repeated requests, and the check of each response against its schema
-    limiter, rate_window
+    limiter, rate_limits, rate_window
                         requests per minute, tokens per minute, requests in flight
+    shared_limits       the same for several processes together
     meter, prices       tokens and cost of every attempt
     routing             the prompts of a run, and one of several models for each
     providers           one adapter per provider; `registry` opens a model by the provider's name

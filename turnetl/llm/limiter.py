@@ -1,5 +1,7 @@
 """Rate limits of a provider: requests, tokens and requests in flight; one limiter per process.
 
+The limits are those of the process alone or shared with others (`rate_limits`).
+
 Requests are admitted in order of arrival. A request that is cancelled while it waits consumes
 nothing.
 """
@@ -13,7 +15,8 @@ from typing import Any
 
 from turnetl.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.rate_window import Admission, RequestWindow, TokenWindow
+from turnetl.llm.rate_limits import AdmissionLimits
+from turnetl.llm.rate_window import Admission
 from turnetl.llm.retry import Sleep
 
 
@@ -22,27 +25,21 @@ class Limiter:
 
     def __init__(
         self,
-        requests_per_minute: int | None,
-        tokens_per_minute: int | None,
-        concurrency: int,
+        limits: AdmissionLimits,
         *,
         max_wait: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """Start with empty windows.
+        """Admit requests within limits.
 
         Args:
-            requests_per_minute: in any 60 s; None for no limit.
-            tokens_per_minute: of requests and responses; None for no limit.
-            concurrency: requests in flight.
+            limits: of the process, or shared with others.
             max_wait: seconds; if a provider asks for a longer pause, requests fail until it ends.
             clock: monotonic seconds.
             sleep: waits for a number of seconds.
         """
-        self._requests = RequestWindow(requests_per_minute)
-        self._tokens = TokenWindow(tokens_per_minute)
-        self._slots = asyncio.Semaphore(concurrency)
+        self._limits = limits
         self._admitting = asyncio.Lock()
         self._queues: dict[str, _ModelQueue] = {}
         self._in_flight: set[asyncio.Task[Any] | None] = set()
@@ -55,19 +52,25 @@ class Limiter:
         """Hold a slot among the requests in flight, as soon as the limits allow it.
 
         Raises:
-            ModelBusy: the provider asked for a pause longer than `max_wait`.
-            ModelUnusable: the provider rejected an earlier request to the model.
+            ModelBusy: the provider asked for a pause longer than `max_wait`, or shared limits are
+                not known at the moment.
+            ModelUnusable: the provider rejected an earlier request to the model, or shared limits
+                cannot be used.
         """
         queue = self._queues.setdefault(model, _ModelQueue())
-        async with queue.lock:
-            admission = await self._admit(queue, model, characters)
+        queue.waiting += 1
+        try:
+            async with queue.lock:
+                admission = await self._admit(queue, model, characters)
+        finally:
+            queue.waiting -= 1
         task = asyncio.current_task()
         self._in_flight.add(task)
         try:
             yield admission
         finally:
             self._in_flight.discard(task)
-            self._slots.release()
+            self._limits.release()
 
     def is_in_flight(self, task: "asyncio.Task[Any]") -> bool:
         """Return whether the task has sent a request and waits for the response."""
@@ -75,7 +78,7 @@ class Limiter:
 
     def settle(self, admission: Admission, tokens: int) -> None:
         """Replace the estimate of a request with the tokens it used."""
-        self._tokens.settle(admission, tokens)
+        self._limits.settle(admission, tokens)
 
     def pause(self, model: str, seconds: float) -> None:
         """Admit no request to that model for a number of seconds."""
@@ -89,18 +92,17 @@ class Limiter:
     async def _admit(self, queue: "_ModelQueue", model: str, characters: int) -> Admission:
         while True:
             await self._wait_until_open(queue, model)
-            await self._slots.acquire()
-            try:
-                async with self._admitting:
-                    await self._wait_for_rate(characters)
-                    # Another request may have paused the model in the meantime.
-                    if queue.is_open(self._clock()):
-                        self._requests.take(self._clock())
-                        return self._tokens.take(characters, self._clock())
-            except BaseException:
-                self._slots.release()
-                raise
-            self._slots.release()
+            async with self._admitting:
+                await self._limits.acquire(characters, self._waiting)
+                # Another request may have paused the model in the meantime.
+                if queue.is_open(self._clock()):
+                    return self._limits.start(characters)
+                self._limits.release()
+
+    def _waiting(self) -> int:
+        """Return how many requests wait for the limits and not for their model."""
+        now = self._clock()
+        return sum(queue.waiting for queue in self._queues.values() if queue.is_open(now))
 
     async def _wait_until_open(self, queue: "_ModelQueue", model: str) -> None:
         """Wait until the model is no longer paused."""
@@ -111,15 +113,6 @@ class Limiter:
             if remaining > self._max_wait:
                 raise ModelBusy(f"model `{model}` is paused at its provider's request", remaining)
             await self._sleep(remaining)
-
-    async def _wait_for_rate(self, characters: int) -> None:
-        """Wait until one more request stays within the limits per minute."""
-        while True:
-            now = self._clock()
-            free_at = max(self._requests.free_at(now), self._tokens.free_at(characters, now))
-            if free_at <= now:
-                return
-            await self._sleep(free_at - now)
 
 
 class LimitedModel:
@@ -156,6 +149,7 @@ class _ModelQueue:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
+        self.waiting = 0
         self.paused_until = -math.inf
         self.blocked_by: str | None = None
         """The error of the request after which the model is blocked."""

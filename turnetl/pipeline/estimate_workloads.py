@@ -77,7 +77,7 @@ async def estimate_workloads(
     if pilot is not None and not settings.journal:
         raise BadUsage(_NO_JOURNAL)
     async with AsyncExitStack() as opened:
-        stack = opened.enter_context(wiring.model_stack(settings, clock))
+        stack = await opened.enter_async_context(wiring.model_stack(settings, clock))
         prices, model = wiring.prices(clock()), wiring.model(settings)
         opened.push_async_callback(model.close)
         knowledge = await _knowledge(store, settings, stack, prices, model)

@@ -42,7 +42,7 @@ async def check_model(
     uncached = settings.model_copy(update={"extractor": "llm", "journal": False})
     run_settings = settings_for_run(uncached, options)
     wiring.check(run_settings, options.preprocessing)
-    with wiring.model_stack(run_settings, clock) as stack:
+    async with wiring.model_stack(run_settings, clock) as stack:
         return await wiring.check_model(run_settings, replace(stack, retry_policy=_SHORT_RETRIES))
 
 

@@ -150,22 +150,24 @@ class _Run:
         """Record the states, ingest the turns, and record how far each group came."""
 
         async def work(keep: Callable[[MigrationRun], None]) -> None:
-            with wiring.model_stack(self.settings, self.clock) as stack:
-                async with wiring.ingest_resources(self.settings, stack) as resources:
-                    run = new_ingest_run(self.settings, self.clock)
-                    recorder = run_recorder(
-                        run,
-                        tuple(state.group_id for state in begun_with.migrations),
-                        resources,
-                        settings=self.settings,
-                        options=self.options,
-                        stack=stack,
-                    )
-                    leased = replace(run, on_lease=recorder.started)
-                    async with recording(recorder):
-                        report = await self._groups(begun_with, resources, leased, stack)
-                        keep(report)
-                        await recorder.ended(report.ingested)
+            async with (
+                wiring.model_stack(self.settings, self.clock) as stack,
+                wiring.ingest_resources(self.settings, stack) as resources,
+            ):
+                run = new_ingest_run(self.settings, self.clock)
+                recorder = run_recorder(
+                    run,
+                    tuple(state.group_id for state in begun_with.migrations),
+                    resources,
+                    settings=self.settings,
+                    options=self.options,
+                    stack=stack,
+                )
+                leased = replace(run, on_lease=recorder.started)
+                async with recording(recorder):
+                    report = await self._groups(begun_with, resources, leased, stack)
+                    keep(report)
+                    await recorder.ended(report.ingested)
 
         return await kept_report(work)
 

@@ -34,7 +34,7 @@ async def requested_model(
         )
     # With the extractor `structural` the journal would not be opened.
     with_model = settings.model_copy(update={"extractor": "llm"})
-    with wiring.model_stack(with_model, clock) as stack:
+    async with wiring.model_stack(with_model, clock) as stack:
         model = wiring.model(with_model, stack)
         try:
             yield model, stack.meter or Meter(Prices())

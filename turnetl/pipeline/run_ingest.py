@@ -130,7 +130,7 @@ async def _ingest(
     groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
 
     async def work(keep: Callable[[IngestReport], None]) -> None:
-        with wiring.model_stack(run_settings, clock) as stack:
+        async with wiring.model_stack(run_settings, clock) as stack:
             async with wiring.ingest_resources(run_settings, stack) as resources:
                 index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
                 run = new_ingest_run(run_settings, clock)

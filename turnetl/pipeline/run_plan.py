@@ -30,7 +30,14 @@ from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, has_work, settings_for_run
 from turnetl.settings import Settings
 
-_NOT_COPIED = ("graph.lbug*", "index", "journal.sqlite*", estimate_record.FOLDER, "*.tmp")
+_NOT_COPIED = (
+    "graph.lbug*",
+    "index",
+    "journal.sqlite*",
+    "limits.sqlite*",
+    estimate_record.FOLDER,
+    "*.tmp",
+)
 """What the tables of a plan do without."""
 
 

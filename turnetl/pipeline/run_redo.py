@@ -103,7 +103,7 @@ async def redo(
     groups = tuple(group.group for group in preview.groups if group.error is None)
 
     async def work(keep: Callable[[RedoReport], None]) -> None:
-        with wiring.model_stack(run_settings, clock) as stack:
+        async with wiring.model_stack(run_settings, clock) as stack:
             async with wiring.ingest_resources(run_settings, stack) as resources:
                 index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
                 run = new_ingest_run(run_settings, clock)

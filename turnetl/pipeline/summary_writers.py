@@ -62,7 +62,7 @@ async def opened_summary_writer(settings: Settings, clock: Clock) -> AsyncIterat
         return
     from turnetl.summaries.refresh_prompt import PROMPT  # noqa: PLC0415 - the models
 
-    with wiring.model_stack(settings, clock) as stack:
+    async with wiring.model_stack(settings, clock) as stack:
         model = wiring.model(settings, stack)
         used = model.model_for(PROMPT) if isinstance(model, PromptRouter) else model
         price = wiring.prices(clock()).find(used.name)

@@ -1,5 +1,6 @@
 """The sections of the settings. Each is frozen and validates itself."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ EmbedderName = Literal["local", "fastembed", "openai-compatible"]
 _HOUR = 60 * 60
 _WEEK_MINUTES = 7 * 24 * 60
 _MAX_AGE_DAYS = 3_650
+_LIMITS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SECTION = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -60,7 +62,7 @@ class ModelSettings(BaseModel):
     api_key: SecretStr | None = None
     """API key of the provider."""
     concurrency: int = Field(default=8, ge=1)
-    """Requests in flight, over all groups."""
+    """Requests in flight, over all groups and over all processes that share the limits."""
     models: dict[str, str] = Field(default_factory=dict)
     """Other models of the same provider for some prompts, by the beginning of the prompt's name:
     `dedupe_nodes`, `extract_edges.extract_timestamps`. `small` names the model for the prompts that
@@ -68,11 +70,25 @@ class ModelSettings(BaseModel):
     effort: str | None = None
     """Reasoning effort, as the provider names its levels. None: the lowest level."""
     requests_per_minute: int | None = Field(default=None, ge=1)
-    """Rate limit in requests per minute, over all groups of a run."""
+    """Rate limit in requests per minute, over all groups and over all processes that share it."""
     tokens_per_minute: int | None = Field(default=None, ge=1)
-    """Rate limit in tokens per minute, over all groups of a run."""
+    """Rate limit in tokens per minute, over all groups and over all processes that share it."""
+    shared_limits: str = "auto"
+    """Which processes share the limits. `auto`: if there is a limit per minute, all with the same
+    provider, URL and model, and the same graph server, or else the same lake. `none`: every process
+    has its own. Any other name: all with this name and the same graph server or lake."""
     timeout_seconds: float = Field(default=120, gt=0, le=_HOUR)
     """Timeout of a request, in seconds."""
+
+    @field_validator("shared_limits")
+    @classmethod
+    def _check_limits_name(cls, name: str) -> str:
+        if not _LIMITS_NAME.fullmatch(name):
+            raise ValueError(
+                "must be `auto`, `none` or a name of at most 64 letters, digits, dots, hyphens and "
+                "underscores"
+            )
+        return name
 
     @field_validator("models", mode="before")
     @classmethod

@@ -1,7 +1,7 @@
 """The language model with its stack (journal, budget, retries, limits), and the embedder."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,11 +17,13 @@ from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import PriceFile, Prices, load_prices
+from turnetl.llm.rate_limits import OwnLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_project
 from turnetl.settings.credentials import check_key_encrypted
 from turnetl.trust.project_files import PRICES
+from turnetl.wiring import limits
 from turnetl.wiring.embedding import is_remote
 
 JOURNAL = "journal.sqlite"
@@ -30,18 +32,19 @@ _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 """Whether a price is known does not depend on the time."""
 
 
-@contextmanager
-def model_stack(settings: Settings, clock: Clock) -> Iterator[ModelStack]:
+@asynccontextmanager
+async def model_stack(settings: Settings, clock: Clock) -> AsyncIterator[ModelStack]:
     """Open the resources that all models of this process share, and close it afterwards.
 
     A run without a model opens no file.
     """
     stack = _stack(settings, prices(clock()) if _may_cost(settings) else Prices())
-    if not (settings.journal and settings.uses_model):
+    if not settings.uses_model:
         yield stack
         return
-    with journal(settings, clock) as opened:
-        yield replace(stack, journal=opened)
+    with journal(settings, clock) if settings.journal else nullcontext() as opened:
+        async with limits.opened(settings, clock) as shared:
+            yield replace(stack, journal=opened, limiter=Limiter(shared))
 
 
 def journal(settings: Settings, clock: Clock) -> closing[Journal]:
@@ -105,16 +108,16 @@ def check(settings: Settings) -> None:
 
 
 def _stack(settings: Settings, prices: Prices) -> ModelStack:
-    llm, budget = settings.llm, settings.budget
+    budget = settings.budget
     meter = Meter(prices)
     is_limited = budget.tokens is not None or budget.usd is not None
     return ModelStack(
         journal=None,
         budget=Budget(budget.tokens, budget.usd, meter, prices) if is_limited else None,
         retry_policy=RetryPolicy(),
-        limiter=Limiter(llm.requests_per_minute, llm.tokens_per_minute, llm.concurrency),
+        limiter=Limiter(OwnLimits(limits.configured(settings))),
         meter=meter,
-        parameters=llm.effort or "",
+        parameters=settings.llm.effort or "",
     )
 
 

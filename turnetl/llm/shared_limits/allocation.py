@@ -1,0 +1,255 @@
+"""The exchange of a process with the shared state: it reports, returns its block, gets another.
+
+The limits hold because everything that was granted and may still be used counts as used. A process
+that does not report keeps its block until it expires, and its slots until its requests have ended.
+"""
+
+import math
+from collections.abc import Sequence
+
+from turnetl.llm.rate_limits import ProviderLimits
+from turnetl.llm.shared_limits.fair_share import fair_shares
+from turnetl.llm.shared_limits.report import Grant, Report, Rules
+from turnetl.llm.shared_limits.state import LimitsState, Member, bucket_end
+
+BLOCK_SECONDS = 3.0
+"""A block may be used for this time; longer if the processes take turns less often."""
+_PAUSE = 0.25
+"""Seconds between the exchanges of a process that wants more."""
+_EXCHANGES_PER_SECOND = 50
+"""Of all processes together: with many, each waits longer between its exchanges."""
+_TURN = 10.0
+"""Seconds after which slots that cannot be divided equally go to the next processes."""
+_MARGIN = 10.0
+"""Seconds after the timeout of a request in which it ends."""
+
+
+def exchange(state: LimitsState, report: Report, now: float, rules: Rules) -> Grant:
+    """Change the state by a report, and return what the process is granted.
+
+    Args:
+        state: of all processes with these limits; is changed.
+        report: of one process.
+        now: time of the state; not before its last exchange.
+        rules: constants.
+    """
+    state.time = now
+    member = state.members.pop(report.owner, None)
+    is_new = member is None or member.batch != report.batch
+    if is_new:
+        _count(state, report)
+    _expire(state, now, rules)
+    limits = _lowest(state, report.limits, now)
+    if member is not None:
+        started = sum(requests for requests, _ in report.usage.values()) if is_new else 0
+        _space(state, min(started - member.requests, 0), limits, rules)
+    if report.leaving:
+        return Grant(now, now, 0, 0, 0, limits, is_met=False, pause=0.0)
+    allocation = _Allocation(state, report, member=member, now=now, limits=limits, rules=rules)
+    grant, joined = allocation.grant()
+    state.members[report.owner] = joined
+    _space(state, grant.requests, limits, rules)
+    return grant
+
+
+class _Allocation:
+    """What one process gets of what all may use."""
+
+    def __init__(
+        self,
+        state: LimitsState,
+        report: Report,
+        *,
+        member: Member | None,
+        now: float,
+        limits: ProviderLimits,
+        rules: Rules,
+    ) -> None:
+        self._state = state
+        self._report = report
+        self._now = now
+        self._limits = limits
+        self._rules = rules
+        count = len(state.members) + 1
+        self._pause = max(_PAUSE, count / _EXCHANGES_PER_SECOND)
+        self._block_seconds = max(BLOCK_SECONDS, 3 * self._pause)
+        fresh = now - self._block_seconds
+        self._present = {
+            owner: other for owner, other in state.members.items() if other.seen >= fresh
+        }
+        """Others that take part at the moment."""
+        is_waiting = member is not None and member.unmet > 0
+        self._since = member.waiting_since if member is not None and is_waiting else now
+
+    def grant(self) -> tuple[Grant, Member]:
+        report, now = self._report, self._now
+        slots = self._slots()
+        wanted = self._wanted(slots)
+        requests, tokens = self._requests_and_tokens(wanted)
+        if requests or not wanted:
+            self._since = now
+        until = now + self._block_seconds
+        member = Member(
+            batch=report.batch,
+            limits=_as_tuple(report.limits),
+            seen=now,
+            slots=max(slots, report.in_flight),
+            slots_until=until + report.request_seconds + _MARGIN,
+            requests=requests,
+            tokens=tokens,
+            until=until,
+            wanted_slots=report.slots,
+            unmet=wanted - requests,
+            head_tokens=report.head_tokens,
+            waiting_since=self._since,
+        )
+        pause = self._pause if requests else max(self._pause, self._seconds_to_next())
+        pause = min(pause, self._block_seconds / 2)
+        is_met = 0 < wanted == requests
+        grant = Grant(now, until, requests, tokens, slots, self._limits, is_met=is_met, pause=pause)
+        return grant, member
+
+    def _slots(self) -> int:
+        """Return how many requests the process may have in flight."""
+        concurrency, now = self._limits.concurrency, self._now
+        others = {
+            owner: other.wanted_slots if owner in self._present else other.slots
+            for owner, other in self._state.members.items()
+            if other.slots_until > now
+        }
+        wants = {**others, self._report.owner: self._report.slots}
+        owners = sorted(wants)
+        # Slots that cannot be divided equally go to the first ones, who are others from time to
+        # time: with one slot and two processes each has its turn.
+        first = int(now / _TURN) % len(owners)
+        owners = owners[first:] + owners[:first]
+        shares = fair_shares(concurrency, [wants[owner] for owner in owners])
+        free = concurrency - sum(self._state.members[owner].slots for owner in others)
+        return max(0, min(shares[owners.index(self._report.owner)], free))
+
+    def _wanted(self, slots: int) -> int:
+        """Return how many requests the process can start; without a slot it needs none."""
+        report = self._report
+        if not slots:
+            return 0
+        startable = max(0, slots - report.in_flight) + report.expected
+        return min(report.waiting + report.expected, startable)
+
+    def _requests_and_tokens(self, wanted: int) -> tuple[int, int]:
+        competitors = sorted(
+            (other.waiting_since, owner)
+            for owner, other in self._present.items()
+            if other.unmet > 0
+        )
+        elders = [owner for since, owner in competitors if since < self._since]
+        younger = [owner for since, owner in competitors if since >= self._since]
+        unmet = [self._present[owner].unmet for owner in (*elders, *younger)]
+        unmet.insert(len(elders), wanted)
+        requests = fair_shares(self._free_requests(sum(unmet)), unmet)[len(elders)]
+        if not requests:
+            return 0, 0
+        tokens = self._tokens(requests, elders, len(unmet))
+        if not tokens:
+            return 0, 0
+        mean = max(self._report.mean_tokens, 1)
+        return min(requests, max(1, tokens // mean)), tokens
+
+    def _free_requests(self, unlimited: int) -> int:
+        """Return how many requests all processes may start now; `unlimited` without a limit."""
+        per_minute = self._limits.requests_per_minute
+        if per_minute is None:
+            return unlimited
+        rules = self._rules
+        used = sum(requests for requests, _ in self._state.usage.values())
+        granted = sum(other.requests for other in self._state.members.values())
+        ahead = self._now + rules.burst * rules.window - self._state.spaced
+        spaced = math.floor(ahead * per_minute / rules.window + _EPSILON) + 1
+        return max(0, min(per_minute - used - granted, spaced))
+
+    def _tokens(self, requests: int, elders: Sequence[str], competitors: int) -> int:
+        """Return the tokens for these requests; 0 if there are too few for the next one.
+
+        The next request of a process is served whole or not at all, those that wait longest first.
+        """
+        head = self._report.head_tokens
+        wanted = max(head, requests * self._report.mean_tokens, 1)
+        per_minute = self._limits.tokens_per_minute
+        if per_minute is None:
+            return wanted
+        used = sum(tokens for _, tokens in self._state.usage.values())
+        used += sum(other.tokens for other in self._state.members.values())
+        reserved = sum(self._present[owner].head_tokens for owner in elders)
+        free = per_minute - used - reserved
+        if head > free:
+            # A request larger than the limit is sent when all others are done.
+            return head if head > per_minute and used <= 0 and not elders else 0
+        return min(wanted, max(1, head + (free - head) // competitors), free)
+
+    def _seconds_to_next(self) -> float:
+        """Return after how many seconds another request may be started."""
+        per_minute = self._limits.requests_per_minute
+        if per_minute is None:
+            return 0.0
+        state, rules = self._state, self._rules
+        spaced = state.spaced - rules.burst * rules.window
+        counted = [(bucket_end(number), count) for number, (count, _) in state.usage.items()]
+        counted += [(other.until, other.requests) for other in state.members.values()]
+        excess = sum(count for _, count in counted) + 1 - per_minute
+        free_at = self._now
+        for end, count in sorted(counted):
+            if excess <= 0:
+                break
+            excess -= count
+            free_at = end + rules.window
+        return max(spaced, free_at) - self._now
+
+
+_EPSILON = 1e-9
+"""The rounding of floats must not cost a request."""
+
+
+def _expire(state: LimitsState, now: float, rules: Rules) -> None:
+    """Remove what counts no longer."""
+    state.usage = {
+        number: used
+        for number, used in state.usage.items()
+        if bucket_end(number) + rules.window > now
+    }
+    for owner, member in list(state.members.items()):
+        if member.slots and rules.is_dead(owner):
+            # Its connections are closed; its block may have been used.
+            member.slots, member.slots_until = 0, now
+        if member.until + rules.window <= now:
+            member.requests = member.tokens = 0
+            if member.slots_until <= now:
+                del state.members[owner]
+
+
+def _count(state: LimitsState, report: Report) -> None:
+    """Add what the process used."""
+    for number, (requests, tokens) in report.usage.items():
+        counted, used = state.usage.get(number, (0, 0))
+        state.usage[number] = (counted + requests, max(used + tokens, 0))
+
+
+def _space(state: LimitsState, requests: int, limits: ProviderLimits, rules: Rules) -> None:
+    """Move the time of the next request by that many requests, which may be negative."""
+    if limits.requests_per_minute is not None and requests:
+        start = max(state.spaced, state.time) if requests > 0 else state.spaced
+        state.spaced = start + requests * rules.window / limits.requests_per_minute
+
+
+def _lowest(state: LimitsState, own: ProviderLimits, now: float) -> ProviderLimits:
+    """Return the lowest limits of all processes that take part."""
+    every = [member.limits for member in state.members.values() if member.slots_until > now]
+    every.append(_as_tuple(own))
+    requests, tokens, concurrency = zip(*every, strict=True)
+    return ProviderLimits(_least(requests), _least(tokens), min(concurrency))
+
+
+def _least(limits: Sequence[int | None]) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _as_tuple(limits: ProviderLimits) -> tuple[int | None, int | None, int]:
+    return limits.requests_per_minute, limits.tokens_per_minute, limits.concurrency
