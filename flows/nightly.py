@@ -18,6 +18,7 @@ from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
 from turnetl.control_characters import displayed_message
+from turnetl.errors import TurnetlError
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.report import summarize as summaries
 from turnetl.settings import ExtractorName, Settings
@@ -113,10 +114,16 @@ async def _write_deferred(
     report: BackfillReport, settings: Settings, executor: PrefectTasks
 ) -> None:
     """Write the summaries that earlier runs deferred; log how many, and what was not written."""
-    async with executor.ingesting():
-        done = await executor.run_stage(
-            "summaries", lambda: pipeline.summarize_after(report.ingested, settings, now)
-        )
-    get_run_logger().info("%s deferred summaries written", f"{done.written:,}")
-    for error in summaries.errors(done):
-        get_run_logger().warning(displayed_message(error))
+    log = get_run_logger()
+    try:
+        async with executor.ingesting():
+            done = await executor.run_stage(
+                "summaries", lambda: pipeline.summarize_after(report.ingested, settings, now)
+            )
+    except TurnetlError as error:
+        # The turns are committed: the next night continues.
+        log.warning(displayed_message(str(error)))
+        return
+    log.info("%s deferred summaries written", f"{done.written:,}")
+    for problem in summaries.errors(done):
+        log.warning(displayed_message(problem))

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,8 @@ from tests.cli.archives import conversation, write_archive
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupContents
+from turnetl.graph_model import LONGEST_LEASE, GroupContents
+from turnetl.model import GroupId
 
 BURSTS = {
     "TURNETL_SUMMARIES__BURST_TURNS": "2",
@@ -67,6 +68,26 @@ def contents(graph: str) -> list[GroupContents]:
 
 def summaries(groups: Sequence[GroupContents]) -> dict[str, str]:
     return {entity.uuid: entity.summary for group in groups for entity in group.entities}
+
+
+OTHER = "elsewhere:1234:5678abcd"
+"""The owner of the lease of `lease_elsewhere`."""
+
+
+async def lease_elsewhere(graph: str, group: GroupId) -> None:
+    """Lease the group to a process on another machine."""
+    store = await open_graph(graph, user="", password="", write=True)
+    profile = await store.profile(group)
+    assert profile is not None
+    await store.acquire(
+        group,
+        profile,
+        owner=OTHER,
+        now=datetime.now(UTC),  # noqa: TID251 - the command compares it with its clock
+        ttl=LONGEST_LEASE,
+        is_dead=lambda _: False,
+    )
+    await store.close()
 
 
 LONG_NAME = " ".join(["of the shop"] * 12)

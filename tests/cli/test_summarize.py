@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -14,22 +13,21 @@ from tests.cli.command import run_in_process
 from tests.cli.summarize_runs import (
     BURSTS,
     FIRST_TURNS,
+    OTHER,
     UNFLUSHED,
     backfill,
     contents,
     embedded,
+    lease_elsewhere,
     summaries,
     summarize,
     unflushed_graph,
 )
 from tests.conftest import GRAPHS
-from turnetl.graph.open import open_graph
-from turnetl.graph_model import LONGEST_LEASE, GroupContents
+from turnetl.graph_model import GroupContents
 from turnetl.ingestion.summarize_report import ALIKE
 from turnetl.model import GroupId
 from turnetl.summaries.records import EntityRecord, decode
-
-OTHER = "elsewhere:1234:5678abcd"
 
 
 @pytest.fixture(params=GRAPHS)
@@ -109,26 +107,10 @@ def test_a_run_with_no_flush_leaves_what_is_deferred_to_the_command(
     assert sum(group["written"] for group in done) > 0
 
 
-async def lease(graph: str, group: GroupId) -> None:
-    """Lease the group to a process on another machine."""
-    store = await open_graph(graph, user="", password="", write=True)
-    profile = await store.profile(group)
-    assert profile is not None
-    await store.acquire(
-        group,
-        profile,
-        owner=OTHER,
-        now=datetime.now(UTC),  # noqa: TID251 - the command compares it with its clock
-        ttl=LONGEST_LEASE,
-        is_dead=lambda _: False,
-    )
-    await store.close()
-
-
 def test_a_group_that_another_process_writes_is_an_error_and_the_others_are_written(
     graph: str, tmp_path: Path
 ) -> None:
-    asyncio.run(lease(graph, GroupId("bookshop")))
+    asyncio.run(lease_elsewhere(graph, GroupId("bookshop")))
     bookshop, _ = contents(graph)
     result = summarize(tmp_path, graph, "--json")
     busy, free = result.json["groups"]

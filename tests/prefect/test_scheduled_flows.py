@@ -16,9 +16,10 @@ from flows.nightly import nightly
 from flows.rescue import rescue
 from flows.summarize import summarize
 from tests.cli.archives import conversation, write_archive
-from tests.cli.summarize_runs import UNFLUSHED
+from tests.cli.summarize_runs import OTHER, UNFLUSHED, lease_elsewhere
 from tests.prefect.conftest import ROOT
 from turnetl.clock import now
+from turnetl.model import GroupId
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 
@@ -114,3 +115,15 @@ async def test_a_nightly_run_without_new_turns_writes_what_earlier_runs_deferred
         state = await nightly([str(archives)], lake=str(lake), summarize=write, return_state=True)
         assert state.is_completed(), state.message
         assert await deferred() == left
+
+
+async def test_deferred_summaries_that_cannot_be_written_are_a_warning_of_the_nightly_run(
+    archives: Path, tmp_path: Path, flow_log: pytest.LogCaptureFixture
+) -> None:
+    lake = tmp_path / "lake"
+    assert (await backfill([str(archives)], lake=str(lake), return_state=True)).is_completed()
+    await lease_elsewhere(f"ladybug://{lake / 'graph.lbug'}", GroupId("shoebox"))
+    state = await nightly([str(archives)], lake=str(lake), return_state=True)
+    assert state.is_completed(), state.message
+    warnings = [one.getMessage() for one in flow_log.records if one.levelname == "WARNING"]
+    assert any("shoebox" in one and OTHER in one for one in warnings), warnings
