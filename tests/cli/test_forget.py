@@ -58,6 +58,13 @@ def search(folder: Path, query: str, *options: str) -> list[object]:
     return hits
 
 
+def test_a_session_is_forgotten_in_a_lake_whose_graph_is_missing(folder: Path) -> None:
+    graph = f"ladybug://{folder / 'missing.lbug'}"
+    assert holding(folder / LAKE / "turns", PIECES)
+    forget(folder, "--session", "three", "--yes", "--graph", graph)
+    assert holding(folder / LAKE / "turns", PIECES) == []
+
+
 def test_communities_that_may_quote_what_is_forgotten_are_removed(folder: Path) -> None:
     before = search(folder, "windmill", "--recipe", "COMMUNITY_HYBRID_SEARCH_RRF")
     assert "seventh windmill" in str(before)

@@ -155,9 +155,9 @@ async def _preview(
     rows = forget_selection.rows_to_forget(lake, selection, groups, forgotten)
     listed = map(forget_selection.turn_of_row, rows.iter_rows(named=True))
     turns = {turn.turn_id: turn for turn in listed}
-    undone, summarised = list[GroupUndo](), list[GroupId]()
+    undone = list[GroupUndo]()
+    migrations = await store.migrations() if store is not None else ()
     if store is not None:
-        migrations = await store.migrations()
         for group in in_graph:
             scope = forget_selection.GraphScope(
                 selection, turns.keys(), forgotten, is_selected_group=group in groups
@@ -170,10 +170,10 @@ async def _preview(
                 turns.setdefault(receipt.turn_id, forget_selection.turn_of_receipt(receipt))
             if chosen.plan.turns or chosen.plan.dependents:
                 undone.append(await preview_group(store, chosen.plan, records))
+    sessions = {turn.session_id for turn in turns.values()}
     if selection.session is not None:
-        id_with_prefix("session", selection.session, {turn.session_id for turn in turns.values()})
-        check_not_moved(migrations, [group.group for group in undone])
-        summarised = summarised_groups(migrations, {turn.session_id for turn in turns.values()})
+        id_with_prefix("session", selection.session, sessions)
+    check_not_moved(migrations, [group.group for group in undone])
     if not turns and not undone and forgotten.is_complete and selection.text is None:
         raise BadUsage("no turn in lake or graph meets all of these conditions")
     return ForgetReport(
@@ -183,7 +183,7 @@ async def _preview(
         samples=forget_selection.samples(lake, rows),
         damaged_tables=tuple(set_aside_files(lake.root, _affected(turns.values(), forgotten))),
         is_resumed=not forgotten.is_complete,
-        summarised=tuple(summarised),
+        summarised=tuple(summarised_groups(migrations, sessions)),
     )
 
 
