@@ -125,7 +125,7 @@ def test_finish_deletes_the_old_data_and_nothing_else(
     kept = migrate(tmp_path, graph_url, "finish", "--keep-days", "7")
     assert (kept.exit_code, "is kept until" in kept.messages[0]) == (1, True)
     shown = turnetl(tmp_path, graph_url, "migrate", "finish", "--dry-run")
-    assert (shown.exit_code, "are deleted" in shown.stdout) == (0, True)
+    assert (shown.exit_code, "old data: is deleted" in shown.stdout) == (0, True)
     assert dumped(graph_url) == lines
     result = migrate(tmp_path, graph_url, "finish")
     assert result.exit_code == 0, result.stderr
@@ -238,7 +238,8 @@ def test_while_a_cutover_is_interrupted_nothing_is_forgotten_and_verify_says_why
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
     fill(url, sessions)
     migrated(tmp_path, url)
-    settings = load_settings(None, graph=url, lake=tmp_path / "lake")
+    lake = tmp_path / ".turnetl" / "lake"
+    settings = load_settings(None, graph=url, lake=lake)
     cutover = ChangeOptions(MigrationCommand.CUTOVER, accept=True)
 
     def killed(update: ProgressUpdate) -> None:
@@ -247,13 +248,15 @@ def test_while_a_cutover_is_interrupted_nothing_is_forgotten_and_verify_says_why
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(execute_change(settings, cutover, now, progress=killed))
-    before, tables = dumped(url), sorted((tmp_path / "lake").rglob("*"))
-    options = ("--session", sessions[0].session_id, "--cascade", "--yes")
-    refused = turnetl(tmp_path, url, "forget", *options)
-    assert refused.exit_code == 1
-    assert f"`turnetl migrate cutover --group {GROUP}` continues it" in refused.messages[0]
-    assert dumped(url) == before
-    assert sorted((tmp_path / "lake").rglob("*")) == tables
+    before, tables = dumped(url), sorted(lake.rglob("*"))
+    assert tables
+    session = sessions[0].session_id
+    for selection in (("--session", session), ("--match", "tests"), ("--group", GROUP)):
+        refused = turnetl(tmp_path, url, "forget", *selection, "--cascade", "--yes")
+        assert refused.exit_code == 1
+        assert f"`turnetl migrate cutover --group {GROUP}` continues it" in refused.messages[0]
+        assert dumped(url) == before
+        assert sorted(lake.rglob("*")) == tables
     verified = turnetl(tmp_path, url, "verify", "--group", GROUP)
     assert "its migration is cutting over" in verified.messages[0]
     assert migrate(tmp_path, url, "cutover").exit_code == 0

@@ -123,7 +123,9 @@ def test_ambiguous_summaries_are_settled_in_a_file(
     fill(url, [both])
     first = plan(tmp_path, url, SAMPLES, "--write", file, "--json")
     assert kind_of(first, "both")[0] == "ambiguous"
-    assert "1 episode ambiguous" in first.messages[0]
+    assert f"1 episode ambiguous: they are in `{file}`" in first.messages[0]
+    assert f"`turnetl migrate run ARCHIVES --plan {file}`" in first.messages[0]
+    assert "--write" not in first.stderr
     header, row = file.read_text().splitlines()
     assert header.split("\t")[:2] == ["episode", "session"]
     refused = plan(tmp_path, url, SAMPLES, "--write", file)

@@ -13,7 +13,7 @@ import pytest
 
 from turnetl import private_files
 from turnetl.lake import replace_file, temporary, temporary_folder
-from turnetl.lake.temporary import remove_abandoned
+from turnetl.lake.temporary import remove_abandoned, shared_temporary_folder
 
 # A file that was opened just before the interrupt is closed by its finalizer.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -72,3 +72,26 @@ def test_what_an_interrupted_spill_leaves_is_removed_by_the_next_run(tmp_path: P
     for folder in interrupted_folders(spill, tmp_path):
         remove_abandoned(folder)
         assert not list(folder.iterdir())
+
+
+def test_a_folder_among_those_of_other_programs_removes_what_killed_ones_of_its_name_left(
+    tmp_path: Path,
+) -> None:
+    others = tmp_path / ".other.1.tmp"
+    others.touch()
+    (tmp_path / "killed").mkdir()
+    for folder in interrupted_folders(spill_among_others, tmp_path / "killed"):
+        for left in folder.iterdir():
+            left.rename(tmp_path / left.name)
+    with (
+        shared_temporary_folder(tmp_path, "turnetl-plan") as first,
+        shared_temporary_folder(tmp_path, "turnetl-plan") as second,
+    ):
+        assert {*tmp_path.glob(".turnetl-plan.*.rows")} == {first, second}
+        assert first.stat().st_mode & 0o077 == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".other.1.tmp", "killed"]
+
+
+def spill_among_others(folder: Path) -> None:
+    with shared_temporary_folder(folder, "turnetl-plan") as created:
+        (created / "rows").write_bytes(b"rows")

@@ -109,6 +109,8 @@ def plan(
 
     options = pipeline.MigrationOptions(groups=groups, format_name=format, plan_file=plan_file)
     settings = common.settings(extractor=extractor, **extraction.settings)
+    if write is not None:
+        pipeline.check_plan_file(write)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.plan_estimated_migration(
@@ -124,7 +126,7 @@ def plan(
     found, estimate = report.plan, report.estimate
     if write is not None:
         pipeline.write_plan_file(write, found)
-    console.print_messages(view.messages(found, estimate))
+    console.print_messages(view.messages(found, estimate, written=write))
     console.print_result(
         view.table(found, estimate),
         migration_plan_output(found, estimate),

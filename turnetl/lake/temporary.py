@@ -1,4 +1,4 @@
-"""Temporary files of a lake, each locked by the process that writes it.
+"""Temporary files and folders, of a lake and others, each locked by the process that uses it.
 
 The operating system releases the lock when the process ends, however it ends. A later run can
 therefore tell the files of killed processes from those in use, on any machine that shares the disk
@@ -70,20 +70,49 @@ def temporary_folder(folder: Path, root: Path | None) -> Iterator[Path]:
     Raises:
         OSError: it cannot be created.
     """
-    with _temporary_file(folder / "spill", root) as (temporary, _):
-        created = temporary.with_suffix(_FOLDER_SUFFIX)
-        private_files.create_folder(created)
+    with _folder_of(folder / "spill", root) as created:
         yield created
 
 
-def remove_abandoned(folder: Path) -> int:
+@contextmanager
+def shared_temporary_folder(folder: Path, name: str) -> Iterator[Path]:
+    """Create a temporary folder where other programs have theirs, and delete it with its files.
+
+    Those that killed processes left under the name are deleted first.
+
+    Args:
+        folder: the folder to create it in, such as the system's for temporary files.
+        name: what its name begins with, after a dot.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    remove_abandoned(folder, name)
+    with _folder_of(folder / name, None) as created:
+        yield created
+
+
+def remove_abandoned(folder: Path, name: str = "") -> int:
     """Remove the temporary files of killed processes from a folder, and return their number.
 
     A spilled table counts as one file.
+
+    Args:
+        folder: of a lake, or one that other programs use too.
+        name: of the files for which they are temporary; empty: all.
     """
-    names = entry_names(folder)
-    temporary = [name for name in names if name.startswith(".") and name.endswith(_SUFFIX)]
-    return sum(_remove_abandoned(folder / name) for name in temporary)
+    names, start = entry_names(folder), f".{name}." if name else "."
+    temporary = [one for one in names if one.startswith(start) and one.endswith(_SUFFIX)]
+    return sum(_remove_abandoned(folder / one) for one in temporary)
+
+
+@contextmanager
+def _folder_of(path: Path, root: Path | None) -> Iterator[Path]:
+    """Create a folder beside a path, with a locked file beside it, and delete both."""
+    with _temporary_file(path, root) as (temporary, _):
+        created = temporary.with_suffix(_FOLDER_SUFFIX)
+        private_files.create_folder(created)
+        yield created
 
 
 @contextmanager

@@ -50,6 +50,18 @@ class Settlement:
         )
 
 
+def check_new(path: Path) -> None:
+    """Check that a file of this name can be created, before the work.
+
+    Raises:
+        BadUsage: it exists, or its folder does not.
+    """
+    if path.exists():
+        raise _exists(path)
+    if not path.parent.is_dir():
+        raise BadUsage(f"`{path}` is in a folder that does not exist; name another file")
+
+
 def write_plan(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
     """Write the rows, with the columns of `COLUMNS`; a file that exists is not replaced.
 
@@ -65,11 +77,13 @@ def write_plan(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
             writer.writeheader()
             writer.writerows({name: _quoted(text) for name, text in row.items()} for row in rows)
     except FileExistsError as error:
-        raise BadUsage(
-            f"`{path}` exists: it may hold decisions; name another file, or remove it"
-        ) from error
+        raise _exists(path) from error
     except OSError as error:
         raise BadUsage(f"`{path}` cannot be written: {error.strerror}; name another") from error
+
+
+def _exists(path: Path) -> BadUsage:
+    return BadUsage(f"`{path}` exists: it may hold decisions; name another file, or remove it")
 
 
 def _quoted(cell: str) -> str:

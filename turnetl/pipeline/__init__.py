@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.migrate_estimate import plan_estimated_migration
     from turnetl.pipeline.migrate_plan import (
         MigrationOptions,
+        check_plan_file,
         plan_migration,
         write_plan_file,
     )
@@ -64,6 +65,7 @@ __all__ = [
     "backfill",
     "build_communities",
     "check_model",
+    "check_plan_file",
     "compare_migration",
     "digest",
     "entity",
@@ -132,6 +134,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.migrate_cutover": ("execute_change", "preview_change"),
         "turnetl.pipeline.migrate_plan": (
             "MigrationOptions",
+            "check_plan_file",
             "plan_migration",
             "write_plan_file",
         ),

@@ -1,11 +1,11 @@
 """What the run of a migration takes: requests, cost, time and disk. Ingests nothing."""
 
 import shutil
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import gettempdir
 
 from turnetl import wiring
 from turnetl.clock import Clock
@@ -18,11 +18,17 @@ from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import GroupPlan
 from turnetl.lake import Lake
 from turnetl.lake.redaction_key import FILE
+from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.start import open_migration, refusal
 from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in
-from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
+from turnetl.pipeline.migrate_plan import (
+    TEMPORARY,
+    MigrationOptions,
+    archives_of,
+    plan_migration,
+)
 from turnetl.pipeline.tables import filter_turns, plan_parse
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, settings_for_run
@@ -78,9 +84,9 @@ class MigrationPlanning:
         if pilot is not None:
             # The key of the lake decides the placeholders of secrets, and with them the prompts.
             wiring.redactor(settings, stores=True)
-        with tempfile.TemporaryDirectory(prefix="turnetl-migrate-") as folder:
+        with shared_temporary_folder(Path(gettempdir()), TEMPORARY) as folder:
             async with wiring.store(settings, write=False) as store:
-                workloads = await self._workloads(store, plan, Path(folder))
+                workloads = await self._workloads(store, plan, folder)
                 if not workloads:
                     return None
                 estimate = await estimate_workloads(

@@ -1,18 +1,19 @@
 """Plan a migration: compare the session-level data of a graph with archives. Writes nothing."""
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 
 from turnetl import wiring
 from turnetl.errors import BadUsage
 from turnetl.graph.port import GraphStore
 from turnetl.group_names import select_groups
 from turnetl.lake import Lake
+from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeClassifier
-from turnetl.migration.plan_file import Settlement, read_plan, write_plan
+from turnetl.migration.plan_file import Settlement, check_new, read_plan, write_plan
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.sessions import archived_sessions
 from turnetl.migration.start import refusal
@@ -22,6 +23,8 @@ from turnetl.pipeline.tables import filter_turns, parse_archives
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 
+TEMPORARY = "turnetl-migrate"
+"""Name of the folders with temporary tables."""
 _STAGE = "classify"
 _NAME_CHARS = 80
 """Of an episode's name in a plan file."""
@@ -102,6 +105,15 @@ def archives_of(plan: GroupMigration, archives: Sequence[str]) -> Sequence[str]:
     return [*map(str, paths)] if all(path.exists() for path in paths) else archives
 
 
+def check_plan_file(path: Path) -> None:
+    """Check that a file for a person's decisions can be written, before the plan is made.
+
+    Raises:
+        BadUsage: the file exists, or its folder does not.
+    """
+    check_new(path)
+
+
 def write_plan_file(path: Path, plan: MigrationPlan) -> int:
     """Write the ambiguous episodes into a file that a person can edit; return their number.
 
@@ -132,9 +144,8 @@ async def _group(
 @contextmanager
 def _temporary_tables(settings: Settings) -> Iterator[Settings]:
     """Yield settings with an empty lake, which is deleted afterwards."""
-    with tempfile.TemporaryDirectory(prefix="turnetl-migrate-") as folder:
-        lake = Path(folder) / "lake"
-        yield settings.model_copy(update={"lake": lake, "graph": settings.graph_url})
+    with shared_temporary_folder(Path(gettempdir()), TEMPORARY) as folder:
+        yield settings.model_copy(update={"lake": folder / "lake", "graph": settings.graph_url})
 
 
 async def _dimensions(settings: Settings) -> int | None:

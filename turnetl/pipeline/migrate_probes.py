@@ -5,12 +5,13 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph_model import CommittedTurn, GroupContents, GroupVersion
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
+from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.migration.compare import OldData
 from turnetl.migration.comparison import ProbeResult, SearchProbe
@@ -23,6 +24,8 @@ PROBE_SESSIONS = 10
 _TURNS_PER_SESSION = 3
 """Hits that are looked at for each of them: several turns may be of one session."""
 _GROUP = GroupId("compared")
+_TEMPORARY = "turnetl-compare"
+"""Name of the folder with the indexes."""
 
 
 async def probe_results(
@@ -46,7 +49,7 @@ async def probe_results(
     """
     if not probes:
         return ()
-    with TemporaryDirectory(prefix="turnetl-compare-") as folder:
+    with shared_temporary_folder(Path(gettempdir()), _TEMPORARY) as folder:
         of_turns = PersistentIndex(_folder(folder, "turns"), embedder.name, embedder.dimensions)
         of_old = SessionIndex(_folder(folder, "sessions"), embedder.name, embedder.dimensions)
         with closing(of_turns) as turns, closing(of_old) as sessions:
@@ -70,9 +73,9 @@ async def _rank(index: PersistentIndex, probe: SearchProbe, embedder: Embedder) 
     return rank if rank is not None and rank <= PROBE_SESSIONS else None
 
 
-def _folder(folder: str, name: str) -> Path:
+def _folder(folder: Path, name: str) -> Path:
     """Return the folder of an index in a lake."""
-    return Path(folder) / "lake" / "index" / name
+    return folder / "lake" / "index" / name
 
 
 class _LoadedTurns:

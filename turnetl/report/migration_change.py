@@ -1,5 +1,7 @@
 """A cutover, a rollback or a finish: what it moves or deletes, before and after it was done."""
 
+from collections.abc import Iterator
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -19,14 +21,14 @@ _KINDS = ("episodes", "entities", "facts", "sagas", "communities")
 def preview(report: MigrationChange) -> RenderableType:
     """Render what would be moved or deleted, and the episodes that were written meanwhile."""
     new = section("written since the last run; they stay", limited(report.new_episodes, _episode))
-    return Group(_table(report), *new, caption("nothing was changed yet"))
+    return Group(*_counts(report), *new, caption("nothing was changed yet"))
 
 
 def result(report: MigrationChange) -> RenderableType:
     """Render what was moved or deleted, and the next command."""
     migration = report.migration
     phase = f"group `{migration.group_id}` is {phase_text(migration.phase)}: {remedy(migration)}"
-    return Group(_table(report), caption(phase))
+    return Group(*_counts(report), caption(phase))
 
 
 def question(report: MigrationChange) -> str:
@@ -50,6 +52,12 @@ def messages(report: MigrationChange) -> list[str]:
             f"{plural(new, 'episode')} written since the last run: they stay with group "
             f"`{report.migration.group_id}`; `turnetl migrate run ARCHIVES` replaces them by turns"
         )
+    missing = report.migration.turns - report.turn_count
+    if missing > 0 and report.command is MigrationCommand.FINISH and not report.is_refused:
+        refused.append(
+            f"{plural(missing, 'turn')} of the {report.migration.turns:,} that replaced the old "
+            f"data of group `{report.migration.group_id}` are no longer in the graph"
+        )
     if report.kept_in_lake and not report.is_refused:
         group = report.migration.group_id
         refused.append(
@@ -64,39 +72,46 @@ def exit_code(report: MigrationChange) -> int:
     return report.exit_code or (ExitCode.FAILED if report.is_refused else ExitCode.DONE)
 
 
-def _table(report: MigrationChange) -> Table:
+def _counts(report: MigrationChange) -> Iterator[RenderableType]:
+    """Yield a table of what is moved, deleted and kept, and below it where that goes.
+
+    A column with names of groups would make it wider than a terminal.
+    """
+    rows = [row for row in _rows(report) if len(row[1])]
     table = Table()
     table.add_column("data", overflow="fold")
     for kind in _KINDS:
         table.add_column(kind, justify="right")
-    table.add_column("what happens", overflow="fold")
-    for name, moves, fate in _rows(report):
-        if len(moves):
-            counts = (f"{len(getattr(moves, kind)):,}" for kind in _KINDS)
-            table.add_row(name, *counts, Text(fate))
-    if len(report.kept):
-        counts = (f"{len(getattr(report.kept, kind)):,}" for kind in _KINDS)
-        stays = f"stays in {report.migration.group_id}"
-        table.add_row("used by other data", *counts, Text(stays))
-    if report.staying:
-        empty = ("",) * (len(_KINDS) - 1)
-        fate = f"stay in {report.migration.group_id}"
-        table.add_row("other episodes", f"{len(report.staying):,}", *empty, Text(fate))
-    return table
+    for name, moves, _ in rows:
+        table.add_row(name, *(f"{len(getattr(moves, kind)):,}" for kind in _KINDS))
+    if rows:
+        yield table
+    for name, _, fate in rows:
+        yield Text(f"{name}: {fate}")
 
 
-def _rows(report: MigrationChange) -> tuple[tuple[str, Moves, str], ...]:
+def _rows(report: MigrationChange) -> Iterator[tuple[str, Moves, str]]:
+    """Yield the name of each kind of data, its uuids, and what happens to it."""
+    group = report.migration.group_id
+    of_old, of_turns = _fates(report)
+    yield "old data", report.old, of_old
+    yield "turns", report.turns, of_turns
+    yield "used by other data", report.kept, f"stays in `{group}`"
+    yield "other episodes", Moves(episodes=report.staying), f"stay in `{group}`"
+
+
+def _fates(report: MigrationChange) -> tuple[str, str]:
+    """Return what happens to old data and to turns."""
     migration, group = report.migration, report.migration.group_id
-    sessions = sessions_group(group, migration.migration_id)
     match report.command:
         case MigrationCommand.CUTOVER:
-            fates = (f"move to {sessions}", f"move to {group}")
+            sessions = sessions_group(group, migration.migration_id)
+            return f"moves to `{sessions}`", f"move to `{group}`"
         case MigrationCommand.ROLLBACK:
-            turns = "are deleted" if report.discards else f"move to {turns_group(group)}"
-            fates = (f"move to {group}", turns)
+            turns = "are deleted" if report.discards else f"move to `{turns_group(group)}`"
+            return f"moves to `{group}`", turns
         case MigrationCommand.FINISH:
-            fates = ("are deleted", "stay")
-    return (("old data", report.old, fates[0]), ("turns", report.turns, fates[1]))
+            return "is deleted", "stay"
 
 
 def _episode(episode: NewEpisode) -> Text:
