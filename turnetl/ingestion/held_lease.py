@@ -51,6 +51,9 @@ async def held_lease(
     )
     renewal = asyncio.create_task(_renew(store, lease, clock, ttl))
     try:
+        if not migrates:
+            # A migration may have begun before the lease was taken; none begins under it.
+            await _check_not_migrated(store, group)
         yield lease
     finally:
         renewal.cancel()

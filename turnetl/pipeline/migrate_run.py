@@ -1,7 +1,7 @@
 """Run a migration: ingest the turns of matched sessions into the shadow groups of their groups."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -21,11 +21,11 @@ from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.run_report import MigrationRun, RefusedGroup
-from turnetl.migration.start import begun, open_migration, refusal
 from turnetl.model import GroupId, TurnId
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
 from turnetl.pipeline.kept_report import kept_report
+from turnetl.pipeline.migrate_begin import begin_migration, check_still_begun, planned_states
 from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.run_ingest import (
     assigned_estimate,
@@ -39,7 +39,6 @@ from turnetl.pipeline.waiting import after_other_writers
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, new_ingest_run, settings_for_run
 from turnetl.settings import Settings
-from turnetl.shadow_groups import turns_group
 
 
 async def run_migration(
@@ -74,7 +73,7 @@ async def run_migration(
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
     plan = await plan_migration(archives, settings, migration, progress=progress)
-    states, refused = await _states(plan, run_settings, migration, clock)
+    states, refused = await planned_states(plan, run_settings, migration, clock)
     empty = MigrationRun(plan, tuple(states), tuple(refused), IngestReport(None, ()))
     if options.dry_run or not states:
         return empty
@@ -83,56 +82,6 @@ async def run_migration(
     return await after_other_writers(
         lambda: run.execute(empty), seconds=options.wait_seconds, busy=GraphBusy
     )
-
-
-async def _states(
-    plan: MigrationPlan, settings: Settings, migration: MigrationOptions, clock: Clock
-) -> tuple[list[TurnMigration], list[RefusedGroup]]:
-    """Return the states to begin with, and the groups that cannot be migrated."""
-    states, refused = list[TurnMigration](), list[RefusedGroup]()
-    async with wiring.store(settings, write=False) as store:
-        recorded, with_turns = await store.migrations(), await store.groups()
-        taken = [
-            one.group for one in plan.groups if any(await store.counts(turns_group(one.group)))
-        ]
-    for group in plan.groups:
-        try:
-            _check_name(group.group, recorded, taken)
-            _check_begins(group, recorded, dimensions=plan.dimensions, with_turns=with_turns)
-            states.append(begun(group, recorded, clock()))
-        except (BadUsage, GraphUnusable) as error:
-            if migration.groups:
-                raise
-            refused.append(RefusedGroup(group.group, str(error)))
-    return states, refused
-
-
-def _check_name(
-    group: GroupId, recorded: Sequence[TurnMigration], taken: Collection[GroupId]
-) -> None:
-    """Raise BadUsage if the group of the turns has data, and no migration of it is recorded."""
-    if group in taken and open_migration(recorded, group) is None:
-        raise BadUsage(
-            f"group `{group}` cannot be migrated: its turns would be kept in the group "
-            f"`{turns_group(group)}`, which has data of another program; rename that group"
-        )
-
-
-def _check_begins(
-    plan: GroupMigration,
-    recorded: Sequence[TurnMigration],
-    *,
-    dimensions: int | None,
-    with_turns: Collection[GroupId],
-) -> None:
-    """Raise BadUsage, which says why, if no migration of the group can begin or continue."""
-    migration = open_migration(recorded, plan.group)
-    if migration is not None and not migration.phase.precedes_cutover:
-        return
-    is_begun = migration is not None
-    reason = refusal(plan, is_begun=is_begun, dimensions=dimensions, with_turns=with_turns)
-    if reason is not None:
-        raise BadUsage(reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +133,17 @@ class _Run:
         for group in (state.group_id for state in begun_with.migrations):
             shadow = replace(resources, store=ShadowStore(resources.store, group))
             try:
-                state = await self._begin(resources.store, shadow, plans[group], run)
+                state = await self._begin(resources, plans[group], begun_with.plan, run)
             except (BadUsage, GraphUnusable) as error:
                 refused.append(RefusedGroup(group, str(error)))
                 continue
-            archives = archives_of(plans[group], self.archives)
-            await asyncio.to_thread(self._tables, group, archives)
+            if unread := await asyncio.to_thread(self._tables, plans[group], begun_with.plan):
+                refused.append(RefusedGroup(group, _not_read(group, unread)))
+                continue
             planned = await self._planned(state, shadow)
             turns += [plan.turns.to_commit for plan in planned.plans.values()]
             estimate = assigned_estimate([one for one in turns if one], resources, run)
-            report = await self._ingested(planned, state, shadow, run, stack)
+            report = await self._ingested(planned, state, resources, run, stack)
             reports.append(report)
             states.append(await self._ended(resources.store, shadow, state, report, run))
         ingested = IngestReport(run.run_id, tuple(reports))
@@ -202,27 +152,37 @@ class _Run:
         return MigrationRun(begun_with.plan, tuple(states), tuple(refused), ingested)
 
     async def _begin(
-        self, store: GraphStore, shadow: IngestResources, plan: GroupMigration, run: IngestRun
+        self,
+        resources: IngestResources,
+        group: GroupMigration,
+        plan: MigrationPlan,
+        run: IngestRun,
     ) -> TurnMigration:
         """Record the state with which the group begins, and return it."""
-        async with self._lease(shadow, plan.group, run) as lease:
-            # Another command may have changed it since the run was planned.
-            state = begun(plan, await store.migrations(), self.clock())
-            await shadow.store.save_migration(lease, state, now=self.clock(), ttl=run.lease_ttl)
-        return state
+        profile = await run_profile(resources.extractor, resources.embedder, group.group)
+        return await begin_migration(
+            resources.store, group, profile, run, dimensions=plan.dimensions
+        )
 
-    def _tables(self, group: GroupId, archives: Sequence[str]) -> None:
-        """Parse the archives into the group, and filter it."""
-        plan = plan_parse(
-            archives,
+    def _tables(self, group: GroupMigration, plan: MigrationPlan) -> Sequence[str]:
+        """Parse the archives into the group, and filter it.
+
+        Returns:
+            Why archives of its sessions could not be read, which the plan had read.
+        """
+        parsing = plan_parse(
+            archives_of(group, self.archives),
             self.settings,
             format_name=self.migration.format_name,
             progress=self.progress,
-            group=group,
+            group=group.group,
         )
-        plan.report(work() for work in plan.batches(None))
-        groups = [group, *Lake(self.settings.lake).groups_without_turns()]
+        report = parsing.report(work() for work in parsing.batches(None))
+        problems = (*report.path_problems, *(one.problem for one in report.archives))
+        messages = [problem.message for problem in problems if problem is not None]
+        groups = [group.group, *Lake(self.settings.lake).groups_without_turns()]
         filter_turns(self.settings, groups, progress=self.progress)
+        return [message for message in messages if message not in plan.parse_problems]
 
     async def _planned(self, state: TurnMigration, shadow: IngestResources) -> PlannedGroups:
         group = state.group_id
@@ -240,17 +200,22 @@ class _Run:
         self,
         planned: PlannedGroups,
         state: TurnMigration,
-        shadow: IngestResources,
+        resources: IngestResources,
         run: IngestRun,
         stack: ModelStack,
     ) -> GroupReport:
+        async def on_lease() -> None:
+            # The archives were parsed since the run began the migration.
+            await check_still_begun(resources.store, state)
+            await run.on_lease()
+
         options = self._options(state)
         report = await ingest_groups(
             without_unintended_changes(planned, self.settings, options),
-            shadow,
+            replace(resources, store=ShadowStore(resources.store, state.group_id)),
             self.settings,
             options,
-            run,
+            replace(run, on_lease=on_lease),
             executor=InProcess(),
             progress=self.progress,
             used=stack.used,
@@ -271,12 +236,13 @@ class _Run:
             return state
         async with self._lease(shadow, state.group_id, run) as lease:
             recorded = {one.migration_id: one for one in await store.migrations()}
-            if recorded.get(state.migration_id) != state:
+            current = recorded.get(state.migration_id, state)
+            if replace(current, verdict=state.verdict) != state:
                 # Another command changed it between the ingest and now: what it wrote holds.
-                return recorded.get(state.migration_id, state)
+                return current
             turns = len(await shadow.store.turn_ids(state.group_id))
             now = self.clock()
-            ended = replace(state, phase=MigrationPhase.READY, turns=turns, updated_at=now)
+            ended = replace(current, phase=MigrationPhase.READY, turns=turns, updated_at=now)
             await shadow.store.save_migration(lease, ended, now=now, ttl=run.lease_ttl)
         return ended
 
@@ -290,3 +256,10 @@ class _Run:
             shadow.store, group, profile, owner=run.owner, clock=self.clock, ttl=run.lease_ttl
         ) as lease:
             yield lease
+
+
+def _not_read(group: GroupId, problems: Sequence[str]) -> str:
+    """Return why the run ingested nothing of a group: its old data has no turns to replace it."""
+    first, *others = problems
+    more = f" (and {len(others):,} more)" if others else ""
+    return f"group `{group}`: nothing was ingested, because {first}{more}; run again"

@@ -14,6 +14,7 @@ from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.run_report import MigrationRun
 from turnetl.report import ingest
 from turnetl.report.layout import add_group_column, caption, plural
+from turnetl.report.migration_plan import parse_messages
 
 _HEADERS = ("phase", "sessions", "turns", "old episodes", "others that stay")
 
@@ -64,13 +65,14 @@ def exit_code(report: MigrationRun) -> int:
 
 
 def _messages(report: MigrationRun) -> Iterator[str]:
+    yield from parse_messages(report.plan)
     for refused in report.refused:
         yield refused.reason
     if not report.plan.groups:
         yield "the graph holds no session-level data; `turnetl migrate plan` shows what it holds"
     yield from ingest.messages(report.ingested)
     for one in report.migrations:
-        if report.ingested.groups and one.phase is not MigrationPhase.READY:
+        if report.ingested.groups and one.phase is MigrationPhase.RUNNING:
             yield f"group `{one.group_id}`: turns are missing; {remedy(one)}"
     ambiguous = len(report.plan.of_kind(EpisodeClass.AMBIGUOUS))
     if ambiguous and report.migrations:
