@@ -11,11 +11,9 @@ import ladybug
 import pytest
 from neo4j import GraphDatabase
 
-from tests.cli.command import SAMPLES, CommandResult, run_in_process
-from tests.cli.provider_setup import model_environment
+from tests.cli.command import SAMPLES
 from tests.cli.test_migrate_cutover import LATE
-from tests.estimation.varied_turns import write_turns
-from tests.legacy.graphs import write_legacy_graph, write_note
+from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.migrating import (
     GROUP,
     dumped,
@@ -24,12 +22,10 @@ from tests.legacy.migrating import (
     migrated,
     state_of,
     turnetl,
-    without_group,
 )
-from tests.legacy.sessions import LegacySession, legacy_sessions
+from tests.legacy.sessions import LegacySession
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from tests.migration.killed_changes import few_sessions
-from tests.servers.provider import FakeProvider
 from turnetl.clock import now
 from turnetl.migration.change_report import MigrationCommand
 from turnetl.pipeline.migrate_cutover import execute_change
@@ -102,6 +98,37 @@ def test_a_fact_that_a_later_episode_states_is_not_deleted(
     result = migrate(tmp_path, graph_url, "finish")
     assert (result.json["kept"]["facts"], result.json["kept"]["entities"]) == (1, 2)
     assert json.loads(_line(graph_url, fact))[1]["group_id"] == GROUP
+
+
+def test_what_another_program_writes_into_the_old_group_is_not_deleted(
+    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+) -> None:
+    fill(graph_url, sessions)
+    migrated(tmp_path, graph_url)
+    assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
+    old = sessions_group(GROUP, state_of(graph_url).migration_id)
+    asyncio.run(write_legacy_graph(graph_url, [LATE], old))
+    result = migrate(tmp_path, graph_url, "finish")
+    assert result.json["kept"]["episodes"] == 1
+    [late] = queried(graph_url, "MATCH (e:Episodic {uuid: 'late'}) RETURN e.group_id, e.content")
+    assert late == [GROUP, LATE.body]
+    assert old not in " ".join(dumped(graph_url))
+
+
+def test_an_old_episode_that_a_relation_uses_stays_with_the_mark_of_what_stays(
+    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+) -> None:
+    fill(graph_url, sessions)
+    episode = legacy_episode(sessions[0], LegacyStyle.NAME).uuid
+    add_ticket(graph_url, episode, "Episodic")
+    migrated(tmp_path, graph_url)
+    before = dumped(graph_url)
+    cut_over = migrate(tmp_path, graph_url, "cutover", "--accept")
+    assert cut_over.json["kept"]["episodes"] == 1
+    kept = json.loads(_line(graph_url, episode))[1]
+    assert (kept["group_id"], kept["turnetl_granularity"]) == (GROUP, "session")
+    assert migrate(tmp_path, graph_url, "rollback").exit_code == 0
+    assert dumped(graph_url) == before
 
 
 def test_a_property_named_granularity_is_not_touched(
@@ -186,44 +213,13 @@ def queried(url: str, query: str) -> list[Any]:
         return [record.values() for record in records]
 
 
-def test_a_rollback_asks_to_undo_turns_that_changed_data_of_another_program(
-    graph_url: str, tmp_path: Path, provider: FakeProvider
-) -> None:
-    first, later = tmp_path / "first", tmp_path / "later"
-    write_turns(first / "shop.jsonl", 5)
-    write_turns(later / "barn.jsonl", 5, "barn")
-    model = model_environment(provider)
-
-    def run(*arguments: str | Path, graph: str = graph_url) -> CommandResult:
-        words = (*map(str, arguments), "--graph", graph)
-        return run_in_process(*words, folder=tmp_path, **model)
-
-    other = f"ladybug://{tmp_path / 'other.lbug'}"
-    assert run("backfill", later, graph=other).exit_code == 0
-    names = [name for [name] in queried(other, "MATCH (e:Entity) RETURN e.name ORDER BY e.name")]
-    summaries = [legacy_episode(one, LegacyStyle.NAME) for one in legacy_sessions(first)]
-    asyncio.run(write_legacy_graph(graph_url, summaries, GROUP))
-    asyncio.run(write_note(graph_url, GROUP, names))
-    before = dumped(graph_url)
-    assert run("migrate", "run", first).exit_code == 0
-    assert run("migrate", "cutover", "--accept", "--yes").exit_code == 0
-    ingested = run("backfill", later, "--group", GROUP, "--json")
-    assert ingested.json["committed"] > 0, ingested.stderr
-    refused = run("migrate", "rollback", "--yes")
-    assert refused.exit_code == 1
-    assert f"`turnetl undo {ingested.json['run_id']}`" in refused.messages[0]
-    assert run("undo", ingested.json["run_id"], "--yes").exit_code == 0
-    assert run("migrate", "rollback", "--yes").exit_code == 0
-    assert without_group(dumped(graph_url), turns_group(GROUP)) == before
-
-
-def add_ticket(url: str, entity: str) -> None:
+def add_ticket(url: str, node: str, label: str = "Entity") -> None:
     """Add a node and a relation of types that Graphiti does not have."""
     if url.startswith("ladybug"):
         queried(url, "CREATE NODE TABLE Ticket(uuid STRING PRIMARY KEY, number INT64)")
-        queried(url, "CREATE REL TABLE ABOUT(FROM Ticket TO Entity)")
+        queried(url, f"CREATE REL TABLE ABOUT(FROM Ticket TO {label})")
     queried(url, "CREATE (t:Ticket {uuid: 'ticket', number: 1}) RETURN 1")
-    found = f"MATCH (t:Ticket), (e:Entity {{uuid: '{entity}'}})"
+    found = f"MATCH (t:Ticket), (e:{label} {{uuid: '{node}'}})"
     queried(url, f"{found} CREATE (t)-[:ABOUT]->(e) RETURN 1")
 
 

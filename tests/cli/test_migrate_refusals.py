@@ -11,11 +11,18 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import SAMPLES, turnetl_process
 from tests.cli.test_read_only_index import run_unprivileged
+from tests.graph.committing import opened
 from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.migrating import GROUP, dumped, fill, migrated, turnetl
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode
+from turnetl.clock import now
 from turnetl.graph.open import open_graph
+from turnetl.migration.change_report import MigrationCommand
+from turnetl.pipeline.migrate_cutover import execute_change
+from turnetl.pipeline.migrate_steps import ChangeOptions
+from turnetl.settings import load_settings
+from turnetl.shadow_groups import turns_group
 
 AMBIGUOUS = 1_500
 linux = pytest.mark.skipif(sys.platform != "linux", reason="root may write everything elsewhere")
@@ -127,3 +134,31 @@ def test_a_thousand_ambiguous_episodes_are_a_short_table_and_all_rows_of_a_file(
         rows = list(csv.DictReader(written, delimiter="\t"))
     assert len(rows) == AMBIGUOUS
     assert {row["session"] for row in rows} == {""}
+
+
+@pytest.mark.parametrize("command", MigrationCommand)
+def test_a_refused_change_makes_no_group_one_of_turnetl(
+    graph_url: str,
+    tmp_path: Path,
+    sessions: tuple[LegacySession, ...],
+    command: MigrationCommand,
+) -> None:
+    fill(graph_url, sessions)
+    migrated(tmp_path, graph_url)
+    settings = load_settings(None, graph=graph_url, lake=tmp_path / "lake")
+    before = asyncio.run(groups_of(graph_url))
+    report = asyncio.run(execute_change(settings, ChangeOptions(command), now))
+    assert report.is_refused
+    assert asyncio.run(groups_of(graph_url)) == before == [turns_group(GROUP)]
+
+
+async def groups_of(url: str) -> list[str]:
+    """Return the groups that have a TurnGroup."""
+    async with opened(url) as store:
+        return sorted(await store.versions())
+
+
+def test_a_finish_accepts_no_more_days_than_a_date_has(tmp_path: Path) -> None:
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    refused = turnetl(tmp_path, url, "migrate", "finish", "--keep-days", "1e12")
+    assert (refused.exit_code, "keep-days" in refused.messages[0]) == (2, True)

@@ -16,8 +16,10 @@ from tests.graph.committing import (
     opened,
 )
 from tests.graph.graph_dump import dump_graph
-from tests.graph.sample_changes import NOW, PROFILE, TTL, history
+from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
+from tests.graph.test_run_contract import RUN
 from turnetl.errors import GraphUnusable
+from turnetl.graph.migration_steps import DropTurnsStep
 from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration, decoded, encoded
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
@@ -44,6 +46,22 @@ async def test_a_state_is_read_as_it_was_saved_and_is_replaced(store: GraphStore
     ready = replace(MIGRATION, phase=MigrationPhase.READY, turns=3)
     await store.save_migration(lease, ready, now=NOW, ttl=TTL)
     assert list(await store.migrations()) == [ready, later]
+
+
+async def test_dropped_turns_mark_their_run_as_undone_with_the_last_of_them(
+    store: GraphStore,
+) -> None:
+    await store.save_run(RUN)
+    lease = await acquire(store)
+    for change in history():
+        of_run = replace(receipt(change), run_id=RUN.run_id)
+        assert await store.commit(lease, change, of_run, now=NOW, ttl=TTL)
+    first, *others = sorted(await store.turn_ids(GROUP))
+    for turns, undone_at in (((first,), None), (tuple(others), NOW)):
+        step = DropTurnsStep(GROUP, turns, (RUN.run_id,), NOW)
+        await store.migrate([lease], step, None, now=NOW, ttl=TTL)
+        assert await store.runs() == [replace(RUN, undone_at=undone_at)]
+    assert await store.turn_ids(GROUP) == frozenset()
 
 
 async def test_a_state_is_saved_only_under_the_lease(store: GraphStore) -> None:

@@ -1,7 +1,7 @@
 """Session-level graphs: with Graphiti's row shapes in either store, or by its `add_episode`."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -129,13 +129,17 @@ async def write_foreign_data(url: str, group: str, *, dimensions: int = DIMENSIO
     await write_community(url, group, "people", [person.uuid], dimensions=dimensions)
 
 
-async def write_note(url: str, group: str, names: Sequence[str]) -> None:
-    """Write an episode by hand, about entities of these names without a label of their own."""
+async def write_note(
+    url: str, group: str, entities: Mapping[str, Sequence[str]], *, summary: str | None = None
+) -> None:
+    """Write an episode by hand, about entities with these names and labels, and this summary."""
     rows = _Rows(group, DIMENSIONS)
     note = LegacyEpisode(_uuid(group, "about"), "A note", "These matter.", "text", "a note", START)
     rows.add(note, START)
-    for name in names:
-        rows.mention(note.uuid, rows.entity(name, [], START), START)
+    for name, labels in entities.items():
+        entity = rows.entity(name, labels, START)
+        entity.summary = entity.summary if summary is None else summary
+        rows.mention(note.uuid, entity, START)
     await _write(url, rows)
 
 
@@ -191,13 +195,13 @@ class _Rows:
         for entity in entities:
             self.mention(episode.uuid, entity, at)
 
-    def entity(self, name: str, labels: list[str], at: datetime) -> EntityNode:
+    def entity(self, name: str, labels: Sequence[str], at: datetime) -> EntityNode:
         uuid = entity_uuid(self.group, name)
         node = EntityNode(
             uuid=uuid,
             name=name,
             group_id=self.group,
-            labels=["Entity", *labels],
+            labels=["Entity", *(label for label in labels if label != "Entity")],
             created_at=at,
             name_embedding=vector(name, self.dimensions),
             summary=f"{name} was changed",

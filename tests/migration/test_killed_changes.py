@@ -9,6 +9,8 @@ from turnetl.migration.change_report import MigrationCommand
 from turnetl.shadow_groups import sessions_group
 
 CUTOVER, ROLLBACK, FINISH = MigrationCommand
+MIDDLE = 14
+"""A reading of the clock at which a part of all data has moved."""
 
 
 def test_a_cutover_that_is_killed_anywhere_is_taken_back_completely(
@@ -36,6 +38,19 @@ def test_a_rollback_that_is_killed_anywhere_is_continued(graph_url: str, tmp_pat
         change(tmp_path, graph_url, CUTOVER)
         assert dumped(graph_url) == cut_over
     assert kills > 10
+
+
+def test_the_counts_of_a_continued_change_are_those_of_the_whole(
+    graph_url: str, tmp_path: Path
+) -> None:
+    ready(tmp_path, graph_url)
+    for command in (CUTOVER, ROLLBACK, CUTOVER, ROLLBACK):
+        planned = change(tmp_path, graph_url, command)
+        change(tmp_path, graph_url, ROLLBACK if command is CUTOVER else CUTOVER)
+        assert killed(tmp_path, graph_url, command, MIDDLE)
+        continued = change(tmp_path, graph_url, command)
+        assert (continued.old, continued.turns) == (planned.old, planned.turns)
+        assert continued.turn_ids == planned.turn_ids
 
 
 def test_a_cutover_moves_the_saga_and_the_community_of_old_data(

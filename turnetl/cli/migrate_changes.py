@@ -13,6 +13,7 @@ from turnetl.clock import now
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.pipeline import ChangeOptions
 
+_MOST_DAYS = 36_500
 MigratedGroup = Annotated[
     str | None,
     Parameter(help="Group that is being migrated; not needed if there is only one."),
@@ -66,7 +67,9 @@ def rollback(
 def finish(
     *,
     group: MigratedGroup = None,
-    keep_days: Annotated[float, Parameter(validator=Number(gte=0), show_default=False)] = 0,
+    keep_days: Annotated[
+        float, Parameter(validator=Number(gte=0, lte=_MOST_DAYS), show_default=False)
+    ] = 0,
     dry_run: Flag = False,
     yes: Yes = False,
     common: CommonOptions = NO_COMMON,

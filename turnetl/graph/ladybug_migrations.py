@@ -76,12 +76,9 @@ WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.group_id = $group_id }
 DELETE g
 """
 _MARK_RUNS = """
-MATCH (c:TurnCommit) WHERE c.group_id = $group_id
-WITH DISTINCT c.run_id AS run_id
+UNWIND $runs AS run_id
 MATCH (r:TurnRun {run_id: run_id})
-WHERE NOT EXISTS {
-    MATCH (o:TurnCommit) WHERE o.run_id = r.run_id AND o.group_id <> $group_id
-}
+WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.run_id = r.run_id }
 SET r.undone_at = $now
 """
 
@@ -156,10 +153,10 @@ def _statements(step: MigrationStep) -> Iterator[tuple[str, dict[str, Any]]]:
             if kind is MovedKind.ENTITIES:
                 yield _INHERIT, of_group | {"heir": heir}
             yield f"{_EACH}{_NODES[kind]}{_DELETE}", of_group
-        case DropTurnsStep(group, turns, now):
+        case DropTurnsStep(group, turns, runs, now):
             of_group = {"uuids": list(turns), "group_id": group}
-            yield _MARK_RUNS, {"group_id": group, "now": without_zone(now)}
             yield f"{_EACH}{_COMMITS}{_OF_GROUP} DELETE item", of_group
+            yield _MARK_RUNS, {"runs": list(runs), "now": without_zone(now)}
         case DropGroupStep(group):
             yield _DROP_GROUP, {"group_id": group}
 

@@ -84,10 +84,12 @@ class DeleteStep:
 
 @dataclass(frozen=True, slots=True)
 class DropTurnsStep:
-    """Delete TurnCommits of a group; runs without turns in other groups are marked as undone."""
+    """Delete TurnCommits of a group, and mark those of their runs as undone that have no other."""
 
     group: GroupId
     turns: tuple[str, ...]
+    runs: tuple[str, ...]
+    """Ids of the runs that committed these turns, sorted."""
     now: datetime
     """The current time."""
 

@@ -76,10 +76,9 @@ WHERE NOT EXISTS { (:TurnCommit {group_id: $group}) }
 DELETE g
 """
 _MARK_RUNS: LiteralString = """
-MATCH (c:TurnCommit {group_id: $group})
-WITH DISTINCT c.run_id AS run_id
+UNWIND $runs AS run_id
 MATCH (r:TurnRun {run_id: run_id})
-WHERE NOT EXISTS { MATCH (o:TurnCommit {run_id: run_id}) WHERE o.group_id <> $group }
+WHERE NOT EXISTS { (:TurnCommit {run_id: run_id}) }
 SET r.undone_at = $now
 """
 _Parametrised = tuple[LiteralString, dict[str, Any]]
@@ -154,10 +153,9 @@ def _statements(step: MigrationStep) -> Iterator[_Parametrised]:
                 yield _INHERIT, of_group | {"heir": heir, "own": list(OWN_TYPES)}
             deletion = _DELETE_BARE if kind is MovedKind.FACTS else _DELETE_NODE
             yield _EACH + _NODES[kind] + deletion, of_group
-        case DropTurnsStep(group, turns, now):
-            of_group = {"uuids": list(turns), "group": group}
-            yield _MARK_RUNS, {"group": group, "now": now}
-            yield _EACH + _COMMITS + _DELETE_BARE, of_group
+        case DropTurnsStep(group, turns, runs, now):
+            yield _EACH + _COMMITS + _DELETE_BARE, {"uuids": list(turns), "group": group}
+            yield _MARK_RUNS, {"runs": list(runs), "now": now}
         case DropGroupStep(group):
             yield _DROP_GROUP, {"group": group}
 

@@ -21,7 +21,7 @@ class MigrationOutput(JsonOutput):
         described(
             "`running`: turns are missing; `ready` for the cutover; `cutting_over`; `cut_over`: "
             "the group holds the turns; `rolling_back`; `finishing`: the old data is being "
-            "deleted; `finished`."
+            "deleted; `discarding`: the turns are; `finished`."
         ),
     ]
     turns_group: Annotated[str, described("Group that holds the turns before the cutover.")]

@@ -51,6 +51,9 @@ class Moves:
     def __sub__(self, other: "Moves") -> "Moves":
         return self._with(other, lambda one, two: one - two)
 
+    def __or__(self, other: "Moves") -> "Moves":
+        return self._with(other, lambda one, two: one | two)
+
     def __and__(self, other: "Moves") -> "Moves":
         return self._with(other, lambda one, two: one & two)
 
@@ -120,13 +123,15 @@ def old_data(rows: GroupRows, moved: Collection[str]) -> Moves:
 def unused(rows: GroupRows, archived: Moves, moved: Collection[str]) -> Moves:
     """Return the data of `archived` that nothing else uses, also if a part of it is deleted.
 
+    An episode that another program wrote there after the cutover stays.
+
     Args:
         rows: of the groups together.
         archived: the old data, as far as it is left.
         moved: uuids of the episodes that were moved.
     """
     elsewhere = set(rows.tables.episodes["uuid"]) - set(archived.episodes)
-    own = (set(moved) | set(archived.episodes)) - elsewhere
+    own = set(moved) - elsewhere
     return _used_only_by(rows, frozenset(own), archived) & archived
 
 

@@ -1,6 +1,6 @@
 """What a cutover, a rollback or a finish would change, read from the graph. Writes nothing."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -9,6 +9,7 @@ from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
+from turnetl.graph_model import CommitRecord
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
 from turnetl.migration.cutover_check import incomplete
 from turnetl.migration.moves import (
@@ -28,6 +29,7 @@ from turnetl.migration.start import open_migration
 from turnetl.migration.verdict import cutover_refusal, state_digest
 from turnetl.model import GroupId
 from turnetl.shadow_groups import sessions_group, turns_group
+from turnetl.summaries.records import decode
 
 _CUT_OVER = (MigrationPhase.CUTTING_OVER, MigrationPhase.CUT_OVER, MigrationPhase.ROLLING_BACK)
 """Phases in which a part of the data may be in other groups than before."""
@@ -117,6 +119,8 @@ async def planned_rollback(
     old, error = NOTHING, None
     if migration.phase in _CUT_OVER:
         old = everything(sides.sessions)
+        if migration.phase is MigrationPhase.ROLLING_BACK:  # a part is back
+            old |= old_data(sides.all, migration.moved)
         error = await _changed_by_turns(store, migration, created)
     else:
         error = _not_cut_over(migration, discard=discard)
@@ -199,15 +203,9 @@ async def _changed_by_turns(
     """
     if migration.phase is not MigrationPhase.CUT_OVER:
         return None
-    entities, facts = frozenset(created.entities), frozenset(created.facts)
-    runs = sorted(
-        {
-            record.receipt.run_id
-            for record in await store.commit_records(migration.group_id)
-            if any(one.uuid not in entities for one in record.entities_before)
-            or any(one.uuid not in facts for one in record.facts_before)
-        }
-    )
+    own = frozenset((*created.entities, *created.facts))
+    records = await store.commit_records(migration.group_id)
+    runs = sorted({one.receipt.run_id for one in records if not own.issuperset(_changed(one))})
     if not runs:
         return None
     named = ", ".join(f"`turnetl undo {run}`" for run in runs)
@@ -216,6 +214,13 @@ async def _changed_by_turns(
         f"entities or facts of other programs, which a rollback does not restore; {named} does, "
         "then roll back; the next ingest takes these turns again"
     )
+
+
+def _changed(record: CommitRecord) -> Iterator[str]:
+    """Yield the uuids of the entities and facts that a turn changed, or wrote a summary of."""
+    yield from (entity.uuid for entity in record.entities_before)
+    yield from (fact.uuid for fact in record.facts_before)
+    yield from (one.entity for one in decode(record.summaries) if one.text is not None)
 
 
 def _mixed_communities(
@@ -245,8 +250,9 @@ def _mixed_turns(migration: TurnMigration, rows: GroupRows) -> str | None:
     if not count or migration.phase is MigrationPhase.CUTTING_OVER:
         return None
     return (
-        f"group `{rows.group}` holds {count:,} turns that the migration did not ingest: take them "
-        f"back with `turnetl undo --group {rows.group}`, then run the migration again"
+        f"group `{rows.group}` holds {count:,} turns that the migration did not ingest: `turnetl "
+        f"migrate rollback --discard --group {rows.group}` ends it; then `turnetl undo --group "
+        f"{rows.group}` takes these turns back, and the group can be migrated again"
     )
 
 

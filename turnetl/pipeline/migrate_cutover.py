@@ -104,6 +104,7 @@ async def _leased(
             f"group `{shadow}` is not in the graph any more; run the migration again"
         )
     owner, ttl = lease_owner.owner_name(str(uuid4())), timedelta(seconds=settings.lease_seconds)
+    created = [name for name in (group, shadow) if await store.profile(name) is None]
     async with AsyncExitStack() as held:
         leases = [
             await held.enter_async_context(
@@ -113,4 +114,4 @@ async def _leased(
         ]
         # Another command may have changed it before the leases were taken.
         current = await selected_migration(store, group)
-        yield GroupChange(store, leases, current, options, clock, ttl, progress)
+        yield GroupChange(store, leases, current, options, clock, ttl, progress, created)

@@ -1,6 +1,6 @@
 """The steps of a cutover, a rollback and a finish, one transaction each, under the leases."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -78,6 +78,8 @@ class GroupChange:
     clock: Clock
     ttl: timedelta
     progress: Progress
+    created: Sequence[GroupId] = ()
+    """Those of both that the leases made groups of turnetl's: they are not if nothing is done."""
 
     @property
     def group(self) -> GroupId:
@@ -94,6 +96,8 @@ class GroupChange:
     async def execute(self) -> MigrationChange:
         planned = await planned_change(self.store, self.migration, self.options, self.clock)
         if planned.is_refused:
+            for group in self.created:
+                await self._drop_group(group)
             return planned
         commands: dict[
             MigrationCommand, Callable[[MigrationChange], Awaitable[MigrationChange]]
@@ -112,12 +116,12 @@ class GroupChange:
         for _ in range(_ROUNDS):
             await self._move("old data", planned.back, self.sessions, self.group)
             await self._move("old data", planned.old, self.group, self.sessions)
-            new = tuple(uuid for uuid in planned.staying if uuid not in marked)
+            new = tuple(uuid for uuid in _staying(planned) if uuid not in marked)
             await self._mark(new, SESSION)
             await self._move("turns", planned.turns, self.shadow, self.group)
             marked |= {*new}
             planned = await planned_cutover(self.store, self.migration, accept=True)
-            if not planned.remaining and marked.issuperset(planned.staying):
+            if not planned.remaining and marked.issuperset(_staying(planned)):
                 break
         await self._move_commits(planned, self.shadow, self.group)
         await self._step(
@@ -145,28 +149,36 @@ class GroupChange:
         mixed = Moves(communities=planned.mixed_communities)
         await self._delete("turns", mixed, self.group)
         await self._move("turns", planned.turns, self.group, self.shadow)
+        await self._move("old data", planned.old, self.sessions, self.group)
         marked = await other_episodes(self.store, self.group)
         await self._mark(marked, None)
-        await self._move("old data", planned.old, self.sessions, self.group)
-        await self._drop_group(phase=MigrationPhase.READY, cut_over_at=None, communities=())
+        ready = MigrationPhase.READY
+        await self._drop_group(self.group, phase=ready, cut_over_at=None, communities=())
 
-    async def _drop_group(self, **changes: Any) -> None:
-        """Delete the TurnGroup of the group, which holds no turns, with its lease."""
-        await self._step(DropGroupStep(self.group), **changes)
-        self.leases = [one for one in self.leases if one.group_id == self.shadow]
+    async def _drop_group(self, group: GroupId, **changes: Any) -> None:
+        """Delete the TurnGroup of a group, which holds no turns, with its lease."""
+        await self._step(DropGroupStep(group), **changes)
+        self.leases = [one for one in self.leases if one.group_id != group]
 
     async def _discard(self) -> None:
         if len(self.leases) > 1:
-            await self._drop_group()
+            await self._drop_group(self.group)
         await self._enter(MigrationPhase.DISCARDING)
         planned = await planned_rollback(self.store, self.migration, discard=True)
         await self._move("turns", planned.kept, self.shadow, self.group)
         await self._delete("turns", planned.turns, self.shadow)
-        parts = self._batches(planned.turn_ids)
-        await self._steps(
-            "turns", [DropTurnsStep(self.shadow, part, self.clock()) for part in parts]
-        )
+        await self._drop_turns()
         await self._step(DropGroupStep(self.shadow), phase=MigrationPhase.FINISHED)
+
+    async def _drop_turns(self) -> None:
+        """Delete the TurnCommits of the shadow group; the runs that have no others are undone."""
+        receipts = await self.store.receipts(self.shadow)
+        runs: dict[str, str] = {one.turn_id: one.run_id for one in receipts}
+        steps = [
+            DropTurnsStep(self.shadow, part, _distinct(runs[turn] for turn in part), self.clock())
+            for part in self._batches(_distinct(runs))
+        ]
+        await self._steps("turns", steps)
 
     async def _finish(self, planned: MigrationChange) -> MigrationChange:
         await self._enter(MigrationPhase.FINISHING)
@@ -215,3 +227,12 @@ class GroupChange:
         changed = replace(self.migration, updated_at=self.clock(), **changes)
         await self.store.save_migration(self.leases[0], changed, now=self.clock(), ttl=self.ttl)
         self.migration = changed
+
+
+def _staying(planned: MigrationChange) -> tuple[str, ...]:
+    """Return the episodes that stay with the group, sorted: also old ones that others use."""
+    return _distinct((*planned.staying, *planned.kept.episodes))
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*texts}))
