@@ -127,7 +127,7 @@ def test_a_run_that_failed_is_neither_compared_nor_cut_over(url: str, tmp_path: 
     empty.mkdir()
     state = run(url, archives=empty, cutover=True, accept=True)
     assert state.is_failed()
-    assert str(GROUP) in (state.message or "")
+    assert f"`{empty}` holds no .jsonl" in (state.message or "")
     assert of_readers(url) == before
 
 
