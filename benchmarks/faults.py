@@ -34,6 +34,7 @@ from turnetl.graph.open import open_graph
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.lake import LocalFiles
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
@@ -103,7 +104,7 @@ async def ingest(
         prompts = PromptConfigs(ExtractionConfig(), TemplateResolver((built_in_folder(),)))
         extractor = LlmExtractor(model, embedder, prompts=prompts, ontology=CODING)
         run = IngestRun("bench", "bench:0", lambda: NOW, timedelta(minutes=5), PREFETCH)
-        quarantine = Quarantine(folder, builders.GROUP)
+        quarantine = Quarantine(LocalFiles(folder), builders.GROUP)
         pipeline = TurnPipeline(store, extractor, embedder, quarantine, run)
         context = _context(episodes)
         progress = await pipeline.ingest(builders.GROUP, episodes, context, lambda _: None)

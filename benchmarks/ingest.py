@@ -26,7 +26,7 @@ from turnetl.extraction.structural import StructuralExtractor
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
-from turnetl.lake import Lake
+from turnetl.lake import Lake, LocalFiles
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId, SessionId
 from turnetl.settings import Settings
@@ -136,7 +136,7 @@ async def _ingest(graph: BenchmarkGraph, episodes: Sequence[Episode], group: str
             graph.store,
             StructuralExtractor(),
             WordLlamaEmbedder(),
-            Quarantine(Path(folder), GroupId(group)),
+            Quarantine(LocalFiles(Path(folder)), GroupId(group)),
             run,
         )
         meter = CpuMeter(graph)

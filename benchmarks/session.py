@@ -45,6 +45,7 @@ from turnetl.graph.open import open_graph
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.lake import LocalFiles
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.float_lists import floats
@@ -165,7 +166,7 @@ async def run_turnetl(
         extractor = LlmExtractor(
             _stack(provider_process), embedder, prompts=_prompts(), ontology=CODING
         )
-        quarantine = Quarantine(Path(folder), TURNETL)
+        quarantine = Quarantine(LocalFiles(Path(folder)), TURNETL)
         pipeline = TurnPipeline(store, extractor, embedder, quarantine, _run())
         provider_process.reset()
         started = time.perf_counter()

@@ -47,6 +47,7 @@ from turnetl.graph.open import open_graph
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.lake import LocalFiles
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
@@ -122,7 +123,9 @@ async def ingest_with_turnetl(
             _stack(model_server, journal), embedder, prompts=prompts, ontology=CODING
         )
         run = IngestRun("bench", "bench:0", _now, timedelta(minutes=30), prefetch=16)
-        pipeline = TurnPipeline(store, extractor, embedder, Quarantine(Path(folder), group), run)
+        pipeline = TurnPipeline(
+            store, extractor, embedder, Quarantine(LocalFiles(Path(folder)), group), run
+        )
         samples.turn()
         done = await pipeline.ingest(group, turns, _context(turns), samples.turn)
         await extractor.close()

@@ -18,6 +18,7 @@ from flows.parameters import (
     ArchivePatterns,
     Budget,
     GraphUrl,
+    LakeLocation,
     Minutes,
     Passes,
     Turns,
@@ -42,7 +43,7 @@ from turnetl.settings import ExtractorName
 async def backfill(
     archives: ArchivePatterns,
     *,
-    lake: AbsolutePath | None = None,
+    lake: LakeLocation | None = None,
     graph: GraphUrl | None = None,
     group: str | None = None,
     group_map: AbsolutePath | None = None,
@@ -67,7 +68,7 @@ async def backfill(
 
     Args:
         archives: files, folders or globs; absolute paths, or paths that start with `~`.
-        lake: folder of the tables.
+        lake: folder of the tables, or its URL in an object store.
         graph: URL of the graph, without a password.
         group: the group of all turns, instead of one group per project: a name, or a template of
             {project}, {format}, {user} and {host}.

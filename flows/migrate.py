@@ -19,6 +19,7 @@ from flows.parameters import (
     ArchivePatterns,
     Budget,
     GraphUrl,
+    LakeLocation,
     Minutes,
     Name,
     Names,
@@ -56,7 +57,7 @@ async def migrate(
     groups: Names | None = None,
     plan_file: AbsolutePath | None = None,
     format: Name | None = None,  # noqa: A002 - named as the option of the command
-    lake: AbsolutePath | None = None,
+    lake: LakeLocation | None = None,
     graph: GraphUrl | None = None,
     config: AbsolutePath | None = None,
     settings_from: SettingSources | None = None,
@@ -79,7 +80,7 @@ async def migrate(
         plan_file: a file of `turnetl migrate plan --write` in which a person settled ambiguous
             episodes.
         format: the format of all archives, instead of detection by content.
-        lake: folder of the tables.
+        lake: folder of the tables, or its URL in an object store.
         graph: URL of the graph, without a password.
         config: path of a JSON config.
         settings_from: settings that are read from Prefect's Secret blocks and variables, such as

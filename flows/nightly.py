@@ -9,7 +9,7 @@ from flows.artifacts import publish_digest
 from flows.executor import PrefectTasks
 from flows.ingest_archives import backfill_state, ingest_archives
 from flows.names import dated_name
-from flows.parameters import AbsolutePath, ArchivePatterns, Budget, GraphUrl
+from flows.parameters import AbsolutePath, ArchivePatterns, Budget, GraphUrl, LakeLocation
 from flows.run_flow import VERSION, run_flow
 from flows.run_settings import load_run_settings
 from flows.setting_sources import SettingSources
@@ -34,7 +34,7 @@ from turnetl.settings import ExtractorName, Settings
 async def nightly(
     archives: ArchivePatterns,
     *,
-    lake: AbsolutePath | None = None,
+    lake: LakeLocation | None = None,
     graph: GraphUrl | None = None,
     config: AbsolutePath | None = None,
     settings_from: SettingSources | None = None,
@@ -54,7 +54,7 @@ async def nightly(
 
     Args:
         archives: files, folders or globs; absolute paths, or paths that start with `~`.
-        lake: folder of the tables.
+        lake: folder of the tables, or its URL in an object store.
         graph: URL of the graph, without a password.
         config: path of a JSON config.
         settings_from: settings that are read from Prefect's Secret blocks and variables, such as

@@ -9,6 +9,8 @@ _GRAPH = r"^(ladybug://.+|(bolt|neo4j)(\+s|\+ssc)?://([^:@/]*@)?[^@]+)$"
 
 AbsolutePath = Annotated[str, Field(pattern=r"^(~|/|[A-Za-z]:[\\/])")]
 """Absolute, or with `~`: a worker runs a flow in a folder of its own."""
+LakeLocation = Annotated[str, Field(pattern=r"^(~|/|[A-Za-z]:[\\/]|(s3|gs|az)://)")]
+"""An absolute path, or the URL of a folder in an object store."""
 ArchivePatterns = Annotated[list[AbsolutePath], Field(min_length=1)]
 # Not a constraint: an error of a constraint repeats the value, which may hold a password.
 GraphUrl = Annotated[str, WithJsonSchema({"type": "string", "pattern": _GRAPH})]

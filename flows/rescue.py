@@ -10,7 +10,7 @@ from pydantic import PositiveInt
 from flows.executor import PrefectTasks
 from flows.ingest_archives import log_problems
 from flows.names import archives_name
-from flows.parameters import AbsolutePath, ArchivePatterns
+from flows.parameters import AbsolutePath, ArchivePatterns, LakeLocation
 from flows.progress import ProgressArtifacts
 from flows.run_flow import VERSION, run_flow
 from flows.run_settings import absolute_paths, load_run_settings
@@ -32,7 +32,7 @@ from turnetl.report import parse as view
 async def rescue(
     archives: ArchivePatterns,
     *,
-    lake: AbsolutePath | None = None,
+    lake: LakeLocation | None = None,
     config: AbsolutePath | None = None,
     settings_from: SettingSources | None = None,
     group: str | None = None,
@@ -45,7 +45,7 @@ async def rescue(
 
     Args:
         archives: files, folders or globs; absolute paths, or paths that start with `~`.
-        lake: folder of the tables.
+        lake: folder of the tables, or its URL in an object store.
         config: path of a JSON config.
         settings_from: settings that are read from Prefect's Secret blocks and variables, such as
             {"lake": "variable/turnetl_lake"}.

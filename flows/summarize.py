@@ -8,7 +8,7 @@ from prefect.states import Completed
 
 from flows.executor import PrefectTasks
 from flows.names import groups_name
-from flows.parameters import AbsolutePath, Budget, GraphUrl, Names
+from flows.parameters import AbsolutePath, Budget, GraphUrl, LakeLocation, Names
 from flows.progress import ProgressArtifacts
 from flows.run_flow import VERSION, run_flow
 from flows.run_settings import load_run_settings
@@ -33,7 +33,7 @@ from turnetl.settings import ExtractorName
 async def summarize(
     *,
     groups: Names | None = None,
-    lake: AbsolutePath | None = None,
+    lake: LakeLocation | None = None,
     graph: GraphUrl | None = None,
     config: AbsolutePath | None = None,
     settings_from: SettingSources | None = None,
@@ -45,7 +45,7 @@ async def summarize(
 
     Args:
         groups: group ids or project names; by default all groups.
-        lake: folder of the tables.
+        lake: folder of the tables, or its URL in an object store.
         graph: URL of the graph, without a password.
         config: path of a JSON config.
         settings_from: settings that are read from Prefect's Secret blocks and variables, such as

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.scale import FULL
-from tests.servers import neo4j_server
+from tests.servers import neo4j_server, s3_server
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider, serving
+from tests.servers.s3_server import S3Server
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import ChatModel
@@ -127,6 +128,13 @@ async def store(graph_url: str) -> AsyncIterator[GraphStore]:
     await opened.prepare()
     yield opened
     await opened.close()
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """A running S3 server. Every test makes buckets of its own."""
+    with s3_server.running() as server:
+        yield server
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Copies of damaged files, kept beside the file under names that say when it was last written."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,6 +28,11 @@ def copies(path: Path) -> list[Path]:
     """Return the copies of a file, oldest first."""
     prefix = f"{path.name}{_MARK}"
     return sorted(file for file in path.parent.iterdir() if file.name.startswith(prefix))
+
+
+def too_many(path: Path, names: Iterable[str]) -> list[str]:
+    """Return those of the names in its folder that are copies of a file but not the newest."""
+    return sorted(name for name in names if name.startswith(f"{path.name}{_MARK}"))[:-KEPT]
 
 
 def remove_old(path: Path) -> None:

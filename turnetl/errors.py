@@ -8,6 +8,8 @@
     ├── Retryable   the same operation may succeed later: back off and try again
     │   ├── GraphBusy       the graph did not respond, or another writer holds the group
     │   ├── IndexBusy       another process writes the search index
+    │   ├── LakeBusy        the object store of the lake did not respond
+    │   │   └── LakeChanged     another process replaced a file of the lake in the meantime
     │   └── ModelBusy       the provider is overloaded, limits the rate or did not respond in time
     └── Fatal       a retry cannot succeed: the user must act
         ├── BadUsage         invalid arguments or settings (exit code 2)
@@ -85,6 +87,14 @@ class GraphBusy(Retryable):
 
 class IndexBusy(Retryable):
     """Another process writes the search index."""
+
+
+class LakeBusy(Retryable):
+    """The object store of the lake did not respond."""
+
+
+class LakeChanged(LakeBusy):
+    """Another process replaced a file of the lake in the meantime."""
 
 
 class ModelBusy(Retryable):

@@ -17,6 +17,7 @@ CONTRACTS = {
     "GroupView": "tests/graph_mirror/test_group_view_contract.py",
     "ProviderAdapter": "tests/llm/test_providers.py",
     "Redactor": "tests/redact/test_redactor_contract.py",
+    "LakeFiles": "tests/lake/test_files_contract.py",
     "LimitsStore": "tests/llm/shared_limits/test_store_contract.py",
     "LookupIndex": "tests/index/test_lookup.py",
     "Summariser": "tests/summaries/test_summariser_contract.py",

@@ -7,6 +7,7 @@ from tests.cli.archives import conversation, row, tool_call, tool_result, write_
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.lake import LocalFiles
 
 CANARY = 'Martha "Böllerschuss" lives behind the seventh windmill'
 """A person to forget; with quotes and an umlaut, which JSON may escape."""
@@ -61,7 +62,7 @@ def fill_with_model(folder: Path, **environment: str) -> None:
     shown = forget(folder, "--session", "three", "--dry-run", "--json", **environment)
     [turn] = shown.json["turns"]
     entry = QuarantineEntry(turn["turn_id"], "too long", turn["archive"], 1, "run", SESSION_START)
-    Quarantine(folder / LAKE, turn["group"]).add(entry)
+    Quarantine(LocalFiles(folder / LAKE), turn["group"]).add(entry)
 
 
 def pytest_run(session: str, output: str, answer: str, hours: int = 0) -> list[str]:

@@ -13,6 +13,7 @@ from tests.cli.archives import two_turns
 from tests.cli.command import CommandResult, index_folder, run_in_process, write_config
 from turnetl.graph.ladybug_file import LadybugFile
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.lake import LocalFiles
 from turnetl.lake.forgotten import NOTHING, write_forgotten
 from turnetl.llm.journal.file import JournalFile
 from turnetl.model import GroupId
@@ -35,8 +36,8 @@ def fill(lake: Path) -> dict[str, int]:
     for _ in range(2):
         arguments = ("backfill", two_turns(home, MARCH), "--lake", lake)
         assert run_in_process(*arguments, folder=home).exit_code == 0
-    Quarantine(lake, GroupId("shop")).add(ENTRY)
-    write_forgotten(lake, NOTHING)
+    Quarantine(LocalFiles(lake), GroupId("shop")).add(ENTRY)
+    write_forgotten(LocalFiles(lake), NOTHING)
     journal = JournalFile.open(lake / "journal.sqlite", 1)
     graph = LadybugFile.open(lake / "graph.lbug", write=True)
     graph.connection.execute("CREATE NODE TABLE Note (id INT64, PRIMARY KEY (id))")

@@ -12,6 +12,7 @@ from tests.graph.graph_dump import dump_graph
 from turnetl import pipeline
 from turnetl.graph.ladybug_log import log_files
 from turnetl.graph.open import open_graph
+from turnetl.lake import LocalFiles
 from turnetl.lake.forgotten import read_forgotten
 
 QUERY = "which tests use sqlite"
@@ -120,7 +121,7 @@ def _quarantine(lake: Path) -> list[str]:
 
 def _forgotten(lake: Path) -> list[str]:
     """Return what the list of forgotten turns says; its digests have a random key."""
-    found = read_forgotten(lake)
+    found = read_forgotten(LocalFiles(lake))
     return [f"{len(found.turns)} turns, {len(found.sessions)} sessions, {found.is_complete}"]
 
 

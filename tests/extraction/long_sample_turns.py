@@ -21,7 +21,7 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.turn_summaries import SummaryRules
-from turnetl.lake import Lake
+from turnetl.lake import Lake, LocalFiles
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, SessionId, TurnId
 from turnetl.recipe_parts import RecipeParts
@@ -112,7 +112,7 @@ async def ingest(
         "run", "test:1", TickingClock(), timedelta(minutes=30), prefetch=8, retry_delay=0
     )
     pipeline = TurnPipeline(
-        store, extractor, embedder, Quarantine(folder, GROUP), run, summaries=summaries
+        store, extractor, embedder, Quarantine(LocalFiles(folder), GROUP), run, summaries=summaries
     )
     context = {episode.turn_id: previous_turns(episodes, episode) for episode in episodes[start:]}
     report = await pipeline.ingest(GROUP, episodes, context, lambda _: None)

@@ -20,6 +20,7 @@ from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.turn_summaries import SummaryRules
+from turnetl.lake import LocalFiles
 from turnetl.llm.chat import ChatRequest
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.model_summariser import ModelSummariser
@@ -48,7 +49,7 @@ async def ingest(graph: GraphStore, lake: Path, model: CannedModel) -> IngestPro
     # A summary needs a request as soon as an entity has facts.
     rules = SummaryRules(ModelSummariser(model, max_unasked=0), GateLimits(burst_turns=2))
     pipeline = TurnPipeline(
-        graph, extractor, ToyEmbedder(), Quarantine(lake, GROUP), run, summaries=rules
+        graph, extractor, ToyEmbedder(), Quarantine(LocalFiles(lake), GROUP), run, summaries=rules
     )
     committed = {receipt.turn_id for receipt in await graph.receipts(GROUP)}
     context = {turn.turn_id: () for turn in TURNS if turn.turn_id not in committed}
@@ -89,7 +90,7 @@ async def test_a_run_cancelled_during_a_request_leaves_nothing_and_a_rerun_gives
     assert asyncio.all_tasks() == others
     await ingest(graph, tmp_path, CannedModel())
     assert comparable(await graph.load(GROUP)) == await uninterrupted(tmp_path)
-    assert Quarantine(tmp_path, GROUP).entries() == ()
+    assert Quarantine(LocalFiles(tmp_path), GROUP).entries() == ()
 
 
 def fails(*prompts: str, about: str) -> Callable[[ChatRequest], None]:
@@ -108,7 +109,7 @@ async def test_only_the_turn_that_fails_is_quarantined_and_no_other_differs(
     model = CannedModel(fails(*prompts, about="pytest-q"))
     done = await ingest(graph, tmp_path, model)
     assert (done.committed, done.quarantined) == (5, 1)
-    (entry,) = Quarantine(tmp_path, GROUP).entries()
+    (entry,) = Quarantine(LocalFiles(tmp_path), GROUP).entries()
     assert entry.turn_id == TURNS[5].turn_id
     assert entry.error in {f"no response to {prompt}" for prompt in prompts}
     assert asyncio.all_tasks() == others

@@ -24,6 +24,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.lake import LocalFiles
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.sanitize import sanitized
 from turnetl.model import Episode, GroupId
@@ -307,7 +308,9 @@ async def test_no_response_fails_a_commit(
     )
     run = IngestRun("run-1", "here:1", lambda: sample_turns.NOW, timedelta(seconds=60), 3)
     group = turns[0].turn.group_id
-    pipeline = TurnPipeline(store, extractor, ToyEmbedder(), Quarantine(tmp_path, group), run)
+    pipeline = TurnPipeline(
+        store, extractor, ToyEmbedder(), Quarantine(LocalFiles(tmp_path), group), run
+    )
     done = await pipeline.ingest(group, turns, {turn.turn_id: () for turn in turns}, lambda _: None)
     assert done.quarantined == 0
     contents = await store.load(group)

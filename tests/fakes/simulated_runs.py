@@ -22,6 +22,7 @@ from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.lake import LocalFiles
 from turnetl.llm.budget import Budget
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
@@ -130,7 +131,7 @@ async def _ingest(
 ) -> str | None:
     group = turns[0].turn.group_id
     run = IngestRun("run-1", "here:1", lambda: NOW, timedelta(minutes=5), prefetch)
-    quarantine = Quarantine(folder, group)
+    quarantine = Quarantine(LocalFiles(folder), group)
     pipeline = TurnPipeline(store, extractor, ToyEmbedder(), quarantine, run, admission=admission)
     try:
         await pipeline.ingest(group, turns, {turn.turn_id: () for turn in turns}, lambda _: None)

@@ -153,7 +153,7 @@ async def test_a_run_that_is_stopped_repeatedly_makes_the_same_graph_as_an_unint
         assert 0 < meter.total.calls <= calls
         assert meter.total.prompt_tokens + meter.total.completion_tokens <= budget
         assert report.in_graph + report.ready == len(TURN_TEXTS)
-        assert Quarantine(lake.root, GROUP).entries() == ()
+        assert Quarantine(lake.files, GROUP).entries() == ()
         reports.append(report)
     assert len(reports) > 3
     assert len(provider.requests) == calls

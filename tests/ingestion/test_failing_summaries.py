@@ -32,6 +32,7 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.undo_plan import UndoSelection
+from turnetl.lake import LocalFiles
 from turnetl.llm.journal import JournaledModel
 from turnetl.model import Usage
 from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_counts
@@ -227,7 +228,7 @@ async def test_a_flush_that_is_stopped_is_counted_by_its_reason(
         store,
         extractor,
         ToyEmbedder(),
-        Quarantine(tmp_path / "b", GROUP),
+        Quarantine(LocalFiles(tmp_path / "b"), GROUP),
         run,
         summaries=rules(Unbudgeted(decided)),
     )

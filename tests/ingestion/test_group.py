@@ -138,7 +138,7 @@ async def test_a_retry_that_fails_keeps_the_quarantine_entries(
         resources(lake, down, RepairedExtractor()), replace(SCOPE, retry=True)
     )
     assert (report.committed, report.error, report.retryable) == (0, "the graph is gone", True)
-    assert len(Quarantine(lake.root, GROUP).turns()) == 1
+    assert len(Quarantine(lake.files, GROUP).turns()) == 1
 
 
 async def test_a_graph_that_stops_responding_leaves_a_report_of_what_was_committed(
@@ -185,7 +185,7 @@ async def test_turns_that_another_run_committed_after_planning_are_skipped_not_e
 async def test_a_quarantine_file_that_a_crash_left_empty_is_ignored(
     store: GraphStore, lake: Lake
 ) -> None:
-    quarantine = Quarantine(lake.root, GROUP)
+    quarantine = Quarantine(lake.files, GROUP)
     quarantine.add(QuarantineEntry("t1", "no JSON", "a.jsonl", 1, "run-0", NOW))
     (lake.root / "quarantine" / GROUP / "t2.json").write_bytes(b"")
     assert [entry.turn_id for entry in quarantine.entries()] == ["t1"]
@@ -232,7 +232,7 @@ async def test_a_quarantine_entry_of_a_committed_turn_is_not_reported(
     await ingest_lake(resources(lake, store))
     (committed, *_) = await store.receipts(GROUP)
     entry = QuarantineEntry(committed.turn_id, "no JSON", "a.jsonl", 1, "run-0", NOW)
-    Quarantine(lake.root, GROUP).add(entry)
+    Quarantine(lake.files, GROUP).add(entry)
     report = await status(GROUP, lake, store, SCOPE, recipe=WORDS_RECIPE)
     assert report.quarantined == len(report.quarantined_turns) == 1
     assert entry not in report.quarantined_turns

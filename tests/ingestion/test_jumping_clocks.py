@@ -20,6 +20,7 @@ from turnetl.graph_model import LONGEST_LEASE, Lease
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.lake import LocalFiles
 from turnetl.model import Change, Entity, Episode, Fact
 
 DAY, YEAR = timedelta(days=1), timedelta(days=365)
@@ -44,7 +45,9 @@ async def ingest(
     owner: str = "here:1",
 ) -> IngestProgress:
     run = IngestRun("run-1", owner, clock, TTL, prefetch=2)
-    pipeline = TurnPipeline(store, PromptExtractor(), ToyEmbedder(), Quarantine(lake, GROUP), run)
+    pipeline = TurnPipeline(
+        store, PromptExtractor(), ToyEmbedder(), Quarantine(LocalFiles(lake), GROUP), run
+    )
     return await pipeline.ingest(GROUP, turns, {turn.turn_id: () for turn in turns}, lambda _: None)
 
 

@@ -25,6 +25,7 @@ from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.report import Invalidation
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.lake import LocalFiles
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.model import Episode, GroupId
 from turnetl.recipe_parts import recipe_digest
@@ -72,7 +73,11 @@ async def ingest_turns(
         extractor_named=extractor_named,
     )
     pipeline = TurnPipeline(
-        store, extractor or PromptExtractor(), WordLlamaEmbedder(), Quarantine(lake, group), run
+        store,
+        extractor or PromptExtractor(),
+        WordLlamaEmbedder(),
+        Quarantine(LocalFiles(lake), group),
+        run,
     )
     earlier = [e.turn_id for e in episodes]
     context = {turn: tuple(earlier[max(0, at - 2) : at]) for at, turn in enumerate(earlier)}
@@ -106,7 +111,9 @@ async def test_a_turn_that_fails_is_quarantined_with_its_reason_and_the_others_a
     caplog.set_level(logging.INFO, "turnetl")
     episodes = turns(group, "fine", "cannot", "surprise", "fine too")
     assert await ingest_turns(store, episodes, tmp_path) == IngestProgress(2, 2)
-    reasons = {entry.turn_id: entry.error for entry in Quarantine(tmp_path, group).entries()}
+    reasons = {
+        entry.turn_id: entry.error for entry in Quarantine(LocalFiles(tmp_path), group).entries()
+    }
     assert reasons[episodes[1].turn_id] == "the model gave no JSON"
     unexpected = reasons[episodes[2].turn_id]
     assert unexpected.startswith("unexpected ZeroDivisionError: nobody thought of that")
@@ -121,7 +128,7 @@ async def test_a_turn_without_a_time_is_quarantined_too(
     first, second, third = turns(group, "one", "two", "three")
     timeless = replace(second, turn=replace(second.turn, started_at=None))
     assert await ingest_turns(store, [first, timeless, third], tmp_path) == IngestProgress(2, 1)
-    (entry,) = Quarantine(tmp_path, group).entries()
+    (entry,) = Quarantine(LocalFiles(tmp_path), group).entries()
     assert entry.turn_id == second.turn_id
 
 
@@ -202,7 +209,11 @@ async def test_turns_that_invalidate_many_facts_are_reported_and_discards_are_co
         "run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, invalidation_alert=2
     )
     pipeline = TurnPipeline(
-        store, InvalidatingExtractor(), WordLlamaEmbedder(), Quarantine(tmp_path, group), run
+        store,
+        InvalidatingExtractor(),
+        WordLlamaEmbedder(),
+        Quarantine(LocalFiles(tmp_path), group),
+        run,
     )
     context = {episode.turn_id: () for episode in episodes}
     done = await pipeline.ingest(group, episodes, context, lambda _: None)
@@ -231,7 +242,9 @@ async def test_the_event_loop_continues_while_an_embedder_determines_its_dimensi
 ) -> None:
     embedder = SlowEmbedder()
     run = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3)
-    pipeline = TurnPipeline(store, PromptExtractor(), embedder, Quarantine(tmp_path, group), run)
+    pipeline = TurnPipeline(
+        store, PromptExtractor(), embedder, Quarantine(LocalFiles(tmp_path), group), run
+    )
     [episode] = turns(group, "one")
     task = asyncio.create_task(
         pipeline.ingest(group, [episode], {episode.turn_id: ()}, lambda _: None)

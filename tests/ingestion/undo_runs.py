@@ -16,6 +16,7 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo import Embed, UndoProgress, UndoRun, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
+from turnetl.lake import LocalFiles
 from turnetl.model import Episode, GroupId, Vector
 
 NOW = START + timedelta(days=1)
@@ -38,7 +39,7 @@ async def ingest_run(
         return IngestProgress(0, 0)
     group = turns[0].turn.group_id
     run = IngestRun(run_id, f"here:1:{run_id}", clock or (lambda: now), LEASE, prefetch=2)
-    quarantine = Quarantine(lake, group)
+    quarantine = Quarantine(LocalFiles(lake), group)
     pipeline = TurnPipeline(store, extractor, ToyEmbedder(), quarantine, run, summaries=summaries)
     return await pipeline.ingest(group, turns, {turn.turn_id: () for turn in turns}, lambda _: None)
 

@@ -23,6 +23,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
+from turnetl.lake import LocalFiles
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.providers.registry import open_model
@@ -83,7 +84,7 @@ async def ingest(
         prompts = PromptConfigs(ExtractionConfig(preprocessing_prompt=None), TemplateResolver(()))
         extractor = LlmExtractor(model, ToyEmbedder(), prompts=prompts)
         run = IngestRun("run", "here:1", lambda: builders.START, timedelta(minutes=1), prefetch=8)
-        quarantine = Quarantine(lake, GROUP)
+        quarantine = Quarantine(LocalFiles(lake), GROUP)
         pipeline = TurnPipeline(graph, extractor, ToyEmbedder(), quarantine, run)
         context = {episode.turn_id: () for episode in turns()}
         try:
@@ -105,7 +106,7 @@ async def test_an_outage_stops_the_run_and_loses_no_turn(
     assert type(await ingest(provider, graph, tmp_path)) is error
     before = len((await graph.load(GROUP)).receipts)
     assert 0 < before < TURNS
-    assert not Quarantine(tmp_path, GROUP).entries()
+    assert not Quarantine(LocalFiles(tmp_path), GROUP).entries()
     assert len(provider.requests) < 25 + 60, "few requests are sent during an outage"
     provider.fault_injector = None
     assert await ingest(provider, graph, tmp_path) == IngestProgress(

@@ -308,14 +308,37 @@ def test_no_test_writes_to_the_lake_of_the_developer(default_lake: Path) -> None
     assert not default_lake.is_relative_to(Path.home())
 
 
-@pytest.mark.parametrize("setting", ["LAKE", "GROUP_MAP", "NOISE__RULES"])
+@pytest.mark.parametrize("setting", ["GROUP_MAP", "NOISE__RULES"])
 @pytest.mark.parametrize("url", ["s3://bucket/lake", "gs://b", "az://b/x", "file:///x", "s3:/b"])
 def test_a_url_is_rejected_where_a_path_is_expected(setting: str, url: str) -> None:
     scheme = url.partition(":")[0]
     with pytest.raises(BadUsage, match=f"must be a path on this machine, and `{scheme}://`"):
         settings({f"TURNETL_{setting}": url})
-    with pytest.raises(BadUsage, match="must be a path on this machine"):
-        settings(lake=Path(url))
+
+
+@pytest.mark.parametrize("url", ["file:///x", "https://host/x", "hdfs://x", "ftp:/x"])
+def test_a_lake_with_an_unknown_scheme_is_rejected(url: str) -> None:
+    for given in (url, Path(url)):
+        with pytest.raises(BadUsage, match="or a URL with `s3://`, `gs://`, `az://`, and not with"):
+            settings(lake=given)
+
+
+def test_a_lake_that_is_no_bucket_is_rejected_without_its_password() -> None:
+    with pytest.raises(BadUsage, match="must be `s3://bucket/prefix`") as refused:
+        settings(lake="s3://key:secret@bucket/x")
+    assert "secret" not in str(refused.value)
+
+
+def test_the_local_files_of_a_lake_in_an_object_store_have_a_folder(default_lake: Path) -> None:
+    for given in ("s3://bucket/a/lake/", Path("s3://bucket/a/lake")):
+        chosen = settings(lake=given)
+        assert chosen.lake == default_lake.parent / "objects" / "s3" / "bucket" / "a" / "lake"
+        assert chosen.lake_name == str(chosen.lake_url) == "s3://bucket/a/lake"
+        assert chosen.graph_url == f"ladybug://{chosen.lake / 'graph.lbug'}"
+    assert Settings(lake="gs://b").lake_name == "gs://b"  # type: ignore[arg-type]  # as JSON has it
+    copied = chosen.model_copy(update={"lake": Path("/x")})
+    assert (copied.lake_url, copied.lake_name) == (None, "/x")
+    assert chosen.model_copy(update={"graph": "bolt://h"}).lake_name == "s3://bucket/a/lake"
 
 
 def test_a_relative_path_with_a_colon_is_no_url() -> None:

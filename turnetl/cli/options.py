@@ -88,8 +88,8 @@ class OutputOptions(DiagnosticOptions):
 class CommonOptions(OutputOptions):
     """Options of every command that reads the settings."""
 
-    lake: Path | None = None
-    "Folder of the tables [env: TURNETL_LAKE; default: ~/.turnetl/lake]."
+    lake: str | None = None
+    "Folder of the tables, or s3://, gs://, az:// [env: TURNETL_LAKE; default: ~/.turnetl/lake]."
     graph: str | None = None
     "ladybug:///path/file.lbug or bolt://user:password@host:7687 [env: TURNETL_GRAPH]."
     config: Path | None = None

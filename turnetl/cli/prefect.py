@@ -56,7 +56,10 @@ def setup(
 
     settings = common.settings()
     made = ServerSetup(
-        pool, slots or settings.llm.concurrency, str(settings.lake.absolute()), notify
+        pool,
+        slots or settings.llm.concurrency,
+        str(settings.lake_url or settings.lake.absolute()),
+        notify,
     )
     report = console.run_async(made.execute())
     console.print_result(view.setup_table(report), setup_output(report), as_json=common.json)

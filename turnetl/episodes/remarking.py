@@ -46,7 +46,7 @@ def remark_table(
     report = group_report(group, columns.with_columns(marks))
     changed = metadata(report)
     if marks.equals(columns["noise"], null_equal=True) and replace_episodes_metadata(
-        lake.episodes_folder, group, stored, changed
+        lake, group, stored, changed
     ):
         return report
     lake.verify_episodes(group)

@@ -10,6 +10,7 @@ from turnetl.episodes.report import FilteredGroup, FilterReport, from_json, to_j
 from turnetl.errors import TableUnusable
 from turnetl.lake import Lake, TurnFile
 from turnetl.model import GroupId
+from turnetl.object_url import shown_name
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
     except TableUnusable as error:
         if error.path != lake.episodes_folder / f"{group}.parquet":
             raise
-        log.warning("`%s` is damaged; it is created again from the turns", error.path)
+        log.warning("`%s` is damaged; it is created again from the turns", shown_name(error.path))
     return _write(lake, group, filters, metadata, keeps_texts=False)
 
 
@@ -158,7 +159,7 @@ def _stored_report(lake: Lake, group: GroupId, inputs_digest: str) -> FilteredGr
             return None
         lake.verify_episodes(group)
     except TableUnusable as error:
-        log.warning("`%s` is damaged; it is created again from the turns", error.path)
+        log.warning("`%s` is damaged; it is created again from the turns", shown_name(error.path))
         return None
     return from_json(stored.get(_REPORT, ""))
 

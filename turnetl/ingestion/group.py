@@ -111,7 +111,7 @@ async def plan_group(
         group,
         compared,
         receipts,
-        Quarantine(lake.root, group).turns(),
+        Quarantine(lake.files, group).turns(),
         scope,
         recipe=(lambda kind: recipe_digest(today(kind))) if today is not None else None,
         context_turns=context_turns,
@@ -136,7 +136,7 @@ async def _stale_parts(
 
 async def group_status(plan: GroupPlan, lake: Lake, store: ReceiptStore) -> GroupReport:
     """Return the report of a group of which nothing was ingested yet. Writes nothing."""
-    entries = Quarantine(lake.root, plan.group).entries()
+    entries = Quarantine(lake.files, plan.group).entries()
     report = group_report(plan.turns, await _counts(store, plan.group), entries)
     return replace(
         report,
@@ -175,7 +175,7 @@ async def ingest_group(
     Returns:
         The report, also if the group could not be completed: what was committed stays committed.
     """
-    quarantine = Quarantine(resources.lake.root, plan.group)
+    quarantine = Quarantine(resources.lake.files, plan.group)
     pipeline = TurnPipeline(
         resources.store,
         resources.extractor,

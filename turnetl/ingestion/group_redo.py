@@ -91,7 +91,7 @@ async def plan_group_redo(
         plan.group,
         rows,
         [receipt for turn, receipt in receipts.items() if turn not in redo.turns],
-        Quarantine(lake.root, plan.group).turns().difference(redo.turns),
+        Quarantine(lake.files, plan.group).turns().difference(redo.turns),
         scope,
         recipe=digest,
         context_turns=context_turns,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from turnetl.lake import QUARANTINE, replace_file
+from turnetl.lake import QUARANTINE, LakeFiles
 from turnetl.model import GroupId, TurnId
 
 log = logging.getLogger(__name__)
@@ -30,15 +30,16 @@ class QuarantineEntry(msgspec.Struct, frozen=True):
 class Quarantine:
     """The quarantined turns of one group."""
 
-    def __init__(self, root: Path, group: GroupId) -> None:
-        self._root = root
-        self._folder = root / QUARANTINE / group
+    def __init__(self, files: LakeFiles, group: GroupId) -> None:
+        self._files = files
+        self._folder = files.root / QUARANTINE / group
 
     def entries(self) -> tuple[QuarantineEntry, ...]:
         """Return the entries, by archive and line, without those that cannot be read."""
-        if not self._folder.is_dir():
-            return ()
-        read = (_read(file) for file in self._folder.glob("*.json"))
+        names = [name for name in self._files.names(self._folder) if name.endswith(".json")]
+        paths = [self._folder / name for name in names]
+        self._files.fetch(paths)
+        read = (_read(path, self._files.name(path)) for path in paths)
         entries = (entry for entry in read if entry is not None)
         return tuple(sorted(entries, key=lambda entry: (entry.archive, entry.first_line)))
 
@@ -48,19 +49,19 @@ class Quarantine:
     def add(self, entry: QuarantineEntry) -> None:
         """Write the entry atomically."""
         data = msgspec.json.format(msgspec.json.encode(entry))
-        replace_file(self._file(TurnId(entry.turn_id)), lambda file: file.write(data), self._root)
+        self._files.replace(self._file(TurnId(entry.turn_id)), lambda file: file.write(data))
 
     def release(self, turn: TurnId) -> None:
         """Delete the entry of the turn, if there is one."""
-        self._file(turn).unlink(missing_ok=True)
+        self._files.delete(self._file(turn))
 
     def _file(self, turn: TurnId) -> Path:
         return self._folder / f"{turn}.json"
 
 
-def _read(file: Path) -> QuarantineEntry | None:
+def _read(file: Path, name: str) -> QuarantineEntry | None:
     try:
         return msgspec.json.decode(file.read_bytes(), type=QuarantineEntry)
     except (OSError, msgspec.DecodeError):
-        log.warning("cannot read quarantine file `%s`; its turn is attempted again", file)
+        log.warning("cannot read quarantine file `%s`; its turn is attempted again", name)
         return None

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch
 from turnetl.lake.episodes_metadata import replace_episodes_metadata
+from turnetl.lake.files import LakeFiles
 from turnetl.lake.lake import Lake
+from turnetl.lake.local_files import LocalFiles
 from turnetl.lake.parquet import write_error
 from turnetl.lake.paths import (
     QUARANTINE,
@@ -30,6 +32,8 @@ __all__ = [
     "ArchiveMetadata",
     "Batch",
     "Lake",
+    "LakeFiles",
+    "LocalFiles",
     "TurnFile",
     "absolute_path_text",
     "archive_digest",

@@ -9,6 +9,7 @@ import polars as pl
 from turnetl import schema
 from turnetl.errors import Retryable
 from turnetl.lake.parquet import check_columns, read_error, scan_unchecked, verify
+from turnetl.object_url import shown_name
 
 _BATCH_BYTES = 16 << 20
 """File size of a batch. Its rows take up to ten times as much memory."""
@@ -54,7 +55,7 @@ class Batch:
         rows = self.read()
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             if _stamp(path) != stamp:
-                raise Retryable(f"`{path}` was replaced while it was read; run again")
+                raise Retryable(f"`{shown_name(path)}` was replaced while it was read; run again")
         return rows
 
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from turnetl.lake.checksum import PARQUET_MAGIC
 from turnetl.lake.parquet import READ_ERRORS
+from turnetl.object_url import shown_name
 from turnetl.sqlite_path import sqlite_path
 
 _SQLITE = b"SQLite format 3\0"
@@ -64,7 +65,7 @@ def search_files(paths: Iterable[Path], texts: Sequence[str]) -> list[FoundText]
             places = sorted({*_places(path, pattern, texts)})
         except FileNotFoundError:
             continue
-        found += [FoundText(str(path), place) for place in places]
+        found += [FoundText(shown_name(path), place) for place in places]
     return found
 
 

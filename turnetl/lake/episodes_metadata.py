@@ -1,17 +1,16 @@
 """New metadata for an episodes table whose rows stay."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from turnetl import schema
+from turnetl.lake.lake import Lake
 from turnetl.lake.parquet import replace_metadata
-from turnetl.lake.temporary import sync_folder
 from turnetl.lake.versions import metadata_text
 from turnetl.model import GroupId
 
 
 def replace_episodes_metadata(
-    episodes_folder: Path, group: GroupId, before: Mapping[str, str], after: Mapping[str, str]
+    lake: Lake, group: GroupId, before: Mapping[str, str], after: Mapping[str, str]
 ) -> bool:
     """Replace the metadata of a group's episodes table; return whether that is possible.
 
@@ -24,6 +23,8 @@ def replace_episodes_metadata(
     old, new = (metadata_text(values, schema.EPISODES) for values in (before, after))
     if len(old.encode()) != len(new.encode()):
         return False
-    replace_metadata(episodes_folder / f"{group}.parquet", old, new, episodes_folder.parent)
-    sync_folder(episodes_folder)
+    path = lake.episodes_path(group)
+    lake.files.fetch([path])
+    replace_metadata(path, old, new, lake.files.replace)
+    lake.files.sync(path.parent)
     return True

@@ -4,20 +4,20 @@ The digests have a random key, so that a list alone does not show whether it hol
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 
 import msgspec
 
 from turnetl import ids
-from turnetl.errors import Fatal
-from turnetl.lake.temporary import replace_file, sync_folder
+from turnetl.errors import Fatal, LakeChanged
+from turnetl.lake.files import LakeFiles
 from turnetl.model import GroupId, SessionId, TurnId
 
 FILE = "forgotten.json"
 _KEY_BYTES = 16
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,39 +84,69 @@ class ForgottenTurns:
 NOTHING = ForgottenTurns()
 
 
-def read_forgotten(lake: Path) -> ForgottenTurns:
-    """Return the list of the lake in this folder; an empty one if there is none.
+def read_forgotten(files: LakeFiles) -> ForgottenTurns:
+    """Return the list of a lake; an empty one if there is none.
 
     Raises:
         Fatal: it cannot be read. Without it, forgotten turns would come back.
     """
-    path = lake / FILE
+    path = files.root / FILE
+    files.fetch([path])
     try:
         return msgspec.json.decode(path.read_bytes(), type=ForgottenTurns)
     except (FileNotFoundError, NotADirectoryError):
         return NOTHING
     except (OSError, msgspec.DecodeError, ValueError) as error:
         raise Fatal(
-            f"the list of forgotten turns, `{path}`, cannot be read: restore it from a backup, or "
-            "delete it, forget the turns again and only then parse"
+            f"the list of forgotten turns, `{files.name(path)}`, cannot be read: restore it from a "
+            "backup, or delete it, forget the turns again and only then parse"
         ) from error
 
 
-def write_forgotten(lake: Path, forgotten: ForgottenTurns) -> None:
+def write_forgotten(files: LakeFiles, forgotten: ForgottenTurns) -> None:
     """Write the list atomically and durably, with the rights of the lake.
 
     Raises:
         Fatal: it cannot be written.
+        LakeChanged: another process wrote it since this one read it.
     """
+    path = files.root / FILE
     data = msgspec.json.format(msgspec.json.encode(forgotten, order="sorted"))
     try:
-        replace_file(lake / FILE, lambda file: file.write(data), lake)
-        sync_folder(lake)
+        files.replace(path, lambda file: file.write(data))
+        files.sync(files.root)
     except OSError as error:
         raise Fatal(
-            f"the list of forgotten turns, `{lake / FILE}`, cannot be written ({error.strerror}): "
-            "free some disk space, then repeat the command"
+            f"the list of forgotten turns, `{files.name(path)}`, cannot be written "
+            f"({error.strerror}): free some disk space, then repeat the command"
         ) from error
+
+
+def rewrite_forgotten(
+    files: LakeFiles, change: Callable[[ForgottenTurns], ForgottenTurns]
+) -> ForgottenTurns:
+    """Change the list, and return it as it is then.
+
+    Args:
+        files: of the lake.
+        change: returns the new list. It is called again with the list of another process that
+            wrote in the meantime.
+
+    Raises:
+        Fatal: it cannot be read or written.
+        LakeChanged: other processes write it all the time.
+    """
+    attempts = 0
+    while True:
+        attempts += 1
+        forgotten = change(read_forgotten(files))
+        try:
+            write_forgotten(files, forgotten)
+        except LakeChanged:
+            if attempts == _ATTEMPTS:
+                raise
+        else:
+            return forgotten
 
 
 def _digest(key: str, text: str) -> str:

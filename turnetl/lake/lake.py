@@ -7,7 +7,7 @@ The metadata of a turns file records the archive that it was parsed from: the fi
 watermark.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +16,15 @@ import msgspec
 import polars as pl
 
 from turnetl import schema
-from turnetl.errors import BadUsage, Fatal
 from turnetl.lake import versions
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch, batches
+from turnetl.lake.files import LakeFiles
+from turnetl.lake.local_files import LocalFiles
+from turnetl.lake.manifests import Manifests, metadata_or_none
 from turnetl.lake.parquet import read_metadata, reading, scan, scan_snapshot, verify
-from turnetl.lake.paths import QUARANTINE, TURNS, archive_digest, entry_names, files_named, is_table
-from turnetl.lake.temporary import remove_abandoned, sync_folder
+from turnetl.lake.paths import QUARANTINE, TURNS, archive_digest, entry_names, is_table
+from turnetl.lake.temporary import remove_abandoned
 from turnetl.lake.values import episode_from_row, turn_from_row
 from turnetl.model import Episode, GroupId, Turn, TurnId
 
@@ -31,10 +33,16 @@ if TYPE_CHECKING:  # a run that writes no table does without it
 
 
 class Lake:
-    """The tables under one folder. The first write creates the folder."""
+    """The tables of one lake. The first write creates its folder.
 
-    def __init__(self, root: Path) -> None:
+    Args:
+        root: the folder of the lake, or of the copies of its objects.
+        files: the files of the lake; None: they are in the folder.
+    """
+
+    def __init__(self, root: Path, files: LakeFiles | None = None) -> None:
         self.root = root
+        self.files = files or LocalFiles(root)
 
     def groups(self) -> list[GroupId]:
         """Return the groups that have turns files or an episodes table, sorted.
@@ -43,10 +51,9 @@ class Lake:
             BadUsage: the lake is a file.
         """
         self.check_root()
-        folder = self._turns_folder
-        names = entry_names(folder)
-        turns = {name for name in names if any(map(is_table, entry_names(folder / name)))}
-        names = entry_names(self.episodes_folder)
+        tree = self.files.tree(self._turns_folder)
+        turns = {name for name, names in tree.items() if any(map(is_table, names))}
+        names = self.files.names(self.episodes_folder)
         episodes = {name.removesuffix(".parquet") for name in names if is_table(name)}
         return [GroupId(name) for name in sorted(turns | episodes)]
 
@@ -56,11 +63,12 @@ class Lake:
 
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all groups, sorted. Opens no file."""
-        groups = [group] if group is not None else entry_names(self._turns_folder)
-        folders = [self._turns_folder / name for name in groups]
-        return [
-            folder / name for folder in folders for name in entry_names(folder) if is_table(name)
-        ]
+        folder, tree = self._turns_folder, dict[str, list[str]]()
+        if group is not None:
+            tree[group] = self.files.names(folder / group)
+        else:
+            tree = self.files.tree(folder)
+        return [folder / name / file for name in tree for file in tree[name] if is_table(file)]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
         """Return the turns files with their metadata, sorted by path. Reads no row.
@@ -70,8 +78,18 @@ class Lake:
         Raises:
             Fatal: a file has another schema version.
         """
-        files = ((path, self.archive_metadata(path)) for path in self.turn_paths(group))
+        paths = self.turn_paths(group)
+        files = zip(paths, self.archives_metadata(paths), strict=True)
         return [TurnFile(path, metadata) for path, metadata in files if metadata is not None]
+
+    def archives_metadata(self, paths: Sequence[Path]) -> list[ArchiveMetadata | None]:
+        """Return `archive_metadata` of many turns files. Most files need not be fetched.
+
+        Raises:
+            Fatal: as `archive_metadata`.
+        """
+        texts = Manifests(self.files).metadata(paths)
+        return [_archive_metadata(path, texts[path]) for path in paths]
 
     def archive_metadata(self, path: Path) -> ArchiveMetadata | None:
         """Return the metadata of a turns file, or None if turnetl did not write the file.
@@ -79,15 +97,8 @@ class Lake:
         Raises:
             Fatal: the file has another schema version.
         """
-        try:
-            metadata = read_metadata(path)
-        except Fatal:
-            return None
-        versions.check_version(path, metadata, schema.TURNS)
-        try:
-            return msgspec.json.decode(metadata, type=ArchiveMetadata)
-        except msgspec.DecodeError:
-            return None
+        self.files.fetch([path])
+        return _archive_metadata(path, metadata_or_none(path))
 
     def check_version(self) -> None:
         """Reject a lake of another schema version. Reads the metadata of one turns file only.
@@ -126,9 +137,10 @@ class Lake:
         name = f"{digest or archive_digest(Path(metadata.archive))}.parquet"
         path = self._turns_folder / metadata.group / name
         text = msgspec.json.encode(metadata, order="sorted").decode()
-        write_table(path, turns, schema.TURNS, text, self.root)
+        write_table(path, turns, schema.TURNS, text, self.files.replace)
         if previous_files is None:
-            previous_files = files_named(name, self._turns_folder)
+            tree = self.files.tree(self._turns_folder)
+            previous_files = [self._turns_folder / group / name for group in tree]
         for previous in previous_files:
             if previous != path:
                 self.delete_turns_file(previous)
@@ -137,7 +149,8 @@ class Lake:
     def sync_turns(self) -> None:
         """Make the files of `write_turns` durable. One call is enough for many files."""
         for group in entry_names(self._turns_folder):
-            sync_folder(self._turns_folder / group)
+            self.files.sync(self._turns_folder / group)
+        Manifests(self.files).update(self.turn_paths)
 
     def remove_abandoned(self) -> int:
         """Remove the temporary files of killed processes, and return their number."""
@@ -147,7 +160,7 @@ class Lake:
 
     def delete_turns_file(self, path: Path) -> None:
         """Delete a turns file, if it exists."""
-        path.unlink(missing_ok=True)
+        self.files.delete(path)
 
     def read_turns_file(self, path: Path) -> pl.DataFrame:
         """Return the rows of one turns file.
@@ -155,6 +168,7 @@ class Lake:
         Raises:
             Fatal: the file is damaged, or has another schema version or other columns.
         """
+        self.files.fetch([path])
         return scan([path], schema.TURNS).collect()
 
     def scan_turns(self, group: GroupId) -> pl.LazyFrame:
@@ -163,7 +177,7 @@ class Lake:
         Raises:
             Fatal: a file cannot be read, or has another schema version or other columns.
         """
-        return scan(self.turn_paths(group), schema.TURNS)
+        return scan(self._fetched(self.turn_paths(group)), schema.TURNS)
 
     def count_turns(self, group: GroupId) -> int:
         """Return the number of different turns in the turns files of a group.
@@ -178,7 +192,7 @@ class Lake:
 
     def turn_batches(self, group: GroupId) -> list[Batch]:
         """Return the rows of `scan_turns` in batches that fit into memory."""
-        return batches(self.turn_paths(group), schema.TURNS)
+        return batches(self._fetched(self.turn_paths(group)), schema.TURNS)
 
     def turns(self, group: GroupId) -> Iterator[Turn]:
         """Yield the turns of `scan_turns` as values."""
@@ -203,14 +217,14 @@ class Lake:
         def encoded_metadata() -> str:
             return versions.metadata_text(metadata(), schema.EPISODES)
 
-        path = self._episodes_path(group)
-        write_slices(path, slices, schema.EPISODES, encoded_metadata, self.root)
-        sync_folder(self.episodes_folder)
+        path = self.episodes_path(group)
+        write_slices(path, slices, schema.EPISODES, encoded_metadata, self.files.replace)
+        self.files.sync(self.episodes_folder)
 
     def delete_episodes(self, group: GroupId) -> None:
         """Delete a group's episodes table, if there is one, durably."""
-        self._episodes_path(group).unlink(missing_ok=True)
-        sync_folder(self.episodes_folder)
+        self.files.delete(self.episodes_path(group))
+        self.files.sync(self.episodes_folder)
 
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
         """Return the metadata that `write_episodes` stored; None: the group has no table.
@@ -218,7 +232,7 @@ class Lake:
         Raises:
             Fatal: the table cannot be read or has another schema version.
         """
-        path = self._episodes_path(group)
+        (path,) = self._fetched([self.episodes_path(group)])
         if not path.exists():
             return None
         text = read_metadata(path)
@@ -235,7 +249,7 @@ class Lake:
         Raises:
             TableUnusable: the table is damaged.
         """
-        path = self._episodes_path(group)
+        (path,) = self._fetched([self.episodes_path(group)])
         if path.exists():
             verify(path)
 
@@ -246,7 +260,7 @@ class Lake:
         Raises:
             TableUnusable: the table is damaged.
         """
-        with reading(self._episodes_path(group)):
+        with reading(self.episodes_path(group)):
             yield
 
     def scan_episodes(self, group: GroupId) -> pl.LazyFrame:
@@ -259,7 +273,7 @@ class Lake:
         Raises:
             Fatal: the table cannot be read, or has another schema version or other columns.
         """
-        path = self._episodes_path(group)
+        (path,) = self._fetched([self.episodes_path(group)])
         if not path.exists():
             return scan([], schema.EPISODES)
         return scan_snapshot(path, schema.EPISODES)
@@ -278,13 +292,17 @@ class Lake:
         return (episode_from_row(row) for row in collected.iter_rows(named=True))
 
     def check_root(self) -> None:
-        """Reject a lake that is a file.
+        """Reject a lake that is a file, or that is in a bucket that does not exist.
 
         Raises:
             BadUsage: it is one.
         """
-        if self.root.exists() and not self.root.is_dir():
-            raise BadUsage(f"`{self.root}` is not a folder; name the folder of a lake with --lake")
+        self.files.check()
+
+    def _fetched(self, paths: list[Path]) -> list[Path]:
+        """Return the paths, at which files can be read now."""
+        self.files.fetch(paths)
+        return paths
 
     @property
     def _turns_folder(self) -> Path:
@@ -295,5 +313,16 @@ class Lake:
         """The folder of the episodes tables and of their temporary files. It may not exist."""
         return self.root / "episodes"
 
-    def _episodes_path(self, group: GroupId) -> Path:
+    def episodes_path(self, group: GroupId) -> Path:
+        """Return the path of the episodes table of a group. There may be none."""
         return self.episodes_folder / f"{group}.parquet"
+
+
+def _archive_metadata(path: Path, metadata: str | None) -> ArchiveMetadata | None:
+    if metadata is None:
+        return None
+    versions.check_version(path, metadata, schema.TURNS)
+    try:
+        return msgspec.json.decode(metadata, type=ArchiveMetadata)
+    except msgspec.DecodeError:
+        return None

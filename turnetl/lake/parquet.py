@@ -1,7 +1,7 @@
 """One Parquet file, checked against its table on every access."""
 
 import errno
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -13,9 +13,10 @@ from turnetl.errors import Fatal, TableUnusable
 from turnetl.lake.checksum import ChecksumError, copy_with_footer, read_footer
 from turnetl.lake.checksum import verify as verify_file
 from turnetl.lake.paths import TURNS
-from turnetl.lake.temporary import replace_file
 from turnetl.lake.versions import check_version
+from turnetl.object_url import shown_name
 
+ReplaceFile = Callable[[Path, Callable[[IO[bytes]], object]], None]
 METADATA_KEY = "turnetl"
 """The only metadata key of a file: the order of several keys would not be deterministic."""
 READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -57,14 +58,14 @@ def verify(path: Path) -> None:
         verify_file(file)
 
 
-def replace_metadata(path: Path, before: str, after: str, root: Path) -> None:
-    """Replace the metadata of a file atomically, and keep its rows. All bytes are verified.
+def replace_metadata(path: Path, before: str, after: str, replace: ReplaceFile) -> None:
+    """ReplaceFile the metadata of a file atomically, and keep its rows. All bytes are verified.
 
     Args:
         path: the file.
         before: its metadata.
         after: the new metadata, as long in bytes.
-        root: of the lake: as for `parquet_writer.write_table`.
+        replace: replaces a file at once, as `LakeFiles.replace`.
 
     Raises:
         TableUnusable: the file cannot be read, is damaged, or has other metadata by now.
@@ -82,7 +83,7 @@ def replace_metadata(path: Path, before: str, after: str, root: Path) -> None:
             copy_with_footer(source, target, changed)
 
     try:
-        replace_file(path, write, root)
+        replace(path, write)
     except OSError as error:
         raise write_error(path, error) from error
 
@@ -142,13 +143,15 @@ def read_error(path: Path, problem: str) -> TableUnusable:
             "a copy of the lake, or its turns are lost from the lake; those that were committed "
             "stay in the graph."
         )
-    return TableUnusable(path, f"`{path}` {problem}; {remedy}")
+    return TableUnusable(path, f"`{shown_name(path)}` {problem}; {remedy}")
 
 
 def write_error(path: Path, error: OSError) -> Fatal:
     """Return the error for a file that the operating system did not write."""
     cause = error.strerror or str(error)
-    return Fatal(f"`{path}` cannot be written ({cause}); {_remedy(error)} or name another lake.")
+    return Fatal(
+        f"`{shown_name(path)}` cannot be written ({cause}); {_remedy(error)} or name another lake."
+    )
 
 
 def _remedy(error: OSError) -> str:

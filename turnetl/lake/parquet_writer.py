@@ -15,8 +15,12 @@ import pyarrow as pa
 from turnetl import schema
 from turnetl.lake.checksum import sealed
 from turnetl.lake.encoding import encode, write_row_groups
-from turnetl.lake.parquet import check_schema, write_error
+from turnetl.lake.parquet import ReplaceFile, check_schema, write_error
 from turnetl.lake.temporary import replace_file
+
+
+def _replace_local(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    replace_file(path, write, None)
 
 
 def write_table(
@@ -24,7 +28,7 @@ def write_table(
     rows: pl.DataFrame | pa.Table,
     table: schema.Table,
     metadata: str,
-    root: Path | None = None,
+    replace: ReplaceFile = _replace_local,
 ) -> None:
     """Write a table atomically: to a temporary name, synced, then renamed.
 
@@ -35,13 +39,13 @@ def write_table(
         rows: the table's columns in their order.
         table: the schema that the rows must have.
         metadata: the text to store in the file.
-        root: of the lake: new folders and files below it let its group in, if it does.
+        replace: replaces a file at once, as `LakeFiles.replace`.
 
     Raises:
         Fatal: a column is missing, unknown or of another type, or the file cannot be written.
     """
     data = encode(_checked(path, rows, table), metadata)
-    _replace(path, lambda file: file.writelines(sealed(data)), root)
+    _replace(path, lambda file: file.writelines(sealed(data)), replace)
 
 
 def write_slices(
@@ -49,7 +53,7 @@ def write_slices(
     slices: Iterable[pl.DataFrame],
     table: schema.Table,
     metadata: Callable[[], str],
-    root: Path | None = None,
+    replace: ReplaceFile = _replace_local,
 ) -> None:
     """Write a table from slices of its rows, as `write_table` does; at most two are in memory.
 
@@ -58,7 +62,7 @@ def write_slices(
         slices: the table's rows in their order. The bytes also depend on the slice boundaries.
         table: the schema that the rows must have.
         metadata: the text to store in the file; called after the last slice.
-        root: as for `write_table`.
+        replace: as for `write_table`.
 
     Raises:
         Fatal: as for `write_table`.
@@ -67,12 +71,12 @@ def write_slices(
     first = list(islice(remaining, 1)) or [pl.DataFrame(schema=table.polars)]
     second = list(islice(remaining, 1))
     if not second:
-        write_table(path, first[0], table, metadata(), root)
+        write_table(path, first[0], table, metadata(), replace)
         return
     all_slices = chain(_drain(first), _drain(second), remaining)
     tables = (_checked(path, rows, table) for rows in all_slices)
     columns = arrow_schema(table)
-    _replace(path, lambda file: write_row_groups(tables, columns, metadata, file), root)
+    _replace(path, lambda file: write_row_groups(tables, columns, metadata, file), replace)
 
 
 def _drain(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -106,8 +110,8 @@ def _checked(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table) -> 
     return rows
 
 
-def _replace(path: Path, write: Callable[[IO[bytes]], object], root: Path | None) -> None:
+def _replace(path: Path, write: Callable[[IO[bytes]], object], replace: ReplaceFile) -> None:
     try:
-        replace_file(path, write, root)
+        replace(path, write)
     except OSError as error:
         raise write_error(path, error) from error

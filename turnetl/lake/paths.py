@@ -52,12 +52,6 @@ def entry_names(folder: Path) -> list[str]:
         return []
 
 
-def files_named(name: str, folder: Path) -> list[Path]:
-    """Return the files of that name in the folders of a folder."""
-    paths = [folder / group / name for group in entry_names(folder)]
-    return [path for path in paths if path.exists()]
-
-
 def is_table(name: str) -> bool:
     """Return whether a file is a table: temporary files start with a dot."""
     return name.endswith(".parquet") and not name.startswith(".")

@@ -6,18 +6,18 @@ Nothing derives the key: a copy or a backup of a lake must contain it.
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from turnetl import private_files
 from turnetl.errors import Fatal
+from turnetl.lake.files import LakeFiles
 from turnetl.lake.lake import Lake
-from turnetl.lake.temporary import sync_folder
 
 FILE = "redaction.key"
 _KEY_BYTES = 32
 _MAX_BYTES = 1 << 10
 _CONTENT = re.compile(rb"\s*([0-9a-fA-F]{64})\s*")
-_OWNER_FILE = 0o600
 
 
 def redaction_key(lake: Lake, *, create: bool) -> bytes:
@@ -34,31 +34,33 @@ def redaction_key(lake: Lake, *, create: bool) -> bytes:
             tables.
     """
     lake.check_root()
-    path = lake.root / FILE
+    files, path = lake.files, lake.root / FILE
     try:
-        return _read(path)
+        return _read(files, path)
     except (FileNotFoundError, NotADirectoryError):
         if lake.turn_paths():
             lake.check_version()
-            raise _lost(path) from None
+            raise _lost(files.name(path)) from None
     if not create:
         return os.urandom(_KEY_BYTES)
     try:
-        return _create(path)
+        return _create(files, path)
     except OSError as error:
         raise Fatal(
-            f"the redaction key `{path}` cannot be written ({error.strerror}): free some disk "
-            "space, or name another lake with --lake"
+            f"the redaction key `{files.name(path)}` cannot be written ({error.strerror}): free "
+            "some disk space, or name another lake with --lake"
         ) from error
 
 
-def _read(path: Path) -> bytes:
+def _read(files: LakeFiles, path: Path) -> bytes:
     """Return the key in a file.
 
     Raises:
         FileNotFoundError: there is none.
         Fatal: it cannot be read, or holds no key.
     """
+    files.fetch([path])
+    name = files.name(path)
     try:
         with private_files.open_no_follow(path, write=False) as file:
             content = file.read(_MAX_BYTES)
@@ -68,46 +70,19 @@ def _read(path: Path) -> bytes:
         cause = f"cannot be read ({error.strerror}): ask its owner to let you read it"
         if path.is_symlink():
             cause = "is a symbolic link: put the file itself in its place"
-        raise Fatal(f"the redaction key `{path}` {cause}") from error
+        raise Fatal(f"the redaction key `{name}` {cause}") from error
     match = _CONTENT.fullmatch(content)
     if match is None:
-        raise Fatal(f"the redaction key `{path}` is damaged: {_REMEDY.format(path=path)}")
+        raise Fatal(f"the redaction key `{name}` is damaged: {_REMEDY.format(path=name)}")
     return bytes.fromhex(match[1].decode())
 
 
-def _create(path: Path) -> bytes:
+def _create(files: LakeFiles, path: Path) -> bytes:
     """Create a key, or return the one that another process creates meanwhile."""
-    private_files.create_folder(path.parent, path.parent)
-    temporary = path.with_name(f".{FILE}.{os.urandom(8).hex()}.tmp")
     content = os.urandom(_KEY_BYTES).hex().encode() + b"\n"
-    try:
-        private_files.write_whole(temporary, content)
-        _name_first(temporary, path, content)
-    except FileExistsError:
-        pass
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
-    return _read(path)
-
-
-def _name_first(temporary: Path, path: Path, content: bytes) -> None:
-    """Give a complete file its name.
-
-    Raises:
-        FileExistsError: another process was first.
-    """
-    try:
-        path.hardlink_to(temporary)
-    except FileExistsError:
-        raise
-    except OSError:
-        # A disk without hard links. Here a process that reads during the write fails.
-        with private_files.create_file(path) as file:
-            path.chmod(_OWNER_FILE)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+    with suppress(FileExistsError):
+        files.create(path, content)
+    return _read(files, path)
 
 
 _REMEDY = (
@@ -117,7 +92,7 @@ _REMEDY = (
 )
 
 
-def _lost(path: Path) -> Fatal:
+def _lost(path: str) -> Fatal:
     return Fatal(
         f"the lake has tables but no redaction key `{path}`, without which their placeholders "
         f"cannot be reproduced: {_REMEDY.format(path=path)}"

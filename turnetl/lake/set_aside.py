@@ -4,26 +4,30 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from turnetl import damaged_copies
-from turnetl.lake.paths import TURNS, entry_names
+from turnetl.lake.files import LakeFiles
+from turnetl.lake.paths import TURNS
 from turnetl.model import GroupId
 
 
-def set_aside(path: Path) -> None:
+def set_aside(files: LakeFiles, path: Path) -> None:
     """Rename a damaged file; only the newest `damaged_copies.KEPT` of its name stay.
 
     Raises:
         OSError: it cannot be renamed.
     """
-    path.replace(damaged_copies.copy_name(path))
-    damaged_copies.remove_old(path)
+    files.fetch([path])
+    files.rename(path, damaged_copies.copy_name(path))
+    names = files.names(path.parent)
+    for old in damaged_copies.too_many(path, names):
+        files.delete(path.with_name(old))
 
 
-def set_aside_files(root: Path, groups: Iterable[GroupId]) -> list[Path]:
+def set_aside_files(files: LakeFiles, groups: Iterable[GroupId]) -> list[Path]:
     """Return the damaged files that are kept of these groups of a lake, sorted."""
-    folders = [root / TURNS / group for group in groups]
+    folders = [files.root / TURNS / group for group in groups]
     return sorted(
         folder / name
         for folder in folders
-        for name in entry_names(folder)
+        for name in files.names(folder)
         if damaged_copies.is_copy(name)
     )

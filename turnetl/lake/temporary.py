@@ -36,14 +36,39 @@ def replace_file(path: Path, write: Callable[[IO[bytes]], object], root: Path | 
     Raises:
         OSError: it cannot be written; nothing is left.
     """
-    with _temporary_file(path, root) as (temporary, file):
+    with temporary_file(path, root) as (temporary, file):
         write(file)
         file.flush()
         os.fsync(file.fileno())
-        if sys.platform == "win32":  # where no open file can be renamed
-            file.close()
-        # Still locked: nobody takes it for the file of a killed process.
-        temporary.replace(path)
+        rename_open(temporary, file, path)
+
+
+@contextmanager
+def temporary_file(path: Path, root: Path | None) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Create a locked file beside another one, and delete it unless it was renamed.
+
+    Args:
+        path: the other file.
+        root: of the lake; see `private_files.create_folder`.
+    """
+    while True:
+        temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}{_SUFFIX}")
+        # Created within the `try`: an interrupt may arrive just after it.
+        try:
+            with _create(temporary, root) as file:
+                if _lock(file):
+                    yield temporary, file
+                    return
+        finally:
+            with suppress(OSError):
+                _remove(temporary)
+
+
+def rename_open(temporary: Path, file: IO[bytes], path: Path) -> None:
+    """Give a temporary file its name, while it is locked: nobody takes it for an abandoned one."""
+    if sys.platform == "win32":  # where no open file can be renamed
+        file.close()
+    temporary.replace(path)
 
 
 def sync_folder(folder: Path) -> None:
@@ -102,33 +127,22 @@ def remove_abandoned(folder: Path, name: str = "") -> int:
         name: of the files for which they are temporary; empty: all.
     """
     names, start = entry_names(folder), f".{name}." if name else "."
-    temporary = [one for one in names if one.startswith(start) and one.endswith(_SUFFIX)]
+    temporary = [one for one in names if one.startswith(start) and is_temporary(one)]
     return sum(_remove_abandoned(folder / one) for one in temporary)
 
 
 @contextmanager
 def _folder_of(path: Path, root: Path | None) -> Iterator[Path]:
     """Create a folder beside a path, with a locked file beside it, and delete both."""
-    with _temporary_file(path, root) as (temporary, _):
+    with temporary_file(path, root) as (temporary, _):
         created = temporary.with_suffix(_FOLDER_SUFFIX)
         private_files.create_folder(created)
         yield created
 
 
-@contextmanager
-def _temporary_file(path: Path, root: Path | None) -> Iterator[tuple[Path, IO[bytes]]]:
-    """Create a locked file beside another one, and delete it unless it was renamed."""
-    while True:
-        temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}{_SUFFIX}")
-        # Created within the `try`: an interrupt may arrive just after it.
-        try:
-            with _create(temporary, root) as file:
-                if _lock(file):
-                    yield temporary, file
-                    return
-        finally:
-            with suppress(OSError):
-                _remove(temporary)
+def is_temporary(name: str) -> bool:
+    """Return whether a file name is that of a temporary file."""
+    return name.startswith(".") and name.endswith(_SUFFIX)
 
 
 def _create(temporary: Path, root: Path | None) -> IO[bytes]:

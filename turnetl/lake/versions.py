@@ -7,6 +7,7 @@ import msgspec
 
 from turnetl import schema
 from turnetl.errors import Fatal
+from turnetl.object_url import shown_name
 
 KEY = "schema"
 """The key of the version in the JSON object that a file stores as its metadata."""
@@ -32,9 +33,9 @@ def check_version(path: Path, metadata: str, table: schema.Table) -> None:
         return
     if str(version) != str(table.version):
         raise Fatal(
-            f"`{path}` has version {version} of the `{table.name}` table, but this turnetl reads "
-            f"version {table.version}: delete the lake or name a new one with --lake, then run "
-            "`turnetl parse` again."
+            f"`{shown_name(path)}` has version {version} of the `{table.name}` table, but this "
+            f"turnetl reads version {table.version}: delete the lake or name a new one with "
+            "--lake, then run `turnetl parse` again."
         )
 
 

@@ -172,7 +172,7 @@ def write(job: ArchiveJob, table: TurnsTable, lake: Lake) -> ArchiveReport:
     if table.report.table_problem:
         damaged = job.stored.files[-1]
         try:
-            set_aside(damaged)
+            set_aside(lake.files, damaged)
         except OSError as error:
             raise write_error(damaged, error) from error
     lake.write_turns(

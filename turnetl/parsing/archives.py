@@ -66,7 +66,7 @@ def parse_archives(
         limits=limits,
         dry_run=dry_run,
         reread=reread,
-        forgotten=read_forgotten(lake.root),
+        forgotten=read_forgotten(lake.files),
     )
     removed = 0 if dry_run else lake.remove_abandoned()
     path_by_digest = dict(zip(archive_digests(paths), paths, strict=True))
@@ -91,15 +91,16 @@ def _stored_archives(digests: Sequence[str], lake: Lake, *, dry_run: bool) -> li
         if path.stem in files_by_digest:
             files_by_digest[path.stem].append(path)
     for files in [files for files in files_by_digest.values() if len(files) > 1]:
+        lake.files.fetch(files)
         files.sort(key=lambda path: path.stat().st_mtime_ns)
         while len(files) > 1 and not dry_run:
             lake.delete_turns_file(files.pop(0))
-    return [_stored_archive(digest, files_by_digest[digest], lake) for digest in digests]
-
-
-def _stored_archive(digest: str, files: Sequence[Path], lake: Lake) -> StoredArchive:
-    metadata = lake.archive_metadata(files[-1]) if files else None
-    return StoredArchive(digest, tuple(files), metadata)
+    newest = [files[-1] for files in files_by_digest.values() if files]
+    metadata = dict(zip(newest, lake.archives_metadata(newest), strict=True))
+    return [
+        StoredArchive(digest, tuple(files), metadata[files[-1]] if files else None)
+        for digest, files in files_by_digest.items()
+    ]
 
 
 def _report_or_job(

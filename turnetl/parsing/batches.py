@@ -8,11 +8,13 @@ import gc
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from turnetl.errors import BadArchive, Fatal
+from turnetl.errors import BadArchive, Fatal, LakeBusy, LakeChanged
 from turnetl.lake import Lake, path_text
 from turnetl.parsing import problems
 from turnetl.parsing.archive_job import (
@@ -25,7 +27,7 @@ from turnetl.parsing.archive_job import (
     redact,
     write,
 )
-from turnetl.parsing.jobs import ArchiveJob, NumberedJob
+from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
 from turnetl.redact import Redactor
@@ -49,13 +51,21 @@ def batches(jobs: Iterable[NumberedJob]) -> Iterator[tuple[NumberedJob, ...]]:
         yield tuple(_next_batch(remaining))
 
 
-def parse_batch(jobs: Sequence[ArchiveJob], options: ParseOptions) -> list[ArchiveReport]:
+def parse_batch(
+    jobs: Sequence[ArchiveJob], options: ParseOptions, *, attempts: int = 3
+) -> list[ArchiveReport]:
     """Bring the turns files of some archives up to date.
 
     No content of an archive makes this function raise or affects the other archives.
 
+    Args:
+        jobs: the archives.
+        options: of the run.
+        attempts: how often an archive is parsed whose turns file other processes replace.
+
     Raises:
         Fatal: the lake cannot be written.
+        LakeBusy: its object store did not respond.
     """
     with _rare_garbage_collection():
         contents = [_attempt(job, partial(read, job, options)) for job in jobs]
@@ -63,7 +73,7 @@ def parse_batch(jobs: Sequence[ArchiveJob], options: ParseOptions) -> list[Archi
         tables = _build_batch(jobs, archives, options)
         if options.dry_run:
             return [table if isinstance(table, ArchiveReport) else table.report for table in tables]
-        return _write_batch(jobs, tables, options.lake)
+        return _write_batch(jobs, tables, options, attempts)
 
 
 def _redact_batch(
@@ -114,17 +124,52 @@ def _build_batch(
 
 
 def _write_batch(
-    jobs: Sequence[ArchiveJob], tables: list[TurnsTable | ArchiveReport], lake: Lake
+    jobs: Sequence[ArchiveJob],
+    tables: list[TurnsTable | ArchiveReport],
+    options: ParseOptions,
+    attempts: int,
 ) -> list[ArchiveReport]:
-    """Write the tables. Empties `tables` one by one, to release their memory."""
+    """Write the tables. Empties `tables` one by one, to release their memory.
+
+    An archive whose turns file another process replaced is parsed again from the newer one.
+    """
+    written: list[ArchiveReport | LakeChanged] = []
+    if (threads := options.lake.files.parallel_writes) > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            lakes = [options.lake] * len(jobs)
+            written += pool.map(_write, jobs, tables, lakes)
+    else:
+        tables.reverse()
+        written += [_write(job, tables.pop(), options.lake) for job in jobs]
     reports = []
-    tables.reverse()
-    for job in jobs:
-        table = tables.pop()
-        if not isinstance(table, ArchiveReport):
-            table = _attempt(job, partial(write, job, table, lake))
-        reports.append(table)
+    for job, report in zip(jobs, written, strict=True):
+        if not isinstance(report, LakeChanged):
+            reports.append(report)
+        elif attempts == 1:
+            raise report
+        else:
+            again = [_with_current_files(job, options.lake)]
+            reports += parse_batch(again, options, attempts=attempts - 1)
     return reports
+
+
+def _write(
+    job: ArchiveJob, table: TurnsTable | ArchiveReport, lake: Lake
+) -> ArchiveReport | LakeChanged:
+    if isinstance(table, ArchiveReport):
+        return table
+    try:
+        return _attempt(job, partial(write, job, table, lake))
+    except LakeChanged as error:
+        return error
+
+
+def _with_current_files(job: ArchiveJob, lake: Lake) -> ArchiveJob:
+    """Return the job with the turns files that the archive has now."""
+    digest = job.stored.digest
+    files = tuple(path for path in lake.turn_paths() if path.stem == digest)
+    metadata = lake.archive_metadata(files[-1]) if files else None
+    return replace(job, stored=StoredArchive(digest, files, metadata))
 
 
 def _attempt(job: ArchiveJob, step: Callable[[], _Out]) -> _Out | ArchiveReport:
@@ -134,7 +179,7 @@ def _attempt(job: ArchiveJob, step: Callable[[], _Out]) -> _Out | ArchiveReport:
         return step()
     except BadArchive as error:
         return problems.skipped_report(path, error)
-    except Fatal:
+    except (Fatal, LakeBusy):
         raise
     except MemoryError:
         return problems.skipped_report(path, problems.out_of_memory(path))

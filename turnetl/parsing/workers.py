@@ -16,7 +16,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
 from turnetl import stop_signals
-from turnetl.errors import Fatal
+from turnetl.errors import Fatal, LakeBusy
 from turnetl.parsing import problems, worker_log
 from turnetl.parsing.batches import batches, parse_batch
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob
@@ -75,7 +75,8 @@ class _Worker:
         """Receive the reports on the current batch, and send the next batch.
 
         Raises:
-            Fatal: the process reported it, or ended before its first message.
+            Fatal, LakeBusy: the process reported it.
+            Fatal: it ended before its first message.
         """
         try:
             message, records = self.pipe.recv()
@@ -83,7 +84,7 @@ class _Worker:
             yield from self._handle_death(queue)
             return
         worker_log.log_again(records)
-        if isinstance(message, Fatal):
+        if isinstance(message, Fatal | LakeBusy):
             raise message
         self._has_started = True
         yield from zip((position for position, _ in self._batch), message, strict=True)
@@ -192,9 +193,9 @@ def _serve(pipe: Connection, options: ParseOptions, log_level: int) -> None:
 
 def _reports_or_error(
     jobs: Sequence[ArchiveJob], options: ParseOptions
-) -> Sequence[ArchiveReport] | Fatal:
+) -> Sequence[ArchiveReport] | Fatal | LakeBusy:
     try:
         return parse_batch(jobs, options)
-    except Fatal as error:
+    except (Fatal, LakeBusy) as error:
         log.info("archives not parsed", exc_info=True)
         return error

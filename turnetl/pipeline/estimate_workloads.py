@@ -29,7 +29,6 @@ from turnetl.ingestion.estimate_record import (
     EstimateMethod,
     Range,
 )
-from turnetl.lake import Lake
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.cost_bounds import total_tokens
 from turnetl.llm.journal.stats import JournalStats
@@ -111,7 +110,7 @@ async def _knowledge(
 
     extractor = settings.extractor_name
     history = await earlier_turns(
-        Lake(settings.lake),
+        wiring.lake(settings),
         store,
         extractor=extractor,
         model=model.name,

@@ -18,14 +18,17 @@ from turnetl.settings import Settings
 async def prove(settings: Settings, report: ForgetReport) -> ForgetReport:
     """Return the report with the places that still hold the text, or a sample of a turn.
 
-    Journal and index are in the lake. Of a graph on a server only the stored values are searched.
+    Journal and index are in the lake's folder. Of a lake in an object store all objects are read;
+    of a graph on a server only the stored values are searched.
 
     Raises:
         Fatal: a file cannot be read; the same command searches again.
         GraphBusy: the graph did not respond, or another process writes it.
     """
     texts = texts_to_find(report)
-    files = files_under([settings.lake, *_graph_files(settings)])
+    lake = wiring.lake(settings)
+    lake.files.fetch_all()
+    files = files_under([settings.lake, lake.root, *_graph_files(settings)])
     try:
         in_files = search_files(files, texts)
     except (OSError, sqlite3.Error) as error:

@@ -82,7 +82,7 @@ async def plan_groups_in(
         verify: as for `plan_groups`; otherwise only what is read is verified, and not completely.
         others: further groups, without a turn in the graph.
     """
-    lake, scope = Lake(settings.lake), ingest_scope(settings, options, clock())
+    lake, scope = wiring.lake(settings), ingest_scope(settings, options, clock())
     recipe, filters = wiring.recipe(settings_for_run(settings, options)), wiring.filters(settings)
     existing = sorted({*files, *await store.groups(), *others})
     plans: dict[GroupId, GroupPlan] = {}
@@ -129,7 +129,7 @@ def refused_report(settings: Settings, options: RunOptions, error: TurnetlError)
 
     It has no groups if the lake cannot be read either, or if only the graph knows the names.
     """
-    lake, groups = Lake(settings.lake), tuple[GroupReport, ...]()
+    lake, groups = wiring.lake(settings), tuple[GroupReport, ...]()
     with suppress(TurnetlError):
         selected = select_groups(sorted(lake.groups()), options.groups, shard=options.shard)
         groups = tuple(ingesting.unread_report(group, lake) for group in selected)

@@ -16,7 +16,7 @@ from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.lake import Lake, TurnFile
+from turnetl.lake import TurnFile
 from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
@@ -43,7 +43,7 @@ async def status(
         clock: returns the current time.
         busy_timeout: seconds to wait for another process that has the index locked.
     """
-    files = turn_files(Lake(settings.lake))
+    files = turn_files(wiring.lake(settings))
     with _snapshot(settings, busy_timeout) as index:
         report = await _status(index, files, settings, options, clock)
     is_present = _archive_finder(settings)

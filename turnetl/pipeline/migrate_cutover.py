@@ -17,7 +17,6 @@ from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.held_lease import held_lease
-from turnetl.lake import Lake
 from turnetl.migration.change_report import MigrationChange
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
@@ -82,7 +81,7 @@ def _with_lake(change: MigrationChange, settings: Settings) -> MigrationChange:
     """Return the change with what a rollback that discards turns leaves in the lake."""
     if not change.discards:
         return change
-    files = Lake(settings.lake).turn_files(change.migration.group_id)
+    files = wiring.lake(settings).turn_files(change.migration.group_id)
     return replace(change, kept_in_lake=sum(file.metadata.turns for file in files))
 
 

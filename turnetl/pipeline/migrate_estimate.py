@@ -138,8 +138,10 @@ class MigrationPlanning:
         graph = self.settings.graph_url
         tables = self.settings.model_copy(update={"lake": lake, "graph": graph})
         lake.mkdir(mode=0o700)
+        source = wiring.lake(self.settings)
+        source.files.fetch([source.root / FILE])
         with suppress(FileNotFoundError):
-            shutil.copy2(self.settings.lake / FILE, lake / FILE)
+            shutil.copy2(source.root / FILE, lake / FILE)
         parsing = plan_parse(
             archives_of(plan, self.archives),
             tables,

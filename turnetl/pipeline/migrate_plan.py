@@ -10,7 +10,6 @@ from turnetl import wiring
 from turnetl.errors import BadUsage
 from turnetl.graph.port import GraphStore
 from turnetl.group_names import select_groups
-from turnetl.lake import Lake
 from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeClassifier
 from turnetl.migration.plan_file import Settlement, check_new, read_plan, write_plan
@@ -74,7 +73,7 @@ async def plan_migration(
             )
             if parsed.groups:
                 filter_turns(tables, parsed.groups, progress=progress)
-            sessions = archived_sessions(Lake(tables.lake), parsed.groups)
+            sessions = archived_sessions(wiring.lake(tables), parsed.groups)
         classifier = EpisodeClassifier(sessions)
         groups: list[GroupMigration] = []
         for done, group in enumerate(selected, start=1):

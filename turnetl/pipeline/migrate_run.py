@@ -17,7 +17,6 @@ from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import run_profile
-from turnetl.lake import Lake
 from turnetl.llm.stack import ModelStack
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.run_report import MigrationRun, RefusedGroup
@@ -180,13 +179,13 @@ class _Run:
         report = parsing.report(work() for work in parsing.batches(None))
         problems = (*report.path_problems, *(one.problem for one in report.archives))
         messages = [problem.message for problem in problems if problem is not None]
-        groups = [group.group, *Lake(self.settings.lake).groups_without_turns()]
+        groups = [group.group, *wiring.lake(self.settings).groups_without_turns()]
         filter_turns(self.settings, groups, progress=self.progress)
         return [message for message in messages if message not in plan.parse_problems]
 
     async def _planned(self, state: TurnMigration, shadow: IngestResources) -> PlannedGroups:
         group = state.group_id
-        files = {group: Lake(self.settings.lake).turn_files(group)}
+        files = {group: wiring.lake(self.settings).turn_files(group)}
         options = self._options(state)
         return await plan_groups_in(
             shadow.store, files, self.settings, options, self.clock, verify=True

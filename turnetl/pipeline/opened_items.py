@@ -13,7 +13,7 @@ from turnetl.clock import Clock
 from turnetl.errors import BadArchive, BadUsage, Fatal
 from turnetl.graph_model import Receipt
 from turnetl.index.lookup import LookupIndex
-from turnetl.lake import Lake, path_text
+from turnetl.lake import path_text
 from turnetl.model import Turn
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines
 from turnetl.parsing.archive_paths import find_archive
@@ -151,7 +151,7 @@ def _archive_lines(receipt: Receipt, path: Path) -> list[str]:
 def _lake_turn(settings: Settings, receipt: Receipt) -> Turn | None:
     """Return the turn as the lake has it; None without the lake's table."""
     try:
-        episodes = Lake(settings.lake).episodes(receipt.group_id, [receipt.turn_id])
+        episodes = wiring.lake(settings).episodes(receipt.group_id, [receipt.turn_id])
         return next((episode.turn for episode in episodes), None)
     except Fatal as error:
         log.warning("%s; the turn is shown as the graph has it", error)

@@ -10,7 +10,6 @@ from turnetl.clock import Clock
 from turnetl.errors import Fatal
 from turnetl.graph_model import Receipt
 from turnetl.index.lookup import LookupIndex
-from turnetl.lake import Lake
 from turnetl.model import GroupId, TurnId
 from turnetl.parsing.archive_edits import archived_edits
 from turnetl.pipeline.git import FileInRepository, blame, file_in_repository, previous_change
@@ -86,7 +85,7 @@ def _conversations(
     settings: Settings, receipts: Sequence[Receipt]
 ) -> Mapping[TurnId, Conversation]:
     """Return the conversations of those turns that the lake holds."""
-    lake, found = Lake(settings.lake), {}
+    lake, found = wiring.lake(settings), {}
     by_group = sorted(receipts, key=_group)
     for group, of_group in groupby(by_group, key=_group):
         turns = [receipt.turn_id for receipt in of_group]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from turnetl import loose_files as rights
+from turnetl import wiring
 from turnetl.graph.open import embedded_file
 from turnetl.loose_files import LooseFile
 from turnetl.settings import Settings, secret_files
@@ -36,7 +37,8 @@ def take_rights_away(files: Iterable[LooseFile]) -> int:
 
 
 def _loose_files(settings: Settings, config: Path | None) -> Iterator[LooseFile]:
-    yield from rights.loose_in_lake(settings.lake)
+    for folder in dict.fromkeys([settings.lake, wiring.lake(settings).root]):
+        yield from rights.loose_in_lake(folder)
     graph = embedded_file(settings.graph_url)
     if graph is not None and not graph.resolve().is_relative_to(settings.lake.resolve()):
         yield from rights.loose_beside(graph)

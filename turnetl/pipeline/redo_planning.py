@@ -15,7 +15,6 @@ from turnetl.ingestion.group_redo import GroupRedoPlan, plan_group_redo
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.redo_report import GroupRedo, RequestCounts
 from turnetl.ingestion.report import GroupReport
-from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import previews_of
@@ -78,7 +77,7 @@ class RedoPlanning:
             GraphBusy: the graph did not respond.
             GraphUnusable: the graph cannot be used as it is.
         """
-        settings, lake = self.run_settings, Lake(self.settings.lake)
+        settings, lake = self.run_settings, wiring.lake(self.settings)
         options = replace(
             self.options,
             groups=self.selection.groups,

@@ -8,7 +8,6 @@ from turnetl import episodes, parsing, wiring
 from turnetl.backfill_report import BackfillReport
 from turnetl.clock import Clock
 from turnetl.ingestion.report import IngestReport
-from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.parsing.shards import other_archives, own_archives
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
@@ -131,7 +130,7 @@ async def _filter(
     one_off: bool,
 ) -> episodes.FilterReport:
     """Filter the groups of the archives, and those whose archives moved to other groups."""
-    groups = [*of_archives, *Lake(settings.lake).groups_without_turns()]
+    groups = [*of_archives, *wiring.lake(settings).groups_without_turns()]
     one_off = one_off or options.preprocessing is not None
     return await executor.run_blocking(
         Unit(Stage.FILTER, plural(len(groups), "group")),

@@ -21,7 +21,7 @@ from turnetl.ingestion.forget_text import holds, spellings
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
 from turnetl.lake import Lake, set_aside_files
-from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, write_forgotten
+from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
 from turnetl.migration.other_commands import check_not_moved, summarised_groups
 from turnetl.model import GroupId, TurnId
 from turnetl.parsing.forgetting import (
@@ -61,8 +61,8 @@ async def preview_forget(
     """
     if selection.text is not None and not selection.text.strip():
         raise BadUsage("the text to forget is empty")
-    lake = Lake(settings.lake)
-    forgotten = read_forgotten(lake.root)
+    lake = wiring.lake(settings)
+    forgotten = read_forgotten(lake.files)
     if selection.is_empty and forgotten.is_complete:
         raise BadUsage("say what to forget: --session, --group or --match")
     if wiring.missing_graph(settings) is not None:
@@ -99,16 +99,16 @@ async def forget(
     """
     if preview.is_refused:
         return preview
-    lake = Lake(settings.lake)
-    forgotten = _extended(read_forgotten(lake.root), preview)
+    lake = wiring.lake(settings)
+    forgotten = _extended(read_forgotten(lake.files), preview)
     before_step("runs")
     await erase_from_runs(settings, texts_to_find(preview))
     before_step("quarantine")
     quarantined = _release(lake, forgotten, preview)
     before_step("list")
-    write_forgotten(lake.root, forgotten)
+    forgotten = rewrite_forgotten(lake.files, lambda listed: _extended(listed, preview))
     for damaged in preview.damaged_tables:
-        damaged.unlink(missing_ok=True)
+        lake.files.delete(damaged)
     _forget_in_lake(settings, lake, forgotten, progress, before_step)
     report = replace(preview, is_begun=True, quarantined=quarantined)
     if wiring.missing_graph(settings) is None:
@@ -136,7 +136,7 @@ async def forget(
     before_step("proof")
     report = await prove(settings, replace(report, responses_erased=erased))
     before_step("completion")
-    write_forgotten(lake.root, replace(forgotten, is_complete=report.is_proven))
+    rewrite_forgotten(lake.files, lambda listed: _completed(listed, forgotten, report))
     return report
 
 
@@ -148,7 +148,7 @@ async def _preview(
     *,
     cascade: bool,
 ) -> ForgetReport:
-    lake = Lake(settings.lake)
+    lake = wiring.lake(settings)
     in_graph = await store.groups() if store is not None else ()
     existing = sorted({*in_graph, *lake.groups()})
     groups = select_groups(existing, selection.groups, shadows=True)
@@ -181,7 +181,7 @@ async def _preview(
         tuple(sorted(turns.values(), key=lambda turn: (turn.archive, turn.first_line))),
         UndoReport(tuple(undone), cascade),
         samples=forget_selection.samples(lake, rows),
-        damaged_tables=tuple(set_aside_files(lake.root, _affected(turns.values(), forgotten))),
+        damaged_tables=tuple(set_aside_files(lake.files, _affected(turns.values(), forgotten))),
         is_resumed=not forgotten.is_complete,
         summarised=tuple(summarised_groups(migrations, sessions)),
     )
@@ -203,6 +203,13 @@ def _extended(forgotten: ForgottenTurns, preview: ForgetReport) -> ForgottenTurn
         if by_session and turn.session_id.startswith(selection.session or "")
     }
     return forgotten.extended(((turn.group, turn.turn_id) for turn in preview.turns), sessions)
+
+
+def _completed(
+    listed: ForgottenTurns, forgotten: ForgottenTurns, report: ForgetReport
+) -> ForgottenTurns:
+    """Mark the list as complete, unless another process extended it in the meantime."""
+    return replace(listed, is_complete=report.is_proven) if listed == forgotten else listed
 
 
 def _forget_in_lake(
@@ -227,7 +234,7 @@ def _release(lake: Lake, forgotten: ForgottenTurns, preview: ForgetReport) -> in
     """Remove the quarantine entries of the turns, and those whose error quotes them."""
     texts, removed = texts_to_find(preview), 0
     for group in _quarantined_groups(lake, preview.turns):
-        quarantine = Quarantine(lake.root, group)
+        quarantine = Quarantine(lake.files, group)
         for entry in quarantine.entries():
             turn = TurnId(entry.turn_id)
             if forgotten.includes(turn, None) or holds(entry.error, texts):

@@ -14,7 +14,6 @@ from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.lake import Lake
 from turnetl.model import GroupId, TurnId, Usage
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.group_plans import (
@@ -79,7 +78,7 @@ async def _plan_and_ingest(
     progress: Progress,
 ) -> IngestReport:
     """Plan the groups and ingest them; after a turn is committed, no error is raised any more."""
-    files = turn_files(Lake(settings.lake), options.shard)
+    files = turn_files(wiring.lake(settings), options.shard)
     planned = await plan_groups(files, settings, options, clock)
     planned = without_unintended_changes(planned, settings, options)
     if options.dry_run:

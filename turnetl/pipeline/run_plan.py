@@ -19,7 +19,6 @@ from turnetl.ingestion import estimate_record
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.report import GroupReport
-from turnetl.lake import Lake
 from turnetl.lake.temporary import remove_abandoned, temporary_folder
 from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
@@ -37,6 +36,7 @@ _NOT_COPIED = (
     "limits.sqlite*",
     estimate_record.FOLDER,
     "*.tmp",
+    "*.etag",
 )
 """What the tables of a plan do without."""
 
@@ -117,7 +117,7 @@ class _Planning:
                 return await self._report(store, (), (), work)
             planned = await plan_groups_in(
                 store,
-                turn_files(Lake(tables.lake)),
+                turn_files(wiring.lake(tables)),
                 tables,
                 options,
                 self._clock,
@@ -190,10 +190,12 @@ def _copied_tables(settings: Settings) -> Iterator[Settings]:
     wiring.redactor(settings, stores=True)
     estimates = settings.lake / estimate_record.FOLDER
     remove_abandoned(estimates)
+    source = wiring.lake(settings)
+    source.files.fetch_all()
     with temporary_folder(estimates, settings.lake) as folder:
         copy = folder / "lake"
         ignore = shutil.ignore_patterns(*_NOT_COPIED)
-        shutil.copytree(settings.lake, copy, ignore=ignore, copy_function=_link_or_copy)
+        shutil.copytree(source.root, copy, ignore=ignore, copy_function=_link_or_copy)
         yield settings.model_copy(update={"lake": copy, "graph": settings.graph_url})
 
 

@@ -16,7 +16,6 @@ from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.undo import UndoProgress, UndoRun, diff_undo, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport
-from turnetl.lake import Lake
 from turnetl.model import GroupId, TurnId, Vector
 from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import check_graph
@@ -142,7 +141,7 @@ async def _undo_group(
             done = await undo_turns(
                 store, preview.group, turns, embed=embed, run=run, progress=advance
             )
-        quarantine = Quarantine(Lake(settings.lake).root, preview.group)
+        quarantine = Quarantine(wiring.lake(settings).files, preview.group)
         for entry in preview.quarantined:
             quarantine.release(TurnId(entry.turn_id))
     except TurnetlError as caught:
@@ -171,7 +170,7 @@ async def _embed(
 
 async def _groups(store: GraphStore, settings: Settings) -> list[GroupId]:
     """Return the groups of the graph, and those with a quarantine."""
-    return sorted({*await store.groups(), *Lake(settings.lake).groups()})
+    return sorted({*await store.groups(), *wiring.lake(settings).groups()})
 
 
 def _quarantined(
@@ -180,11 +179,11 @@ def _quarantined(
     """Return the entries of the selected run. An entry does not name its session."""
     if selection.run is None or selection.session is not None:
         return dict.fromkeys(groups, ())
-    root = Lake(settings.lake).root
+    files = wiring.lake(settings).files
     return {
         group: tuple(
             entry
-            for entry in Quarantine(root, group).entries()
+            for entry in Quarantine(files, group).entries()
             if entry.run_id.startswith(selection.run)
             and entry.turn_id.startswith(selection.turn or "")
             and (selection.since is None or entry.failed_at >= selection.since)

@@ -74,7 +74,7 @@ async def verify(
     """
     check_graph(settings)
     # Before the graph: what the index has read by now is in the graph.
-    index, lake = _read_index(settings), Lake(settings.lake)
+    index, lake = _read_index(settings), wiring.lake(settings)
     async with wiring.store(settings, write=False) as store:
         versions = await store.versions()
         existing = {*versions, *index.groups, *lake.groups(), *await store.groups()}

@@ -14,6 +14,7 @@ from turnetl.formats import Format
 from turnetl.group_names import select_groups
 from turnetl.lake import Lake
 from turnetl.model import GroupId
+from turnetl.object_url import shown_name
 from turnetl.parsing.archive_paths import find_archive
 from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.parsing.redacted_problems import redacted_problems
@@ -85,7 +86,7 @@ class ParsePlan:
 
         return parsing.parse_archives(
             archives,
-            Lake(self.settings.lake),
+            wiring.lake(self.settings),
             redactor=wiring.redactor(self.settings, stores=not self.dry_run),
             grouping=self.grouping,
             explicit_format=self.known,
@@ -194,7 +195,7 @@ def filter_turns(
         BadUsage: an unknown group or rule, or a rules file or template that is not valid.
         TableUnusable: see `on_damaged`.
     """
-    lake, tried = Lake(settings.lake), set[Path]()
+    lake, tried = wiring.lake(settings), set[Path]()
     selected = select_groups(lake.groups(), groups, shard=shard)
     filters = wiring.filters(settings, one_off=one_off)
     removed = lake.remove_abandoned()
@@ -233,8 +234,8 @@ def _without_archive(error: TableUnusable, lake: Lake) -> TableUnusable:
     source = f"its archive `{metadata.archive}`" if metadata else "its archive (not known)"
     return TableUnusable(
         error.path,
-        f"`{error.path}` is damaged, and {source} cannot be read: its turns are lost from the lake "
-        "unless you restore the file from a copy of the lake, or the archive and parse it again. "
+        f"`{shown_name(error.path)}` is damaged, and {source} cannot be read: its turns are lost "
+        "from the lake unless you restore the file from a copy of the lake, or the archive and parse it again. "
         "Turns that were committed stay in the graph. To continue without the others, delete the "
         "file and filter again",
     )
@@ -262,7 +263,9 @@ def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
     )
     if not report.archives[0].was_read:
         return False
-    log.warning("`%s` is damaged; it is created again from `%s`", path, metadata.archive)
+    log.warning(
+        "`%s` is damaged; it is created again from `%s`", shown_name(path), metadata.archive
+    )
     if problem := report.archives[0].table_problem:
         log.warning(problem.message)
     before, after = metadata.counts["turns"], report.read.turns
@@ -286,7 +289,7 @@ def explain_rule(
     """
     from turnetl.episodes import rule_examples  # noqa: PLC0415 - imports the rendering
 
-    lake = Lake(settings.lake)
+    lake = wiring.lake(settings)
     return rule_examples.explain(
         lake,
         select_groups(lake.groups(), groups),

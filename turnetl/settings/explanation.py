@@ -18,7 +18,8 @@ _GROUPS = ("extraction", "groups")
 def explain(loaded: LoadedSettings) -> ConfigReport:
     """Return every setting of a run."""
     settings, folder = loaded.settings, loaded.folder
-    values = tuple(_explained(path, value, loaded.layers) for path, value in _leaves(settings))
+    leaves = dict(_leaves(settings)) | {("lake",): settings.lake_name}
+    values = tuple(_explained(path, value, loaded.layers) for path, value in leaves.items())
     return ConfigReport(values, folder.warning if folder is not None else None)
 
 

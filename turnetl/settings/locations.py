@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from turnetl.object_url import SCHEMES, object_url
 from turnetl.url_scheme import url_scheme
 
 
@@ -38,3 +39,19 @@ def _expanded(path: Path) -> Path:
 
 UserPath = Annotated[Path, AfterValidator(_expanded)]
 """A path that may begin with `~`."""
+
+
+def _expanded_lake(path: Path) -> Path:
+    scheme = url_scheme(path)
+    if scheme is None:
+        return _expanded(path)
+    object_url(path)  # Raises with what is wrong with it.
+    others = ", ".join(f"`{known}://`" for known in SCHEMES)
+    raise ValueError(
+        f"must be a path on this machine or a URL with {others}, and not with `{scheme}://`; write "
+        "an absolute path if a folder has that name"
+    )
+
+
+LakePath = Annotated[Path, AfterValidator(_expanded_lake)]
+"""A path that may begin with `~`. The URL of a lake was replaced before."""

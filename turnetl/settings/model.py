@@ -2,14 +2,25 @@
 
 import os
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.graph_model import LONGEST_LEASE
-from turnetl.settings.locations import UserPath, default_lake
+from turnetl.object_url import ObjectUrl, object_url
+from turnetl.settings.locations import LakePath, UserPath, default_lake
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
@@ -40,9 +51,9 @@ class Settings(BaseModel):
         frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True
     )
 
-    lake: UserPath = Field(default_factory=lambda: default_lake(os.environ, Path.home()))  # noqa: TID251 - as documented
-    """Folder of the tables, the journal and the embedded graph. By default
-    `$XDG_DATA_HOME/turnetl/lake`, else `~/.turnetl/lake`."""
+    lake: LakePath = Field(default_factory=lambda: default_lake(os.environ, Path.home()))  # noqa: TID251 - as documented
+    """Folder of the tables, the journal and the embedded graph, or `s3://bucket/prefix`, `gs://…`
+    or `az://…`. By default `$XDG_DATA_HOME/turnetl/lake`, else `~/.turnetl/lake`."""
     graph: str | None = None
     """URL of the graph: `bolt://host:7687`, `neo4j+s://…` or `ladybug:///path/file.lbug`. None: the
     file `graph.lbug` in the lake."""
@@ -91,6 +102,23 @@ class Settings(BaseModel):
     """Seconds for which a run that no longer responds keeps its lease on a group."""
 
     _named: Mapping[Path, bytes] = PrivateAttr(default_factory=dict)
+    _lake_urls: Mapping[Path, ObjectUrl] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_lake_url(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Put the folder for the local files of a lake in the place of its URL."""
+        lake = values.get("lake") if isinstance(values, Mapping) else None
+        try:
+            url = object_url(lake) if isinstance(lake, str | PathLike) else None
+        except ValueError:
+            url = None  # The validator of the field says what is wrong.
+        if url is None:
+            return handler(values)
+        folder = url.below(default_lake(os.environ, Path.home()).with_name("objects"))  # noqa: TID251 - as documented
+        settings = handler({**values, "lake": folder})
+        settings._lake_urls = {folder: url}  # noqa: SLF001 - of the same class
+        return settings
 
     @field_validator("graph")
     @classmethod
@@ -110,6 +138,16 @@ class Settings(BaseModel):
         A file of a trusted working directory was read when its digest was compared.
         """
         return self._named.get(path)
+
+    @property
+    def lake_url(self) -> ObjectUrl | None:
+        """The URL of a lake in an object store; `lake` is then the folder of its local files."""
+        return self._lake_urls.get(self.lake)
+
+    @property
+    def lake_name(self) -> str:
+        """The URL or the path of the lake, as an option names it."""
+        return str(self.lake_url or self.lake)
 
     @property
     def graph_url(self) -> str:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         user_name,
     )
     from turnetl.wiring.summaries import flush_rules
+    from turnetl.wiring.tables import lake
 
 __all__ = [
     "archive_grouping",
@@ -65,6 +66,7 @@ __all__ = [
     "is_remote",
     "jobs",
     "journal",
+    "lake",
     "missing_graph",
     "model",
     "model_extractor",
@@ -110,6 +112,7 @@ __getattr__ = lazy_exports(
             "session_index",
         ),
         "turnetl.wiring.ingestion": ("check", "ingest_resources"),
+        "turnetl.wiring.tables": ("lake",),
         "turnetl.wiring.noise_filters": (
             "archive_grouping",
             "filters",

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from turnetl.graph import open as graphs
-from turnetl.lake import Lake
 from turnetl.settings import Settings
 from turnetl.settings.credentials import check_password_encrypted
 from turnetl.wiring import extraction, noise_filters
 from turnetl.wiring.graph import store
+from turnetl.wiring.tables import lake
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.ingestion.group import IngestResources
@@ -61,7 +61,7 @@ async def ingest_resources(
             await graph.prepare()
             admission = TurnAdmission(stack.budget, prepares=stack.journal is not None)
             yield IngestResources(
-                Lake(settings.lake),
+                lake(settings),
                 graph,
                 extracts,
                 vectors,

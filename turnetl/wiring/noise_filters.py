@@ -12,7 +12,6 @@ from turnetl.episodes.kinds import KINDS
 from turnetl.errors import BadUsage
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.formats import Format
-from turnetl.lake import Lake
 from turnetl.lake.redaction_key import redaction_key
 from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping, load_grouping
@@ -20,6 +19,7 @@ from turnetl.redact import SecretRedactor
 from turnetl.redact.plain import is_plain
 from turnetl.settings import Settings
 from turnetl.wiring.extraction import templates
+from turnetl.wiring.tables import lake
 
 
 def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
@@ -32,7 +32,7 @@ def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
     Raises:
         BadUsage: a group template or a map file that is not valid; names file and line.
     """
-    if settings.group in (groups := Lake(settings.lake).groups()):
+    if settings.group in (groups := lake(settings).groups()):
         return Grouping(existing=groups[groups.index(GroupId(settings.group))])
     map_file = settings.group_map
     grouping = load_grouping(
@@ -82,9 +82,7 @@ def redactor(settings: Settings, *, stores: bool = True) -> SecretRedactor:
         BadUsage: the lake is a file.
         Fatal: the key of the lake is missing, damaged, or cannot be read or written.
     """
-    return SecretRedactor(
-        redaction_key(Lake(settings.lake), create=stores), pii=settings.redact_pii
-    )
+    return SecretRedactor(redaction_key(lake(settings), create=stores), pii=settings.redact_pii)
 
 
 def filters(settings: Settings, *, one_off: bool = False) -> Filters:

@@ -1,0 +1,196 @@
+"""A lake in a bucket on a real S3 server, as the commands use it."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.servers.s3_server import S3Server
+
+CANARY = os.urandom(16).hex()
+"""A secret key that no output may hold."""
+
+
+class Machine:
+    """A machine with a home, caches and working files of its own."""
+
+    def __init__(self, s3: S3Server, lake: str, folder: Path) -> None:
+        self.home, self.lake = folder, lake
+        cache = folder / "cache"
+        cache.mkdir(parents=True)
+        # The secret scanner compiles its rules for seconds if it finds no cache of them.
+        shared = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "kingfisher"  # noqa: TID251
+        shared.mkdir(parents=True, exist_ok=True)
+        (cache / "kingfisher").symlink_to(shared)
+        self.environment = s3.environment | {
+            "XDG_CACHE_HOME": str(cache),
+            "AWS_SECRET_ACCESS_KEY": CANARY,
+        }
+
+    def run(self, *arguments: str | Path, code: int = 0, **environment: str) -> CommandResult:
+        named = (*arguments, "--lake", self.lake, "--json")
+        result = run_in_process(*named, folder=self.home, **self.environment | environment)
+        assert result.exit_code == code, result.stderr
+        assert CANARY not in result.stdout + result.stderr
+        return result
+
+
+@pytest.fixture
+def lake(s3: S3Server) -> str:
+    return f"s3://{s3.new_bucket()}/team/lake"
+
+
+@pytest.fixture
+def here(s3: S3Server, lake: str, tmp_path: Path) -> Machine:
+    return Machine(s3, lake, tmp_path / "here")
+
+
+@pytest.fixture
+def there(s3: S3Server, lake: str, tmp_path: Path) -> Machine:
+    return Machine(s3, lake, tmp_path / "there")
+
+
+@pytest.fixture
+def archives(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SAMPLES / "bookshop", tmp_path / "archives"))
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Return the tables in a folder with their names below it."""
+    found = sorted(folder.rglob("*.parquet"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def test_no_folder_is_made_with_the_name_of_a_url(here: Machine, archives: Path) -> None:
+    here.run("parse", archives)
+    assert {path.name for path in here.home.iterdir()} <= {"cache", ".turnetl", ".cache"}
+
+
+def test_a_lake_in_a_bucket_holds_the_same_tables_as_a_folder(
+    here: Machine, there: Machine, archives: Path
+) -> None:
+    here.run("parse", archives)
+    here.run("filter")
+    copies = here.home / "cache" / "turnetl-objects" / here.lake.replace("://", "/")
+    local = here.home / "local"
+    local.mkdir()
+    shutil.copy2(copies / "redaction.key", local)
+    for command in (("parse", archives), ("filter",)):
+        result = run_in_process(*command, "--lake", local, folder=here.home, **here.environment)
+        assert result.exit_code == 0, result.stderr
+    assert files_below(copies) == files_below(local)
+    there.run("status")
+    assert there.run("parse", archives).json["archives"]["new"] == 0
+
+
+def test_every_command_works_with_it(here: Machine, archives: Path) -> None:
+    here.run("backfill", archives)
+    assert here.run("status").json["groups"]
+    assert here.run("search", "integer cents").json["hits"]
+    for command in ("verify", "runs", "plan", "index", "summarize", "retry"):
+        here.run(command)
+    here.run("plan", archives)
+    (run,) = here.run("runs").json["runs"]
+    here.run("undo", run["run_id"], "--yes")
+    here.run("ingest")
+    here.run("redo", "--stale", "--yes")
+    here.run("verify")
+
+
+def test_what_is_forgotten_is_in_no_object_and_no_copy(
+    here: Machine, there: Machine, archives: Path
+) -> None:
+    here.run("backfill", archives)
+    text = "integer cents"
+    assert text.encode() in b"".join(path.read_bytes() for path in archives.rglob("*.jsonl"))
+    report = here.run("forget", "--match", text, "--yes").json
+    assert report["proven"]
+    assert report["files_searched"]
+    # Another machine, which has the archives too, does not bring the turn back.
+    before = here.run("status").json["groups"][0]["turns"]
+    there.run("backfill", archives)
+    assert there.run("status").json["groups"][0]["turns"] == before
+
+
+def test_archives_of_two_machines_are_in_one_lake(
+    here: Machine, there: Machine, archives: Path
+) -> None:
+    first, *others = sorted(archives.glob("*.jsonl"))
+    here.run("parse", first)
+    there.run("parse", *others)
+    here.run("filter")
+    there.run("filter")
+    turns = [machine.run("status").json["groups"][0]["turns"] for machine in (here, there)]
+    assert turns[0] == turns[1] > 0
+
+
+def test_a_plan_reads_archives_with_the_key_of_the_lake(here: Machine, archives: Path) -> None:
+    here.run("backfill", archives)
+    shutil.copy2(min(archives.glob("*.jsonl")), archives / "new.jsonl")
+    report = here.run("plan", archives).json
+    assert report["parsed"]["archives"]["unchanged"] == len(list(archives.iterdir())) - 1
+
+
+@pytest.fixture
+def refusing(s3: S3Server) -> Iterator[S3Server]:
+    yield s3
+    s3.accept_everything()
+
+
+def test_what_is_wrong_with_a_bucket_is_one_sentence(
+    here: Machine, there: Machine, archives: Path, s3: S3Server, refusing: S3Server
+) -> None:
+    bucket = here.lake.removeprefix("s3://").partition("/")[0]
+    here.run("parse", archives)
+    s3.allow_reads_only(bucket)
+    there.run("status")
+    (message,) = there.run("filter", code=1).messages
+    assert "refuses access to the lake `s3://" in message
+    (message,) = there.run("parse", archives, "--group", "other", code=1).messages
+    assert "status 403" in message
+    assert here.run("status").json["groups"]
+    refusing.refuse_everything()
+    (message,) = there.run("status", code=1).messages
+    assert "there are no valid credentials for the lake `s3://" in message
+
+
+def test_a_server_that_is_down_and_a_missing_bucket_are_named(
+    here: Machine, archives: Path, s3: S3Server, tmp_path: Path
+) -> None:
+    down = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+    (message,) = here.run("parse", archives, code=1, **down).messages
+    assert "did not answer: check the network and the endpoint" in message
+    (message,) = here.run("status", code=1, **down).messages
+    missing = Machine(s3, "s3://no-such-bucket/x", tmp_path / "missing")
+    for command in (("parse", archives), ("status",), ("filter",)):
+        (message,) = missing.run(*command, code=2).messages
+        assert "the bucket of the lake `s3://no-such-bucket/x` does not exist" in message
+
+
+def test_a_half_copied_lake_is_refused_with_what_is_missing(
+    here: Machine, there: Machine, archives: Path, s3: S3Server
+) -> None:
+    bucket, _, prefix = here.lake.removeprefix("s3://").partition("/")
+    here.run("parse", archives)
+    s3.objects(bucket).delete(f"{prefix}/redaction.key")
+    (message,) = there.run("parse", archives, code=1).messages
+    assert f"no redaction key `{here.lake}/redaction.key`" in message
+
+
+def test_a_damaged_object_is_named_by_its_url_and_created_again(
+    here: Machine, there: Machine, archives: Path, s3: S3Server
+) -> None:
+    here.run("parse", archives)
+    copies = here.home / "cache" / "turnetl-objects" / here.lake.replace("://", "/")
+    table = max((copies / "turns").rglob("*.parquet"), key=lambda path: path.stat().st_size)
+    bucket, _, prefix = here.lake.removeprefix("s3://").partition("/")
+    name = f"{prefix}/{table.relative_to(copies).as_posix()}"
+    damaged = bytearray(table.read_bytes())
+    damaged[len(damaged) // 3] ^= 1
+    s3.objects(bucket).put(name, bytes(damaged))
+    result = there.run("filter")
+    assert f"`s3://{bucket}/{name}` is damaged; it is created again" in result.stderr
+    assert here.run("filter").json

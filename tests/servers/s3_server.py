@@ -1,0 +1,108 @@
+"""A real S3 server (moto) in a process of its own, with buckets in its memory."""
+
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import uuid4
+
+from obstore.store import S3Store
+
+_START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class S3Server:
+    """A running server."""
+
+    port: int
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment in which the provider's own chain finds the server."""
+        return {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": "us-east-1",
+        }
+
+    def new_bucket(self) -> str:
+        """Create a bucket and return its name."""
+        name = f"bucket-{uuid4().hex}"
+        self.request("PUT", f"/{name}")
+        return name
+
+    def objects(self, bucket: str) -> S3Store:
+        """Return the objects of a bucket, without what turnetl does to them."""
+        return S3Store(
+            bucket,
+            endpoint=f"http://127.0.0.1:{self.port}",
+            access_key_id="test",
+            secret_access_key="test",
+            region="us-east-1",
+            client_options={"allow_http": True},
+        )
+
+    def request(self, method: str, path: str, body: bytes = b"") -> bytes:
+        """Send a request without a signature."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        try:
+            connection.request(method, path, body)
+            response = connection.getresponse()
+            content = response.read()
+            assert response.status < 300, (response.status, content)
+            return content
+        finally:
+            connection.close()
+
+    def allow_reads_only(self, bucket: str) -> None:
+        """Refuse to write and delete objects of a bucket."""
+        denied = {
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": ["s3:PutObject", "s3:DeleteObject"],
+            "Resource": f"arn:aws:s3:::{bucket}/*",
+        }
+        policy = {"Version": "2012-10-17", "Statement": [denied]}
+        self.request("PUT", f"/{bucket}?policy", json.dumps(policy).encode())
+
+    def refuse_everything(self) -> None:
+        """Refuse every further request, as for a user without rights."""
+        self.request("POST", "/moto-api/reset-auth", b"0")
+
+    def accept_everything(self) -> None:
+        self.request("POST", "/moto-api/reset-auth", b"inf")
+
+
+@contextmanager
+def running() -> Iterator[S3Server]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait(process, port)
+        yield S3Server(port)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait(process: "subprocess.Popen[bytes]", port: int) -> None:
+    for _ in range(_START_SECONDS * 20):
+        assert process.poll() is None, "the S3 server ended"
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise TimeoutError("the S3 server does not respond")

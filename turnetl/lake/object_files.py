@@ -1,0 +1,219 @@
+"""The files of a lake in an object store, read through copies on this machine.
+
+Every reader of a table verifies all of its bytes, and polars and pyarrow read files: a copy that is
+known by the object's entity tag costs no more than reading ranges, and is read again for nothing.
+An object is replaced only in the state that this process has seen.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from turnetl.errors import LakeChanged
+from turnetl.lake.files import Write
+from turnetl.lake.object_copies import ObjectCopies
+from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore
+from turnetl.lake.temporary import temporary_file
+from turnetl.object_url import ObjectUrl
+
+REQUESTS = 16
+"""Requests at once."""
+MAX_BYTES = 10 << 30
+"""Of the copies, beside those that were used within a day."""
+FRESH_SECONDS = 2.0
+"""Seconds for which a listing, a read or a write says what is current."""
+
+
+class ObjectFiles:
+    """The files below a URL; see `LakeFiles`.
+
+    Args:
+        url: the URL.
+        copies: the folder of the copies of all objects.
+        clock: returns seconds; a worker process has that of its parent.
+        allow_http: send requests to an endpoint without TLS.
+    """
+
+    def __init__(
+        self,
+        url: ObjectUrl,
+        copies: Path,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        allow_http: bool = False,
+    ) -> None:
+        self.root = url.below(copies)
+        self._url, self._clock, self._allow_http = url, clock, allow_http
+        self._copies = ObjectCopies(copies)
+        self._seen: dict[Path, ObjectState | None] = {}
+        """The last known state of files; None: there was none."""
+        self._seen_at: dict[Path, float] = {}
+        """When, by the clock."""
+        self._store: ObjectStore | None = None
+        self._lock = threading.Lock()
+        self._is_checked = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A worker process opens the store again: its environment has the same credentials.
+        return {**self.__dict__, "_store": None, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
+    @property
+    def parallel_writes(self) -> int:
+        return REQUESTS
+
+    @property
+    def has_versions(self) -> bool:
+        return True
+
+    def name(self, path: Path) -> str:
+        relative = path.relative_to(self.root).as_posix()
+        return f"{self._url}/{relative}" if relative != "." else str(self._url)
+
+    def check(self) -> None:
+        """Check that the bucket exists, and remove copies if there are too many; once."""
+        if not self._is_checked:
+            self._opened().check()
+            self._copies.prune(MAX_BYTES, time.time())
+            self._is_checked = True
+
+    def names(self, folder: Path) -> list[str]:
+        states = self._list(folder)
+        return sorted({path.relative_to(folder).parts[0] for path in states})
+
+    def tree(self, folder: Path) -> dict[str, list[str]]:
+        found: dict[str, set[str]] = {}
+        for path in self._list(folder):
+            name, *below = path.relative_to(folder).parts
+            if below:
+                found.setdefault(name, set()).add(below[0])
+        return {name: sorted(found[name]) for name in sorted(found)}
+
+    def fetch(self, paths: Iterable[Path]) -> None:
+        outdated = [path for path in paths if not self._is_current(path)]
+        if len(outdated) == 1:
+            self._fetch(outdated[0])
+        elif outdated:
+            self._opened()
+            with ThreadPoolExecutor(REQUESTS) as threads:
+                list(threads.map(self._fetch, outdated))
+
+    def fetch_all(self) -> None:
+        listed = self._list(self.root)
+        self._copies.remove_others(self.root, listed)
+        self.fetch(listed)
+
+    def version(self, path: Path) -> str | None:
+        state = self._seen.get(path)
+        return state.e_tag if state is not None else None
+
+    def replace(self, path: Path, write: Write) -> None:
+        """Replace an object in the state that was seen; without one, whatever its state is."""
+        with temporary_file(path, self._copies.root) as (temporary, file):
+            write(file)
+            file.flush()
+            content = temporary.read_bytes()
+            is_new = path in self._seen and self._seen[path] is None
+            expected = self._seen.get(path)
+            try:
+                state = self._opened().write(self._key(path), content, expected, create=is_new)
+            except ObjectChanged:
+                self._check_same(path, content)
+                return
+            self._copies.adopt(temporary, file, path, state)
+            self._saw(path, state)
+
+    def create(self, path: Path, content: bytes) -> None:
+        try:
+            state = self._opened().write(self._key(path), content, None, create=True)
+        except ObjectChanged:
+            raise FileExistsError(17, "File exists", self.name(path)) from None
+        self._copies.put(path, content, state)
+        self._saw(path, state)
+
+    def rename(self, path: Path, target: Path) -> None:
+        """Copy an object and delete it: a process that is killed between leaves both."""
+        self._opened().copy(self._key(path), self._key(target))
+        self.delete(path)
+
+    def delete(self, path: Path) -> None:
+        self._opened().delete(self._key(path))
+        self._copies.remove(path)
+        self._saw(path, None)
+
+    def sync(self, folder: Path) -> None:
+        """Do nothing: an object is durable when its write is confirmed."""
+
+    def _check_same(self, path: Path, content: bytes) -> None:
+        """Check that what another process wrote is the same: its write is as good.
+
+        Raises:
+            LakeChanged: it is not.
+        """
+        self._fetch(path)
+        try:
+            if path.read_bytes() == content:
+                return
+        except FileNotFoundError:
+            pass
+        raise LakeChanged(
+            f"another process replaced or deleted `{self.name(path)}` while this one used it; "
+            "repeat the command, which continues from there"
+        )
+
+    def _list(self, folder: Path) -> list[Path]:
+        """Return the objects below a folder; remember their states, and that others are gone."""
+        prefix = "" if folder == self.root else self._key(folder)
+        states = self._opened().states(prefix)
+        listed = {self.root / name: state for name, state in states.items()}
+        now = self._clock()
+        gone = [path for path in list(self._seen) if folder in path.parents and path not in listed]
+        for path in gone:
+            self._copies.remove(path)
+        self._seen |= dict.fromkeys(gone) | listed
+        self._seen_at |= dict.fromkeys([*listed, *gone], now)
+        return sorted(listed)
+
+    def _is_current(self, path: Path) -> bool:
+        at = self._seen_at.get(path)
+        if at is None or self._clock() - at > FRESH_SECONDS:
+            return False
+        seen = self._seen[path]
+        if seen is None:
+            self._copies.remove(path)
+            return True
+        copied = self._copies.state(path)
+        return copied is not None and copied.e_tag == seen.e_tag
+
+    def _fetch(self, path: Path) -> None:
+        known = self._copies.state(path)
+        try:
+            read = self._opened().read(self._key(path), known)
+        except FileNotFoundError:
+            self._copies.remove(path)
+            self._saw(path, None)
+            return
+        if read is None:
+            self._saw(path, known)
+            return
+        content, state = read
+        self._copies.put(path, content, state)
+        self._saw(path, state)
+
+    def _saw(self, path: Path, state: ObjectState | None) -> None:
+        self._seen[path] = state
+        self._seen_at[path] = self._clock()
+
+    def _key(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+    def _opened(self) -> ObjectStore:
+        with self._lock:
+            if self._store is None:
+                self._store = ObjectStore(self._url, allow_http=self._allow_http)
+            return self._store
