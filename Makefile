@@ -41,7 +41,7 @@ lock: $(VENV)/.ready
 	echo uv | $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
 	    --custom-compile-command "make lock" --python-version 3.11 - -o requirements-uv.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
-	    --python-version 3.11 --extra prefect --constraint requirements.lock pyproject.toml -o deploy/image.lock
+	    --python-version 3.11 --extra prefect --extra objects --constraint requirements.lock pyproject.toml -o deploy/image.lock
 	printf 'hatchling\nuv\n' | $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
 	    --custom-compile-command "make lock" --python-version 3.11 --constraint requirements.lock \
 	    --constraint requirements-uv.lock - -o deploy/build.lock

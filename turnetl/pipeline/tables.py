@@ -235,9 +235,9 @@ def _without_archive(error: TableUnusable, lake: Lake) -> TableUnusable:
     return TableUnusable(
         error.path,
         f"`{shown_name(error.path)}` is damaged, and {source} cannot be read: its turns are lost "
-        "from the lake unless you restore the file from a copy of the lake, or the archive and parse it again. "
-        "Turns that were committed stay in the graph. To continue without the others, delete the "
-        "file and filter again",
+        "from the lake unless you restore the file from a copy of the lake, or the archive and "
+        "parse it again. Turns that were committed stay in the graph. To continue without the "
+        "others, delete the file and filter again",
     )
 
 
