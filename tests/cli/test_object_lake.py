@@ -14,7 +14,7 @@ CANARY = os.urandom(16).hex()
 """A secret key that no output may hold."""
 
 
-class Machine:
+class LakeMachine:
     """A machine with a home, caches and working files of its own."""
 
     def __init__(self, s3: S3Server, lake: str, folder: Path) -> None:
@@ -44,13 +44,13 @@ def lake(s3: S3Server) -> str:
 
 
 @pytest.fixture
-def here(s3: S3Server, lake: str, tmp_path: Path) -> Machine:
-    return Machine(s3, lake, tmp_path / "here")
+def here(s3: S3Server, lake: str, tmp_path: Path) -> LakeMachine:
+    return LakeMachine(s3, lake, tmp_path / "here")
 
 
 @pytest.fixture
-def there(s3: S3Server, lake: str, tmp_path: Path) -> Machine:
-    return Machine(s3, lake, tmp_path / "there")
+def there(s3: S3Server, lake: str, tmp_path: Path) -> LakeMachine:
+    return LakeMachine(s3, lake, tmp_path / "there")
 
 
 @pytest.fixture
@@ -64,13 +64,13 @@ def files_below(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
-def test_no_folder_is_made_with_the_name_of_a_url(here: Machine, archives: Path) -> None:
+def test_no_folder_is_made_with_the_name_of_a_url(here: LakeMachine, archives: Path) -> None:
     here.run("parse", archives)
     assert {path.name for path in here.home.iterdir()} <= {"cache", ".turnetl", ".cache"}
 
 
 def test_a_lake_in_a_bucket_holds_the_same_tables_as_a_folder(
-    here: Machine, there: Machine, archives: Path
+    here: LakeMachine, there: LakeMachine, archives: Path
 ) -> None:
     here.run("parse", archives)
     here.run("filter")
@@ -86,7 +86,7 @@ def test_a_lake_in_a_bucket_holds_the_same_tables_as_a_folder(
     assert there.run("parse", archives).json["archives"]["new"] == 0
 
 
-def test_every_command_works_with_it(here: Machine, archives: Path) -> None:
+def test_every_command_works_with_it(here: LakeMachine, archives: Path) -> None:
     here.run("backfill", archives)
     assert here.run("status").json["groups"]
     assert here.run("search", "integer cents").json["hits"]
@@ -101,7 +101,7 @@ def test_every_command_works_with_it(here: Machine, archives: Path) -> None:
 
 
 def test_what_is_forgotten_is_in_no_object_and_no_copy(
-    here: Machine, there: Machine, archives: Path
+    here: LakeMachine, there: LakeMachine, archives: Path
 ) -> None:
     here.run("backfill", archives)
     text = "integer cents"
@@ -116,7 +116,7 @@ def test_what_is_forgotten_is_in_no_object_and_no_copy(
 
 
 def test_archives_of_two_machines_are_in_one_lake(
-    here: Machine, there: Machine, archives: Path
+    here: LakeMachine, there: LakeMachine, archives: Path
 ) -> None:
     first, *others = sorted(archives.glob("*.jsonl"))
     here.run("parse", first)
@@ -127,7 +127,7 @@ def test_archives_of_two_machines_are_in_one_lake(
     assert turns[0] == turns[1] > 0
 
 
-def test_a_plan_reads_archives_with_the_key_of_the_lake(here: Machine, archives: Path) -> None:
+def test_a_plan_reads_archives_with_the_key_of_the_lake(here: LakeMachine, archives: Path) -> None:
     here.run("backfill", archives)
     shutil.copy2(min(archives.glob("*.jsonl")), archives / "new.jsonl")
     report = here.run("plan", archives).json
@@ -141,7 +141,7 @@ def refusing(s3: S3Server) -> Iterator[S3Server]:
 
 
 def test_what_is_wrong_with_a_bucket_is_one_sentence(
-    here: Machine, there: Machine, archives: Path, s3: S3Server, refusing: S3Server
+    here: LakeMachine, there: LakeMachine, archives: Path, s3: S3Server, refusing: S3Server
 ) -> None:
     bucket = here.lake.removeprefix("s3://").partition("/")[0]
     here.run("parse", archives)
@@ -158,20 +158,20 @@ def test_what_is_wrong_with_a_bucket_is_one_sentence(
 
 
 def test_a_server_that_is_down_and_a_missing_bucket_are_named(
-    here: Machine, archives: Path, s3: S3Server, tmp_path: Path
+    here: LakeMachine, archives: Path, s3: S3Server, tmp_path: Path
 ) -> None:
     down = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
     (message,) = here.run("parse", archives, code=1, **down).messages
     assert "did not answer: check the network and the endpoint" in message
     (message,) = here.run("status", code=1, **down).messages
-    missing = Machine(s3, "s3://no-such-bucket/x", tmp_path / "missing")
+    missing = LakeMachine(s3, "s3://no-such-bucket/x", tmp_path / "missing")
     for command in (("parse", archives), ("status",), ("filter",)):
         (message,) = missing.run(*command, code=2).messages
         assert "the bucket of the lake `s3://no-such-bucket/x` does not exist" in message
 
 
 def test_a_half_copied_lake_is_refused_with_what_is_missing(
-    here: Machine, there: Machine, archives: Path, s3: S3Server
+    here: LakeMachine, there: LakeMachine, archives: Path, s3: S3Server
 ) -> None:
     bucket, _, prefix = here.lake.removeprefix("s3://").partition("/")
     here.run("parse", archives)
@@ -181,7 +181,7 @@ def test_a_half_copied_lake_is_refused_with_what_is_missing(
 
 
 def test_a_damaged_object_is_named_by_its_url_and_created_again(
-    here: Machine, there: Machine, archives: Path, s3: S3Server
+    here: LakeMachine, there: LakeMachine, archives: Path, s3: S3Server
 ) -> None:
     here.run("parse", archives)
     copies = here.home / "cache" / "turnetl-objects" / here.lake.replace("://", "/")
