@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from obstore.store import S3Store
+if TYPE_CHECKING:  # as below
+    from obstore.store import S3Store
 
 _START_SECONDS = 60
 
@@ -39,8 +41,10 @@ class S3Server:
         self.request("PUT", f"/{name}")
         return name
 
-    def objects(self, bucket: str) -> S3Store:
+    def objects(self, bucket: str) -> "S3Store":
         """Return the objects of a bucket, without what turnetl does to them."""
+        from obstore.store import S3Store  # noqa: PLC0415 - tests/conftest.py imports this module
+
         return S3Store(
             bucket,
             endpoint=f"http://127.0.0.1:{self.port}",
