@@ -41,6 +41,7 @@ NAMES = (
     "migration",
     "migration_stages",
     "migration_expressed",
+    "prefect_overhead",
 )
 
 codes = []
