@@ -1,10 +1,12 @@
 """What a flow run shows in Prefect beside its state and its log."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prefect.artifacts import acreate_markdown_artifact
+from prefect.client.schemas.objects import FlowRun
 from prefect.runtime import flow_run
 from prefect.utilities.urls import url_for
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 REPORT = "report"
 DIGEST = "digest"
+SHARDS = "shards"
 SUMMARIES = "summaries"
 MIGRATION_PLAN = "migration-plan"
 MIGRATION_COMPARISON = "migration-comparison"
@@ -62,4 +65,16 @@ async def publish_comparison(compared: "pipeline.MigrationComparison") -> None:
         migration_comparison.markdown(compared),
         key=MIGRATION_COMPARISON,
         description="Session-level data beside the turns, by group.",
+    )
+
+
+async def publish_shards(runs: Sequence[FlowRun]) -> None:
+    """Publish how each shard of a run ended, with a link to its run."""
+    lines = [
+        f"- [{escaped(run.name)}]({url_for('flow-run', obj_id=run.id)}): "
+        f"**{escaped(str(run.state_name))}**: {escaped((run.state and run.state.message) or '-')}"
+        for run in runs
+    ]
+    await acreate_markdown_artifact(
+        "\n".join(lines), key=SHARDS, description="How each shard of a run ended."
     )

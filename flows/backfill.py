@@ -10,8 +10,7 @@ from typing import Any
 from prefect import State, flow
 from pydantic import PositiveInt
 
-from flows.executor import PrefectTasks
-from flows.ingest_archives import backfill_state, ingest_archives
+from flows.backfill_run import BackfillParameters
 from flows.names import archives_name
 from flows.parameters import (
     AbsolutePath,
@@ -24,12 +23,8 @@ from flows.parameters import (
     Turns,
 )
 from flows.run_flow import VERSION, run_flow
-from flows.run_settings import load_run_settings
 from flows.setting_sources import SettingSources
 from flows.stages import DAY
-from turnetl import pipeline
-from turnetl.clock import now
-from turnetl.ingestion import assumed_time as assumed
 from turnetl.settings import ExtractorName
 
 
@@ -99,37 +94,5 @@ async def backfill(
         sentence, if anything was rejected, and BudgetStopped if only the budget ended it;
         everything else is done nevertheless.
     """
-
-    async def work() -> State[dict[str, Any]]:
-        settings = await load_run_settings(
-            config,
-            lake,
-            graph,
-            settings_from=settings_from,
-            budget=budget,
-            group=group,
-            group_map=group_map,
-            jobs=jobs,
-            extractor=extractor,
-            group_concurrency=group_concurrency,
-            close_after_minutes=close_after,
-        )
-        options = pipeline.RunOptions(
-            since=since,
-            until=until,
-            limit=limit,
-            assumed_time=assumed.read(assume_time, now()) if assume_time else None,
-            preprocessing=preprocessing,
-            reflexion=reflexion,
-            command=("flow", "backfill"),
-        )
-        report = await ingest_archives(
-            archives,
-            settings,
-            options,
-            format_name=format or None,
-            executor=PrefectTasks(batch_size, model_slots, settings.llm.concurrency),
-        )
-        return backfill_state(report)
-
-    return await run_flow(work)
+    parameters = BackfillParameters(**locals())
+    return await run_flow(lambda: parameters.run("backfill"))

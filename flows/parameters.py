@@ -20,3 +20,5 @@ Passes = Annotated[int, Field(ge=0, le=3)]
 Budget = Name | Annotated[list[Name], Field(min_length=1, max_length=2)]
 Turns = PositiveInt
 Minutes = NonNegativeFloat
+ShardName = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,4}/[1-9][0-9]{0,4}$")]
+ShardCount = Annotated[int, Field(ge=2, le=64)]

@@ -10,7 +10,15 @@ from prefect.settings import get_current_settings
 from turnetl.errors import BadUsage, Retryable
 from turnetl.report.next_command import without_credentials
 
-FLOW_NAMES = ("backfill", "migrate", "nightly", "rescue", "summarize")
+FLOW_NAMES = (
+    "backfill",
+    "backfill-sharded",
+    "migrate",
+    "nightly",
+    "rescue",
+    "shard",
+    "summarize",
+)
 MODEL_LIMIT = "turnetl-model"
 """The global concurrency limit that `turnetl prefect setup` creates."""
 

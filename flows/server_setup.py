@@ -19,8 +19,9 @@ from flows.server import MODEL_LIMIT, server_client
 from turnetl.errors import BadUsage
 from turnetl.prefect_report import ServerObjectKind, SetupChange, SetupItem, SetupReport
 
-QUEUES = {"rescue": 1, "nightly": 2, "backfill": 3}
-"""The queues of prefect.yaml with their priorities: runs of the first one start first."""
+QUEUES = {"rescue": 1, "nightly": 2, "shard": 3, "backfill": 4}
+"""The queues of prefect.yaml with their priorities: runs of the first one start first. Shards go
+before the runs that wait for them."""
 LAKE_VARIABLE = "turnetl_lake"
 AUTOMATION = "turnetl needs attention"
 _SUBJECT = "{{ event.event }}"

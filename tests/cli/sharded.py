@@ -79,6 +79,7 @@ class LakeAndGraph:
         }
 
     def contents(self) -> list[str]:
+        """Return a line for each node and edge, without what differs between two runs."""
         return sorted(asyncio.run(canonical_graph(self.graph)))
 
 

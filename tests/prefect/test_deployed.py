@@ -49,6 +49,8 @@ WRONG: dict[str, list[dict[str, Any]]] = {
         {"graph": "bolt://neo4j:some-password@localhost:7687"},
         {"graph": "https://localhost"},
     ],
+    "backfill-sharded/backfill-sharded": [{"shards": 1}, {"shards": 65}, {"shards": "two"}],
+    "shard/shard": [{"shard": "x"}, {"shard": "0/2"}, {"shard": "1/0"}, {}],
     "nightly/nightly": [
         {"digest_days": 0},
         {"summarize": "no"},

@@ -19,7 +19,7 @@ def test_every_parameter_of_a_flow_is_documented_and_no_other(flow: Flow[..., An
         name
         for names, flows in rows
         for name in re.findall(r"`(\w+)`", names)
-        if flows == "all" or flow.name in re.findall(r"`(\w+)`", flows)
+        if flows == "all" or flow.name in re.findall(r"`([\w-]+)`", flows)
     ]
     assert sorted(documented) == sorted(flow.parameters.properties)
 

@@ -7,18 +7,22 @@ from prefect import Flow
 from ruamel.yaml import YAML
 
 from flows.backfill import backfill
+from flows.backfill_sharded import backfill_sharded
 from flows.migrate import migrate
 from flows.nightly import nightly
 from flows.rescue import rescue
 from flows.run_flow import VERSION
+from flows.shard import shard
 from flows.summarize import summarize
 from tests.prefect.conftest import ROOT, PrefectServer
 
 FLOWS: dict[str, Flow[..., Any]] = {
     "flows.backfill.backfill": backfill,
+    "flows.backfill_sharded.backfill_sharded": backfill_sharded,
     "flows.migrate.migrate": migrate,
     "flows.nightly.nightly": nightly,
     "flows.rescue.rescue": rescue,
+    "flows.shard.shard": shard,
     "flows.summarize.summarize": summarize,
 }
 READ = {

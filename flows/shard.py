@@ -1,0 +1,98 @@
+"""A shard of a backfill as a flow: the child of `backfill-sharded`, one on each free worker."""
+
+from datetime import datetime
+from typing import Any
+
+from prefect import State, flow
+from pydantic import PositiveInt
+
+from flows.backfill_run import BackfillParameters
+from flows.names import shard_name
+from flows.parameters import (
+    AbsolutePath,
+    ArchivePatterns,
+    Budget,
+    GraphUrl,
+    LakeLocation,
+    Minutes,
+    Passes,
+    ShardName,
+    Turns,
+)
+from flows.run_flow import VERSION, run_flow
+from flows.setting_sources import SettingSources
+from flows.stages import DAY
+from turnetl.settings import ExtractorName
+
+
+@flow(
+    name="shard",
+    flow_run_name=shard_name,
+    version=VERSION,
+    timeout_seconds=DAY,
+    persist_result=False,
+)
+async def shard(
+    archives: ArchivePatterns,
+    *,
+    shard: ShardName,
+    lake: LakeLocation | None = None,
+    graph: GraphUrl | None = None,
+    group: str | None = None,
+    group_map: AbsolutePath | None = None,
+    format: str | None = None,  # noqa: A002 - named as the option of the command
+    extractor: ExtractorName | None = None,
+    config: AbsolutePath | None = None,
+    settings_from: SettingSources | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: Turns | None = None,
+    close_after: Minutes | None = None,
+    assume_time: str | None = None,
+    preprocessing: str | None = None,
+    reflexion: Passes | None = None,
+    budget: Budget | None = None,
+    batch_size: PositiveInt = 200,
+    jobs: PositiveInt | None = None,
+    group_concurrency: PositiveInt | None = None,
+    model_slots: str | None = None,
+) -> State[dict[str, Any]]:
+    """Do one part of a backfill: parse archives, filter and ingest the groups of the shard.
+
+    Shards run in any order and on any machine that sees the archives and the lake; the graph is one
+    on Neo4j, unless they run one after the other.
+
+    Args:
+        archives: files, folders or globs; absolute paths, or paths that start with `~`.
+        shard: number of this shard and of all, such as `2/8`.
+        lake: folder of the tables, or its URL in an object store.
+        graph: URL of the graph, without a password.
+        group: the group of all turns, instead of one group per project: a name, or a template of
+            {project}, {format}, {user} and {host}.
+        group_map: path of a TOML file with exceptions from that.
+        format: the format of all archives, instead of detection by content.
+        extractor: the extractor of entities and facts.
+        config: path of a JSON config.
+        settings_from: settings that are read from Prefect's Secret blocks and variables, such as
+            {"llm.api_key": "secret/openai", "lake": "variable/turnetl_lake"}.
+        since: only turns that started then or later; UTC without a time zone.
+        until: only turns that started before.
+        limit: at most this number of turns of each group.
+        close_after: minutes without a new row after which the last turn of a session is closed.
+        assume_time: the time of turns without one: an ISO time, UTC without a time zone, or `mtime`
+            for the modification time of the archive.
+        preprocessing: instructions for the model in this run: the name of a template, the text
+            itself, or `none`. Templates are resolved in the worker's home and working directory.
+        reflexion: reflexion passes of this run.
+        budget: the budget of this run: `5usd`, `200k tokens`, or a list of one of each.
+        batch_size: archives per task.
+        jobs: archives of a task that are parsed in parallel; by default one per core.
+        group_concurrency: groups ingested in parallel; turns of one group never are.
+        model_slots: a global concurrency limit, shared by all flows that use the same model; an
+            ingest occupies as many of its slots as the setting `llm.concurrency`.
+
+    Returns:
+        As the flow `backfill`, for the groups of the shard.
+    """
+    parameters = BackfillParameters(**locals())
+    return await run_flow(lambda: parameters.run("shard"))
