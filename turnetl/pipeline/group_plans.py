@@ -41,10 +41,12 @@ def turn_files(lake: Lake, shard: Shard | None = None) -> TurnFiles:
         lake: holds the files.
         shard: only the files of its groups are read; the others count as none. None: all.
     """
-    return {
-        group: lake.turn_files(group) if shard is None or shard.owns(group) else ()
-        for group in lake.groups()
-    }
+    groups = lake.groups()
+    owned = {group for group in groups if shard is None or shard.owns(group)}
+    files: dict[GroupId, list[TurnFile]] = {group: [] for group in groups}
+    for file in lake.turn_files_of(owned):
+        files[GroupId(file.path.parent.name)].append(file)
+    return files
 
 
 async def plan_groups(

@@ -1,0 +1,135 @@
+"""The episodes tables of a lake, one for each group."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from turnetl import schema
+from turnetl.lake import versions
+from turnetl.lake.files import LakeFiles
+from turnetl.lake.local_files import LocalFiles
+from turnetl.lake.parquet import read_metadata, reading, scan, scan_snapshot, verify
+from turnetl.lake.values import episode_from_row
+from turnetl.model import Episode, GroupId, TurnId
+
+
+class EpisodesTables:
+    """The tables of one lake. The first write creates its folder.
+
+    Args:
+        root: the folder of the lake, or of the copies of its objects.
+        files: the files of the lake; None: they are in the folder.
+    """
+
+    def __init__(self, root: Path, files: LakeFiles | None = None) -> None:
+        self.root = root
+        self.files = files or LocalFiles(root)
+
+    def write_episodes(
+        self,
+        group: GroupId,
+        slices: Iterable[pl.DataFrame],
+        metadata: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """Write a group's episodes table slice by slice; it replaces the previous one.
+
+        Args:
+            group: the group of the episodes.
+            slices: rows of `schema.EPISODES`, in table order.
+            metadata: the metadata to store; called after the last slice.
+        """
+        from turnetl.lake.parquet_writer import write_slices  # noqa: PLC0415 - pyarrow
+
+        def encoded_metadata() -> str:
+            return versions.metadata_text(metadata(), schema.EPISODES)
+
+        path = self.episodes_path(group)
+        write_slices(path, slices, schema.EPISODES, encoded_metadata, self.files.replace)
+        self.files.sync(self.episodes_folder)
+
+    def delete_episodes(self, group: GroupId) -> None:
+        """Delete a group's episodes table, if there is one, durably."""
+        self.files.delete(self.episodes_path(group))
+        self.files.sync(self.episodes_folder)
+
+    def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
+        """Return the metadata that `write_episodes` stored; None: the group has no table.
+
+        Raises:
+            Fatal: the table cannot be read or has another schema version.
+        """
+        (path,) = self._fetched([self.episodes_path(group)])
+        if not path.exists():
+            return None
+        text = read_metadata(path)
+        versions.check_version(path, text, schema.EPISODES)
+        try:
+            metadata = msgspec.json.decode(text, type=dict[str, str])
+        except msgspec.DecodeError:
+            return {}
+        return {key: value for key, value in metadata.items() if key != versions.KEY}
+
+    def verify_episodes(self, group: GroupId) -> None:
+        """Read all bytes of a group's episodes table, if there is one, and compare its checksum.
+
+        Raises:
+            TableUnusable: the table is damaged.
+        """
+        (path,) = self._fetched([self.episodes_path(group)])
+        if path.exists():
+            verify(path)
+
+    @contextmanager
+    def reading_episodes(self, group: GroupId) -> Iterator[None]:
+        """Collect rows of `scan_episodes`.
+
+        Raises:
+            TableUnusable: the table is damaged.
+        """
+        with reading(self.episodes_path(group)):
+            yield
+
+    def scan_episodes(self, group: GroupId) -> pl.LazyFrame:
+        """Return the episodes of a group in table order; no rows if there is no table.
+
+        The rows stay the same while they are in use, even if a new table replaces them. Only the
+        footer is verified: the caller collects inside `reading_episodes`, and calls
+        `verify_episodes` before it writes what depends on the rows.
+
+        Raises:
+            Fatal: the table cannot be read, or has another schema version or other columns.
+        """
+        (path,) = self._fetched([self.episodes_path(group)])
+        if not path.exists():
+            return scan([], schema.EPISODES)
+        return scan_snapshot(path, schema.EPISODES)
+
+    def episodes(
+        self, group: GroupId, turn_ids: Collection[TurnId] | None = None
+    ) -> Iterator[Episode]:
+        """Yield a group's episodes as values, in table order; None: all of them."""
+        rows = self.scan_episodes(group)
+        if turn_ids is None:
+            self.verify_episodes(group)
+        else:
+            rows = rows.filter(pl.col("turn_id").is_in(sorted(turn_ids)))
+        with self.reading_episodes(group):
+            collected = rows.collect()
+        return (episode_from_row(row) for row in collected.iter_rows(named=True))
+
+    @property
+    def episodes_folder(self) -> Path:
+        """The folder of the episodes tables and of their temporary files. It may not exist."""
+        return self.root / "episodes"
+
+    def episodes_path(self, group: GroupId) -> Path:
+        """Return the path of the episodes table of a group. There may be none."""
+        return self.episodes_folder / f"{group}.parquet"
+
+    def _fetched(self, paths: list[Path]) -> list[Path]:
+        """Return the paths, at which files can be read now."""
+        self.files.fetch(paths)
+        return paths
