@@ -22,7 +22,7 @@ class RunOptions:
     """Options of one run: selected turns and extraction. Everything else is in the settings.
 
     Raises:
-        BadUsage: a number is out of its range.
+        BadUsage: a number is out of its range, or no time is in that of the turns.
     """
 
     groups: tuple[str, ...] = ()
@@ -59,6 +59,11 @@ class RunOptions:
     def __post_init__(self) -> None:
         for name in ("since", "until"):
             object.__setattr__(self, name, as_utc(getattr(self, name)))
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise BadUsage(
+                f"no turn can have started in a range from {self.since:%Y-%m-%d %H:%M} until "
+                f"{self.until:%Y-%m-%d %H:%M} UTC: `until` must be after `since`"
+            )
         if self.limit is not None and self.limit < 1:
             raise BadUsage(f"the limit of a run must be at least 1 turn, not {self.limit}")
         if not 0 <= self.wait_seconds < math.inf:

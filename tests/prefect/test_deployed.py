@@ -35,6 +35,16 @@ def test_a_failed_run_fails_in_prefect_too(deployed: PrefectServer, tmp_path: Pa
     assert done.returncode == 1, done.stdout + done.stderr
 
 
+def test_a_folder_that_the_worker_cannot_see_is_named_in_the_state_of_the_run(
+    deployed: PrefectServer, tmp_path: Path
+) -> None:
+    unseen = tmp_path / "of-another-machine"
+    created = deployed.create_run("rescue/rescue", {"archives": [str(unseen)]})
+    done = deployed.final_run(created.raise_for_status().json()["id"])
+    assert done["state_type"] == "FAILED"
+    assert f"`{unseen}` does not exist; check the path" in done["state"]["message"]
+
+
 WRONG: dict[str, list[dict[str, Any]]] = {
     "backfill/backfill": [
         {"extractor": "gpt"},

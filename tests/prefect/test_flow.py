@@ -168,6 +168,20 @@ async def test_a_password_in_a_parameter_fails_the_run_and_is_not_repeated(
     assert not (tmp_path / "lake").exists()
 
 
+async def test_an_empty_range_of_times_fails_the_run_before_any_work(
+    archives: Path, tmp_path: Path
+) -> None:
+    state = await _run(
+        archives,
+        tmp_path / "lake",
+        since=datetime(2026, 5, 1, tzinfo=UTC),
+        until=datetime(2026, 4, 1, tzinfo=UTC),
+    )
+    assert state.is_failed()
+    assert "`until` must be after `since`" in (state.message or "")
+    assert not (tmp_path / "lake").exists()
+
+
 async def test_missing_model_slots_fail_the_run_and_the_message_says_how_to_create_them(
     archives: Path, tmp_path: Path
 ) -> None:

@@ -97,6 +97,14 @@ def test_a_cutover_that_the_comparison_speaks_against_must_be_accepted(
     assert_cut_over(url, run(url, cutover=True, accept=True))
 
 
+def test_what_only_a_cutover_reads_is_refused_without_one_before_any_work(url: str) -> None:
+    before = of_readers(url)
+    state = run(url, accept=True)
+    assert state.is_failed()
+    assert "give `cutover` too" in (state.message or "")
+    assert of_readers(url) == before
+
+
 def test_a_cutover_after_a_comparison_that_passed_needs_nothing_else(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,11 @@ from prefect.blocks.notifications import SlackWebhook
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.actions import GlobalConcurrencyLimitUpdate
 from prefect.exceptions import ObjectNotFound
-from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_CLIENT_MAX_RETRIES,
+    temporary_settings,
+)
 from prefect.states import Completed, Running
 from pydantic import SecretStr
 
@@ -22,6 +26,7 @@ from flows.server_doctor import check_server
 from flows.server_setup import AUTOMATION, LAKE_VARIABLE, QUEUES, ServerSetup
 from tests.cli.command import CommandResult, turnetl_process
 from tests.prefect.conftest import PrefectServer, free_port
+from tests.prefect.http_listener import listening
 from turnetl.clock import now
 from turnetl.errors import BadUsage, Retryable
 from turnetl.prefect_report import DoctorReport, FindingKind, SetupChange
@@ -172,6 +177,35 @@ async def test_a_server_that_does_not_respond_is_named_without_its_password() ->
     ):
         await ServerSetup(POOL, 3, "/lake").execute()
     assert "a-password" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error", "message"),
+    [
+        (404, b"{}", BadUsage, r"is not the API .* with `/api` at its end"),
+        (200, b"<html>", BadUsage, r"is not the API .* with `/api` at its end"),
+        (401, b"{}", BadUsage, "refuses the login: correct PREFECT_API_AUTH_STRING"),
+        (500, b"{}", Retryable, r"failed \(status 500\)"),
+    ],
+    ids=["not_found", "page", "login", "failure"],
+)
+async def test_a_url_that_is_not_that_of_the_api_is_named_with_what_to_correct(
+    status: int, body: bytes, error: type[Exception], message: str
+) -> None:
+    with (
+        listening(status, body) as other,
+        temporary_settings({PREFECT_API_URL: other.url, PREFECT_CLIENT_MAX_RETRIES: 0}),
+        pytest.raises(error, match=message),
+    ):
+        await ServerSetup(POOL, 3, "/lake").execute()
+
+
+async def test_a_url_without_a_scheme_is_named_with_an_example() -> None:
+    with (
+        temporary_settings({PREFECT_API_URL: "localhost:4200/api"}),
+        pytest.raises(BadUsage, match=r"localhost:4200/api is not the API .*http://"),
+    ):
+        await ServerSetup(POOL, 3, "/lake").execute()
 
 
 def test_without_a_server_the_command_says_which_variable_to_set(tmp_path: Path) -> None:

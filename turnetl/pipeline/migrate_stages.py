@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from turnetl.clock import Clock
-from turnetl.errors import Retryable
+from turnetl.errors import BadUsage, Retryable
 from turnetl.estimation.report import EstimatedMigration
 from turnetl.migration.change_report import MigrationChange, MigrationCommand
 from turnetl.migration.comparison import MigrationComparison
@@ -26,7 +26,11 @@ from turnetl.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class CutoverOptions:
-    """Whether a migration ends with the cutover."""
+    """Whether a migration ends with the cutover.
+
+    Raises:
+        BadUsage: what only a cutover reads is given without one.
+    """
 
     cut_over: bool = False
     """False: it ends with the comparison, and the groups stay as they are."""
@@ -34,6 +38,10 @@ class CutoverOptions:
     """Whether the cutover needs no comparison that passed."""
     questions: Path | None = None
     """A file with search probes; None: they are made of old facts."""
+
+    def __post_init__(self) -> None:
+        if self.accept and not self.cut_over:
+            raise BadUsage("`accept` applies to a cutover: give `cutover` too, or leave it out")
 
 
 @dataclass(frozen=True, slots=True)
