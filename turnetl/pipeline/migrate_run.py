@@ -236,7 +236,7 @@ class _Run:
         async with self._lease(shadow, state.group_id, run) as lease:
             recorded = {one.migration_id: one for one in await store.migrations()}
             current = recorded.get(state.migration_id, state)
-            if replace(current, verdict=state.verdict) != state:
+            if replace(current, verdict=state.verdict, updated_at=state.updated_at) != state:
                 # Another command changed it between the ingest and now: what it wrote holds.
                 return current
             turns = len(await shadow.store.turn_ids(state.group_id))

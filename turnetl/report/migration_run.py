@@ -22,7 +22,7 @@ _HEADERS = ("phase", "sessions", "turns", "old episodes", "others that stay")
 def table(report: MigrationRun) -> RenderableType:
     """Render a row per migration; then the table of the ingest."""
     if not report.migrations:
-        return caption("nothing to migrate")
+        return caption("no group was migrated" if report.refused else "nothing to migrate")
     view = Table()
     add_group_column(view)
     for header in _HEADERS:
