@@ -23,6 +23,7 @@ NAMES = (
     "filter",
     "journal",
     "model_stack_cpu",
+    "shared_limits",
     "faults",
     "turns_cpu",
     "replay",

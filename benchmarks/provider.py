@@ -59,6 +59,10 @@ class ProviderCounts:
     first: float | None = None
     last: float | None = None
     """Times of the first and the last request, on the server's clock."""
+    arrivals: list[list[float]] = field(default_factory=list)
+    """Time, on the server's clock, and tokens of each request and its response; no embeddings."""
+    in_flight: int = 0
+    most_in_flight: int = 0
 
     @property
     def total(self) -> int:
@@ -80,7 +84,7 @@ class ProviderProcess:
             values = json.loads(response.read())
         names = ("requests", "characters", "faults", "bodies")
         counters = {name: Counter(values[name]) for name in names}
-        return ProviderCounts(**counters, first=values["first"], last=values["last"])
+        return ProviderCounts(**values | counters)
 
     def reset(self) -> None:
         with urllib.request.urlopen(f"{self.url}/reset", data=b""):  # noqa: S310 - our own
@@ -160,7 +164,7 @@ class ProviderServer:
             self.counts = ProviderCounts()
             response = Fault()
         else:
-            response = await self._response(path, raw)
+            response = await self._counted_response(path, raw)
         body = response.body.encode()
         head = f"HTTP/1.1 {response.status} X\r\nContent-Type: application/json\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in response.headers.items())
@@ -172,22 +176,35 @@ class ProviderServer:
         writer.write(data)
         await writer.drain()
 
+    async def _counted_response(self, path: str, raw: bytes) -> Fault:
+        counts = self.counts
+        counts.in_flight += 1
+        counts.most_in_flight = max(counts.most_in_flight, counts.in_flight)
+        try:
+            return await self._response(path, raw)
+        finally:
+            counts.in_flight -= 1
+
     async def _response(self, path: str, raw: bytes) -> Fault:
         body = json.loads(raw)
         kind, characters = _kind(path, body)
         self._count(kind, characters)
         self.counts.bodies[hashlib.sha256(raw).hexdigest()[:16]] += 1
+        arrival = [time.monotonic(), characters / _CHARACTERS_PER_TOKEN]
         if self._cap is not None and (fault := self._cap.reject()):
             self.counts.faults["cap"] += 1
             return fault
         injected = self._inject(raw)
         if isinstance(injected, Fault):
             return injected
+        if kind != "embeddings":
+            self.counts.arrivals.append(arrival)
         if seconds := self._latency.get(kind):
             await asyncio.sleep(seconds)
         if kind == "embeddings":
             return Fault(body=json.dumps(await self._embeddings(body)))
         response = injected or CannedResponse(wire_formats.canned_text(body, self._responders))
+        arrival[1] += len(response.text) // _CHARACTERS_PER_TOKEN
         tokens = characters // _CHARACTERS_PER_TOKEN, len(response.text) // _CHARACTERS_PER_TOKEN
         counted = CannedResponse(response.text, response.finish_reason, *tokens)
         sent = wire_formats.response_body(path, counted)
