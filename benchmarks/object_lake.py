@@ -4,21 +4,28 @@
 
 The archives are the samples with other ids, in 20 groups. The S3 server (moto) runs beside the
 measured process and takes its share of the cores; a relay before it delays each answer, as a
-network does. `second machine` has the same lake and no copies of objects yet.
+network does. `second machine` has the same lake and no copies of objects yet. Last come the
+times in which one response of a model is looked up and written, as the median of 100.
 """
 
 import argparse
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from benchmarks.delayed_server import delayed
 from tests.servers import s3_server
+from turnetl.lake.object_files import ObjectFiles
+from turnetl.lake.shared_responses import ResponseFiles
+from turnetl.object_url import object_url
 
 GROUPS = 20
 SAMPLES = Path(__file__).parents[1] / "data" / "archives" / "bookshop"
@@ -51,11 +58,31 @@ def main() -> None:
         environment = server.environment | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
         remote = measure(folder, "first", lake, COMMANDS, environment)
         second = measure(folder, "second", lake, ON_SECOND_MACHINE, environment)
+        os.environ.update(environment)  # noqa: TID251 - the server of this process
+        shared = response_milliseconds(lake, folder / "copies")
     print(f"{arguments.archives:,} archives, {arguments.delay} ms before each answer")
     for name, seconds in remote.items():
         print(f"{name:40} {local[name]:6.1f} s in a folder, {seconds:6.1f} s in a bucket")
     for name, seconds in second.items():
         print(f"{name:40} {'':6}                {seconds:6.1f} s in a bucket")
+    print("a shared response: looked up in {:.0f} ms, written in {:.0f} ms".format(*shared))
+
+
+def response_milliseconds(lake: str, copies: Path) -> tuple[float, float]:
+    """Return the median time in which a missing response is looked up, and one is written."""
+    url = object_url(lake)
+    assert url is not None
+    responses = ResponseFiles(ObjectFiles(url, copies, allow_http=True))
+    keys = [f"{number:032x}" for number in range(100)]
+    looked_up = [seconds_of(partial(responses.read, key)) for key in keys]
+    written = [seconds_of(partial(responses.write, key, b"x" * 2000)) for key in keys]
+    return 1000 * statistics.median(looked_up), 1000 * statistics.median(written)
+
+
+def seconds_of(function: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
 
 
 def write_archives(folder: Path, number: int) -> None:

@@ -20,6 +20,7 @@ CONTRACTS = {
     "LakeFiles": "tests/lake/test_files_contract.py",
     "LimitsStore": "tests/llm/shared_limits/test_store_contract.py",
     "LookupIndex": "tests/index/test_lookup.py",
+    "SharedResponses": "tests/llm/test_shared_responses.py",
     "Summariser": "tests/summaries/test_summariser_contract.py",
     "SearchIndex": "tests/index/test_index_contract.py",
 }

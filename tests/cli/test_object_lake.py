@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.provider_setup import model_environment, write_session
+from tests.servers.provider import FakeProvider
 from tests.servers.s3_server import S3Server
 
 CANARY = os.urandom(16).hex()
@@ -18,7 +20,7 @@ class LakeMachine:
     """A machine with a home, caches and working files of its own."""
 
     def __init__(self, s3: S3Server, lake: str, folder: Path) -> None:
-        self.home, self.lake = folder, lake
+        self.s3, self.home, self.lake = s3, folder, lake
         cache = folder / "cache"
         cache.mkdir(parents=True)
         # The secret scanner compiles its rules for seconds if it finds no cache of them.
@@ -36,6 +38,11 @@ class LakeMachine:
         assert result.exit_code == code, result.stderr
         assert CANARY not in result.stdout + result.stderr
         return result
+
+    def responses(self, bucket: str, prefix: str) -> int:
+        """Return the number of responses in the lake."""
+        pages = self.s3.objects(bucket).list(f"{prefix}/journal")
+        return sum(len(page) for page in pages)
 
 
 @pytest.fixture
@@ -194,3 +201,24 @@ def test_a_damaged_object_is_named_by_its_url_and_created_again(
     result = there.run("filter")
     assert f"`s3://{bucket}/{name}` is damaged; it is created again" in result.stderr
     assert here.run("filter").json
+
+
+def test_machines_pay_once_for_a_response_and_forget_it_together(
+    here: LakeMachine, there: LakeMachine, provider: FakeProvider, tmp_path: Path
+) -> None:
+    write_session(tmp_path / "archives" / "one.jsonl", turns=2)
+    for machine in (here, there):
+        machine.environment.update(model_environment(provider))
+    here.run("backfill", tmp_path / "archives")
+    paid = len(provider.requests)
+    assert paid
+    # The graph of the other machine is another one: it extracts the same turns.
+    there.run("ingest")
+    assert len(provider.requests) == paid
+    usage = there.run("runs").json["runs"][0]
+    assert usage["state"] == "done"
+    bucket, _, prefix = here.lake.removeprefix("s3://").partition("/")
+    assert here.responses(bucket, prefix) > 0
+    report = here.run("forget", "--session", "s1-1", "--yes").json
+    assert report["proven"]
+    assert here.responses(bucket, prefix) == 0

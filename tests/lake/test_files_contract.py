@@ -134,11 +134,11 @@ def test_all_files_are_fetched_and_nothing_else_stays(open_files: OpenFiles) -> 
     here, there = open_files("a"), open_files("b")
     for name in ("turns/shop/1", "turns/till/2", "key"):
         here.replace(here.root / name, content(name))
-    there.fetch_all()
+    there.fetch_all(there.root)
     assert (there.root / "turns/shop/1").read_text() == "turns/shop/1"
     here.delete(here.root / "turns/shop/1")
     again = open_files("b")
-    again.fetch_all()
+    again.fetch_all(again.root)
     assert {path.name for path in again.root.rglob("*") if path.is_file()} >= {"2", "key"}
     assert not (again.root / "turns/shop/1").exists()
 

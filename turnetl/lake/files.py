@@ -51,8 +51,8 @@ class LakeFiles(Protocol):
     def fetch(self, paths: Iterable[Path]) -> None:
         """Make what is read at these paths current. A file that is gone is gone there too."""
 
-    def fetch_all(self) -> None:
-        """Make every file of the lake current at its path, and remove what is no file of it."""
+    def fetch_all(self, folder: Path) -> None:
+        """Make every file below a folder current, and remove what is no file of the lake."""
 
     def version(self, path: Path) -> str | None:
         """Return a text that changes with the content of a file, as it was listed or fetched.

@@ -13,9 +13,10 @@ import msgspec
 from turnetl import ids
 from turnetl.errors import Fatal, LakeChanged
 from turnetl.lake.files import LakeFiles
+from turnetl.lake.paths import FORGOTTEN_TURNS
 from turnetl.model import GroupId, SessionId, TurnId
 
-FILE = "forgotten.json"
+FILE = FORGOTTEN_TURNS
 _KEY_BYTES = 16
 _ATTEMPTS = 5
 

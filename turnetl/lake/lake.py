@@ -21,7 +21,15 @@ from turnetl.lake.batches import Batch, batches
 from turnetl.lake.episodes_tables import EpisodesTables
 from turnetl.lake.manifests import Manifests, metadata_or_none
 from turnetl.lake.parquet import scan
-from turnetl.lake.paths import QUARANTINE, TURNS, archive_digest, entry_names, is_table
+from turnetl.lake.paths import (
+    FORGOTTEN_TURNS,
+    QUARANTINE,
+    REDACTION_KEY,
+    TURNS,
+    archive_digest,
+    entry_names,
+    is_table,
+)
 from turnetl.lake.temporary import remove_abandoned
 from turnetl.lake.values import turn_from_row
 from turnetl.model import GroupId, Turn
@@ -161,6 +169,12 @@ class Lake(EpisodesTables):
     def delete_turns_file(self, path: Path) -> None:
         """Delete a turns file, if it exists."""
         self.files.delete(path)
+
+    def fetch_tables(self) -> None:
+        """Make all tables readable below `root`, with what they depend on."""
+        for folder in (self._turns_folder, self.episodes_folder, self.root / QUARANTINE):
+            self.files.fetch_all(folder)
+        self.files.fetch([self.root / REDACTION_KEY, self.root / FORGOTTEN_TURNS])
 
     def read_turns_file(self, path: Path) -> pl.DataFrame:
         """Return the rows of one turns file.

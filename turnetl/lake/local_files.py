@@ -44,7 +44,7 @@ class LocalFiles:
     def fetch(self, paths: Iterable[Path]) -> None:
         """Do nothing: the files are read where they are."""
 
-    def fetch_all(self) -> None:
+    def fetch_all(self, folder: Path) -> None:
         """Do nothing, as `fetch`."""
 
     def version(self, _: Path) -> str | None:

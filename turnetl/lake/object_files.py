@@ -103,9 +103,9 @@ class ObjectFiles:
             with ThreadPoolExecutor(REQUESTS) as threads:
                 list(threads.map(self._fetch, outdated))
 
-    def fetch_all(self) -> None:
-        listed = self._list(self.root)
-        self._copies.remove_others(self.root, listed)
+    def fetch_all(self, folder: Path) -> None:
+        listed = self._list(folder)
+        self._copies.remove_others(folder, listed)
         self.fetch(listed)
 
     def version(self, path: Path) -> str | None:

@@ -12,6 +12,11 @@ QUARANTINE = "quarantine"
 """Name of the folder of quarantined turns, which has a folder for each group."""
 
 
+REDACTION_KEY = "redaction.key"
+FORGOTTEN_TURNS = "forgotten.json"
+"""Names of files in a lake."""
+
+
 def archive_digest(archive: Path) -> str:
     """Return the name of an archive's turns file: the same for every path to the archive."""
     return archive_digests([archive])[0]

@@ -13,8 +13,9 @@ from turnetl import private_files
 from turnetl.errors import Fatal
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.lake import Lake
+from turnetl.lake.paths import REDACTION_KEY
 
-FILE = "redaction.key"
+FILE = REDACTION_KEY
 _KEY_BYTES = 32
 _MAX_BYTES = 1 << 10
 _CONTENT = re.compile(rb"\s*([0-9a-fA-F]{64})\s*")

@@ -1,4 +1,4 @@
-"""The wrappers of a model, from outside in: journal, retry, budget, limiter, meter, HTTP.
+"""The wrappers of a model, from outside in: journals, retry, budget, limiter, meter, HTTP.
 
 Each wrapper is a model around a model and has one job. A run with several models has one stack per
 model over the same shared objects: journal keys, prices and pauses belong to one model.
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal, JournaledModel
+from turnetl.llm.journal.shared import SharedModel, SharedResponses
 from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.retry import RetryingModel, RetryPolicy
@@ -26,6 +27,8 @@ class ModelStack:
     meter: Meter | None
     parameters: str = ""
     """Parameters sent with every request. They are part of each journal key."""
+    responses: SharedResponses | None = None
+    """Responses of other machines, for a process with a journal."""
 
     def used(self) -> Usage:
         """Return the usage so far, of all requests to language models."""
@@ -49,6 +52,13 @@ def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:
     model = RetryingModel(model, shared.retry_policy)
     if shared.journal is None:
         return model
+    if shared.responses is not None:
+        model = SharedModel(
+            model,
+            shared.responses,
+            on_hit=shared.journal.count_hit,
+            parameters=shared.parameters,
+        )
     return JournaledModel(
         model,
         shared.journal,

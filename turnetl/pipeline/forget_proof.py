@@ -27,7 +27,7 @@ async def prove(settings: Settings, report: ForgetReport) -> ForgetReport:
     """
     texts = texts_to_find(report)
     lake = wiring.lake(settings)
-    lake.files.fetch_all()
+    lake.files.fetch_all(lake.root)
     files = files_under([settings.lake, lake.root, *_graph_files(settings)])
     try:
         in_files = search_files(files, texts)

@@ -126,7 +126,10 @@ async def forget(
         rewrite_graph(settings.graph_url)
     before_step("journal")
     with wiring.journal(settings, clock) as journal:
-        erased = journal.erase(_erased_responses(preview.selection.text))
+        erased = journal.erase(is_erased := _erased_responses(preview.selection.text))
+    if (responses := wiring.shared_responses(settings)) is not None:
+        # Those of this machine are among them, unless they could not be shared.
+        erased = max(erased, responses.erase(is_erased))
     if wiring.missing_graph(settings) is None and wiring.has_index(settings):
         before_step("index")
         # First without a rebuild, which copies questions also of turns that are gone: they would

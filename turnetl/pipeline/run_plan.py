@@ -19,6 +19,7 @@ from turnetl.ingestion import estimate_record
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.report import GroupReport
+from turnetl.lake import shared_responses
 from turnetl.lake.temporary import remove_abandoned, temporary_folder
 from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
@@ -37,6 +38,7 @@ _NOT_COPIED = (
     estimate_record.FOLDER,
     "*.tmp",
     "*.etag",
+    shared_responses.FOLDER,
 )
 """What the tables of a plan do without."""
 
@@ -191,7 +193,7 @@ def _copied_tables(settings: Settings) -> Iterator[Settings]:
     estimates = settings.lake / estimate_record.FOLDER
     remove_abandoned(estimates)
     source = wiring.lake(settings)
-    source.files.fetch_all()
+    source.fetch_tables()
     with temporary_folder(estimates, settings.lake) as folder:
         copy = folder / "lake"
         ignore = shutil.ignore_patterns(*_NOT_COPIED)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from turnetl.wiring.clients import journal, model, model_stack, prices
+    from turnetl.wiring.clients import journal, model, model_stack, prices, shared_responses
     from turnetl.wiring.embedding import embedder, is_built_in, is_remote
     from turnetl.wiring.extraction import (
         check_model,
@@ -80,6 +80,7 @@ __all__ = [
     "replace_index",
     "search_index",
     "session_index",
+    "shared_responses",
     "store",
     "templates",
     "user_name",
@@ -88,7 +89,7 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
-        "turnetl.wiring.clients": ("journal", "model", "model_stack", "prices"),
+        "turnetl.wiring.clients": ("journal", "model", "model_stack", "prices", "shared_responses"),
         "turnetl.wiring.embedding": ("embedder", "is_built_in", "is_remote"),
         "turnetl.wiring.extraction": (
             "check_model",

@@ -11,6 +11,7 @@ from uuid import uuid4
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.ingestion import lease_owner
+from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal
@@ -25,6 +26,7 @@ from turnetl.settings.credentials import check_key_encrypted
 from turnetl.trust.project_files import PRICES
 from turnetl.wiring import limits
 from turnetl.wiring.embedding import is_remote
+from turnetl.wiring.tables import lake
 
 JOURNAL = "journal.sqlite"
 """File name in the lake."""
@@ -44,7 +46,8 @@ async def model_stack(settings: Settings, clock: Clock) -> AsyncIterator[ModelSt
         return
     with journal(settings, clock) if settings.journal else nullcontext() as opened:
         async with limits.opened(settings, clock) as shared:
-            yield replace(stack, journal=opened, limiter=Limiter(shared))
+            responses = shared_responses(settings)
+            yield replace(stack, journal=opened, limiter=Limiter(shared), responses=responses)
 
 
 def journal(settings: Settings, clock: Clock) -> closing[Journal]:
@@ -52,6 +55,11 @@ def journal(settings: Settings, clock: Clock) -> closing[Journal]:
     owner = lease_owner.owner_name(uuid4().hex)
     path = settings.lake / JOURNAL
     return closing(Journal(path, clock=clock, owner=owner, is_dead=lease_owner.is_dead))
+
+
+def shared_responses(settings: Settings) -> ResponseFiles | None:
+    """Return the responses that the machines of a lake in an object store share; else None."""
+    return ResponseFiles(lake(settings).files) if settings.lake_url is not None else None
 
 
 def prices(at: datetime) -> Prices:

@@ -59,19 +59,19 @@ class JournalRow:
 def to_row(
     key: str, request: ChatRequest, model: str, response: ChatResponse, now: datetime
 ) -> JournalRow:
-    text, usage_fields = response.text.encode("utf-8", "surrogatepass"), _usage_fields(response)
+    text, usage = response.text.encode("utf-8", "surrogatepass"), usage_fields(response)
     names = (_encodable(request.prompt_name), _encodable(model))
-    values = (key, *names, format_time(now), request.characters, *usage_fields, 0)
+    values = (key, *names, format_time(now), request.characters, *usage, 0)
     stored = replace(response, cache_write_tokens=0)
-    return JournalRow(key, (*values, _checksum(key, text, usage_fields), text), stored, now)
+    return JournalRow(key, (*values, checksum(key, text, usage), text), stored, now)
 
 
 def to_response(key: str, row: Sequence[Any]) -> ChatResponse | None:
     """Return the response of a row with the columns of `READ`; None if the row is damaged."""
-    text, checksum, _, *usage_fields = row
-    if not isinstance(text, bytes) or checksum != _checksum(key, text, usage_fields):
+    text, stored, _, *usage = row
+    if not isinstance(text, bytes) or stored != checksum(key, text, usage):
         return None
-    calls, prompt, completion, cached, seconds, cost, truncated = usage_fields
+    calls, prompt, completion, cached, seconds, cost, truncated = usage
     return ChatResponse(
         text=text.decode("utf-8", "surrogatepass"),
         prompt_tokens=prompt,
@@ -97,7 +97,8 @@ def parse_time(text: str | None) -> datetime | None:
         return None
 
 
-def _usage_fields(response: ChatResponse) -> tuple[int, int, int, int, float, float | None, int]:
+def usage_fields(response: ChatResponse) -> tuple[int, int, int, int, float, float | None, int]:
+    """Return the usage of a response as it is stored: from `calls` to `truncated`."""
     return (
         _integer(response.calls),
         _integer(response.prompt_tokens),
@@ -118,8 +119,9 @@ def _real(value: float) -> float:
     return float(value) if math.isfinite(value) and value else 0.0
 
 
-def _checksum(key: str, text: bytes, usage_fields: Sequence[Any]) -> str:
-    return ids.digest(key, text, *map(repr, usage_fields))[:16]
+def checksum(key: str, text: bytes, usage: Sequence[Any]) -> str:
+    """Return the digest of a response and its `usage_fields`."""
+    return ids.digest(key, text, *map(repr, usage))[:16]
 
 
 def _encodable(name: str) -> str:
