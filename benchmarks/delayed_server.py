@@ -18,10 +18,18 @@ def delayed(port: int, seconds: float) -> Iterator[int]:
             lambda reader, writer: _relay(reader, writer, port, seconds), "127.0.0.1", 0
         )
 
+    async def stop() -> None:
+        server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
     server = asyncio.run_coroutine_threadsafe(start(), loop).result()
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
+        asyncio.run_coroutine_threadsafe(stop(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
 
