@@ -20,6 +20,7 @@ from flows.parameters import (
     LakeLocation,
     Minutes,
     Passes,
+    TimeToAssume,
     Turns,
 )
 from flows.run_flow import VERSION, run_flow
@@ -50,7 +51,7 @@ async def backfill(
     until: datetime | None = None,
     limit: Turns | None = None,
     close_after: Minutes | None = None,
-    assume_time: str | None = None,
+    assume_time: TimeToAssume | None = None,
     preprocessing: str | None = None,
     reflexion: Passes | None = None,
     budget: Budget | None = None,

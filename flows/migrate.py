@@ -24,6 +24,7 @@ from flows.parameters import (
     Name,
     Names,
     Passes,
+    TimeToAssume,
     Turns,
 )
 from flows.progress import ProgressArtifacts
@@ -64,7 +65,7 @@ async def migrate(
     extractor: ExtractorName | None = None,
     limit: Turns | None = None,
     close_after: Minutes | None = None,
-    assume_time: Name | None = None,
+    assume_time: TimeToAssume | None = None,
     preprocessing: str | None = None,
     reflexion: Passes | None = None,
     budget: Budget | None = None,

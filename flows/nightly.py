@@ -9,7 +9,14 @@ from flows.artifacts import publish_digest
 from flows.executor import PrefectTasks
 from flows.ingest_archives import backfill_state, ingest_archives
 from flows.names import dated_name
-from flows.parameters import AbsolutePath, ArchivePatterns, Budget, GraphUrl, LakeLocation
+from flows.parameters import (
+    AbsolutePath,
+    ArchivePatterns,
+    Budget,
+    GraphUrl,
+    LakeLocation,
+    TimeToAssume,
+)
 from flows.run_flow import VERSION, run_flow
 from flows.run_settings import load_run_settings
 from flows.setting_sources import SettingSources
@@ -41,7 +48,7 @@ async def nightly(
     group: str | None = None,
     group_map: AbsolutePath | None = None,
     extractor: ExtractorName | None = None,
-    assume_time: str | None = None,
+    assume_time: TimeToAssume | None = None,
     budget: Budget | None = None,
     batch_size: PositiveInt = 200,
     jobs: PositiveInt | None = None,

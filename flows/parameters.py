@@ -6,6 +6,13 @@ from pydantic import Field, NonNegativeFloat, PositiveInt, WithJsonSchema
 
 _GRAPH = r"^(ladybug://.+|(bolt|neo4j)(\+s|\+ssc)?://([^:@/]*@)?[^@]+)$"
 """A URL without a password; an embedded graph's URL ends with a path, in which anything may be."""
+_AMOUNT = (
+    r"^\s*([nN][oO][nN][eE]|\$?\s*([0-9][0-9,_]*(\.[0-9]+)?|\.[0-9]+)\s*[kKmM]?[\s-]*"
+    r"([uU][sS][dD]|[dD][oO][lL][lL][aA][rR][sS]?|[tT][oO][kK]([eE][nN][sS]?)?)?)\s*$"
+)
+"""As `turnetl.settings.units` reads an amount, which says what is wrong with it. The form of
+Prefect's UI knows no flag for either case."""
+_TIME = r"^\s*([mM][tT][iI][mM][eE]|[0-9]{4}-?[0-9W].*)$"
 
 AbsolutePath = Annotated[str, Field(pattern=r"^(~|/|[A-Za-z]:[\\/])")]
 """Absolute, or with `~`: a worker runs a flow in a folder of its own."""
@@ -17,7 +24,9 @@ GraphUrl = Annotated[str, WithJsonSchema({"type": "string", "pattern": _GRAPH})]
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[Name], Field(min_length=1)]
 Passes = Annotated[int, Field(ge=0, le=3)]
-Budget = Name | Annotated[list[Name], Field(min_length=1, max_length=2)]
+Amount = Annotated[str, WithJsonSchema({"type": "string", "pattern": _AMOUNT})]
+Budget = Amount | Annotated[list[Amount], Field(min_length=1, max_length=2)]
+TimeToAssume = Annotated[str, WithJsonSchema({"type": "string", "pattern": _TIME})]
 Turns = PositiveInt
 Minutes = NonNegativeFloat
 ShardName = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,4}/[1-9][0-9]{0,4}$")]

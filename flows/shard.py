@@ -17,6 +17,7 @@ from flows.parameters import (
     Minutes,
     Passes,
     ShardName,
+    TimeToAssume,
     Turns,
 )
 from flows.run_flow import VERSION, run_flow
@@ -48,7 +49,7 @@ async def shard(
     until: datetime | None = None,
     limit: Turns | None = None,
     close_after: Minutes | None = None,
-    assume_time: str | None = None,
+    assume_time: TimeToAssume | None = None,
     preprocessing: str | None = None,
     reflexion: Passes | None = None,
     budget: Budget | None = None,

@@ -4,10 +4,15 @@ import re
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from prefect import Flow
 
+from flows.backfill import backfill
 from tests.prefect.documented import PAGE, run_of
 from tests.prefect.test_prefect_yaml import FLOWS
+from turnetl.clock import now
+from turnetl.ingestion import assumed_time
+from turnetl.settings.units import parse_budget
 
 TABLE = PAGE.partition("## Parameters")[2].partition("\n## ")[0]
 
@@ -37,3 +42,27 @@ def test_the_documented_run_gives_parameters_of_the_flow() -> None:
     names = {word.partition("=")[0] for word in arguments if "=" in word}
     parameters = FLOWS["flows.backfill.backfill"].parameters.properties
     assert names == {"archives"} <= parameters.keys()
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        "5usd",
+        "$2.50",
+        "200k tokens",
+        "1.5m tokens",
+        "none",
+        " 1_000 Tok ",
+        ["5 Dollars", ".5M-token"],
+    ],
+)
+def test_the_schema_lets_every_budget_pass_that_a_run_reads(budget: str | list[str]) -> None:
+    schema = backfill.parameters.properties["budget"]
+    Draft202012Validator(schema).validate(budget)
+    assert parse_budget([budget] if isinstance(budget, str) else budget)
+
+
+@pytest.mark.parametrize("time", ["mtime", "2026-03-02", "2026-03-02T09:00+01:00", "20260302"])
+def test_the_schema_lets_every_time_pass_that_a_run_assumes(time: str) -> None:
+    Draft202012Validator(backfill.parameters.properties["assume_time"]).validate(time)
+    assert assumed_time.read(time, now())
