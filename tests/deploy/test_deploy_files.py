@@ -63,8 +63,8 @@ def test_the_packages_of_the_image_have_the_versions_that_are_tested(lock: str) 
     assert used.items() <= tested.items(), "run `make lock`"
 
 
-def test_the_image_has_every_dependency_of_turnetl_with_prefect() -> None:
-    required = dependencies(distribution("turnetl"), "prefect")
+def test_the_image_has_every_dependency_of_flows_and_of_lakes_in_object_storage() -> None:
+    required = dependencies(distribution("turnetl"), "prefect", "objects")
     names = {re.sub(r"[._]", "-", one.name).lower() for one in required}
     assert names
     assert names <= locked(DEPLOY / "image.lock").keys(), "run `make lock`"

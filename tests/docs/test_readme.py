@@ -30,3 +30,9 @@ def test_every_link_of_the_readme_and_the_docs_leads_to_a_file() -> None:
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
             assert "://" in target or (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_no_image_of_the_docs_is_larger_than_a_page_needs() -> None:
+    images = sorted((ROOT / "docs" / "images").iterdir())
+    assert images
+    assert [path.name for path in images if path.stat().st_size > 150_000] == []
