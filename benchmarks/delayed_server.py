@@ -56,5 +56,5 @@ async def _relay(
             await writer.drain()
         writer.close()
 
-    with suppress(OSError):
+    with suppress(OSError, asyncio.CancelledError):
         await asyncio.gather(requests(), answers())

@@ -1,8 +1,12 @@
 """A lake in a bucket that several machines read and write at once."""
 
+import os
 import subprocess
 import sys
+import threading
+import traceback
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -156,9 +160,57 @@ def test_a_server_that_is_down_is_busy(
     assert busy.value.__cause__ is None
 
 
+class _Answer(BaseHTTPRequestHandler):
+    status = 500
+
+    def do_GET(self) -> None:
+        self.send_response(self.status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_PUT = do_GET  # noqa: N815 - as the library calls it
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+ANSWERS: dict[int, tuple[type[Exception], str]] = {
+    400: (Fatal, r"refused a request \(status 400\)"),
+    401: (Fatal, "refuses access"),
+    403: (Fatal, "refuses access"),
+    501: (Fatal, "has no conditional writes"),
+    503: (LakeBusy, "did not answer"),
+}
+
+
+@pytest.mark.parametrize("status", ANSWERS)
+def test_an_answer_of_the_server_becomes_one_sentence(
+    status: int, url: ObjectUrl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, sentence = ANSWERS[status]
+    secret = os.urandom(16).hex()
+    handler = type("Handler", (_Answer,), {"status": status})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", secret)
+        with pytest.raises(kind, match=sentence) as raised:
+            write(machine(url, tmp_path), "x", "one")
+        server.shutdown()
+    assert secret not in "".join(traceback.format_exception(raised.value))
+    assert raised.value.__suppress_context__
+
+
+def test_a_provider_without_an_account_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Fatal, match="no valid credentials for the lake `az://container/x`"):
+        machine(ObjectUrl("az", "container", "x"), tmp_path).check()
+
+
 PROGRAM = """
 import sys
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from turnetl.lake.object_files import ObjectFiles
 from turnetl.object_url import ObjectUrl

@@ -18,7 +18,8 @@ _RETRY_SECONDS = 30
 _CLIENT: Any = {"connect_timeout": "10s", "timeout": "300s"}
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|[Bb]ucket does not exist")
 _NO_CREDENTIALS = re.compile(
-    r"169\.254\.|metadata\.google|[Cc]redential|[Tt]oken|InvalidAccessKeyId|SignatureDoesNotMatch"
+    r"169\.254\.|metadata\.google|[Cc]redential|[Tt]oken|[Aa]ccount must be specified"
+    r"|InvalidAccessKeyId|SignatureDoesNotMatch"
 )
 _STATUS = re.compile(r"status code: (\d{3})")
 
@@ -180,7 +181,12 @@ def _translated(url: ObjectUrl, error: Exception) -> Fatal | LakeBusy:
     if _NO_CREDENTIALS.search(text):
         return Fatal(
             f"there are no valid credentials for the lake `{url}`: set those of the provider in "
-            "this environment, as docs/usage.md describes"
+            "this environment, as docs/object-storage.md describes"
+        )
+    if status == "501":
+        return Fatal(
+            f"the object store of the lake `{url}` has no conditional writes (If-Match and "
+            "If-None-Match), without which machines would overwrite each other: use another server"
         )
     if status is None or status.startswith("5") or status == "429":
         return LakeBusy(
