@@ -9,7 +9,8 @@ minute and the limiter's window are a fifth, while blocks and exchanges stay as 
 less is used than in a real minute.
 
 Then one process sends without a rate limit, with limits of its own and with shared ones: CPU and
-wall time per request, the best of five runs of each.
+wall time per request, the best of five runs of each. On a machine that others use at the same time,
+these times differ more between runs than between the limits.
 """
 
 import argparse
