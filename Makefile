@@ -37,7 +37,7 @@ bench: $(VENV)/.ready
 
 lock: $(VENV)/.ready
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
-	    --python-version 3.11 --extra dev --extra prefect --extra semantic --extra communities --extra objects pyproject.toml -o requirements.lock
+	    --python-version 3.11 --extra dev --extra prefect --extra dask --extra semantic --extra communities --extra objects pyproject.toml -o requirements.lock
 	echo uv | $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
 	    --custom-compile-command "make lock" --python-version 3.11 - -o requirements-uv.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \

@@ -16,6 +16,7 @@ from flows.parameters import (
     AbsolutePath,
     ArchivePatterns,
     Budget,
+    Engine,
     GraphUrl,
     LakeLocation,
     Minutes,
@@ -59,6 +60,7 @@ async def backfill(
     jobs: PositiveInt | None = None,
     group_concurrency: PositiveInt | None = None,
     model_slots: str | None = None,
+    engine: Engine = "local",
 ) -> State[dict[str, Any]]:
     """Parse, filter and ingest archives. What an earlier run did is not repeated.
 
@@ -89,6 +91,9 @@ async def backfill(
         group_concurrency: groups ingested in parallel; turns of one group never are.
         model_slots: a global concurrency limit, shared by all flows that use the same model; an
             ingest occupies as many of its slots as the setting `llm.concurrency`.
+
+        engine: `local`, or `dask:tcp://HOST:PORT`: the workers of a Dask cluster parse packs of
+            archives, and filter and ingest packs of whole groups.
 
     Returns:
         The report that `turnetl backfill --json` prints. The run is Failed, with the reason in one

@@ -8,14 +8,21 @@ from typing import Any
 from prefect import State
 
 from flows.executor import PrefectTasks
-from flows.ingest_archives import backfill_state, ingest_archives
+from flows.ingest_archives import backfill_state, ingest_archives, log_problems, publish
 from flows.run_settings import load_run_settings
 from flows.setting_sources import SettingSources
 from turnetl import pipeline
+from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
+from turnetl.errors import BadUsage
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.settings import ExtractorName, Settings
 from turnetl.shard import Shard
+
+LOCAL = "local"
+"""The engine of a run in one process."""
+_WAIT = 300
+"""Seconds in which a group that a lost worker wrote is tried again: longer than its lease."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +51,7 @@ class BackfillParameters:
     group_concurrency: int | None
     model_slots: str | None
     shard: str | None = None
+    engine: str = LOCAL
 
     async def run(self, flow: str) -> State[dict[str, Any]]:
         """Run the backfill, and return the state with its report.
@@ -54,18 +62,12 @@ class BackfillParameters:
         Raises:
             TurnetlError: a parameter is not valid, or the run could not be finished.
         """
-        shard = None if self.shard is None else Shard.parse(self.shard)
-        settings = await self.settings()
-        options = pipeline.RunOptions(
-            shard=shard,
-            since=self.since,
-            until=self.until,
-            limit=self.limit,
-            assumed_time=assumed.read(self.assume_time, now()) if self.assume_time else None,
-            preprocessing=self.preprocessing,
-            reflexion=self.reflexion,
-            command=("flow", flow, *(() if shard is None else (str(shard),))),
-        )
+        settings, options = await self.settings(), self.options(flow)
+        if self.engine != LOCAL:
+            report = await _on_dask(self.engine.removeprefix("dask:"), self)
+            log_problems(report.parsed)
+            await publish(report)
+            return backfill_state(report)
         report = await ingest_archives(
             self.archives,
             settings,
@@ -74,6 +76,25 @@ class BackfillParameters:
             executor=PrefectTasks(self.batch_size, self.model_slots, settings.llm.concurrency),
         )
         return backfill_state(report)
+
+    def options(self, flow: str) -> pipeline.RunOptions:
+        """Return the options of the run.
+
+        Raises:
+            BadUsage: one is not valid.
+        """
+        shard = None if self.shard is None else Shard.parse(self.shard)
+        return pipeline.RunOptions(
+            shard=shard,
+            since=self.since,
+            until=self.until,
+            limit=self.limit,
+            assumed_time=assumed.read(self.assume_time, now()) if self.assume_time else None,
+            wait_seconds=0 if self.engine == LOCAL else _WAIT,
+            preprocessing=self.preprocessing,
+            reflexion=self.reflexion,
+            command=("flow", flow, *(() if shard is None else (str(shard),))),
+        )
 
     async def settings(self) -> Settings:
         """Return the settings of this process, below the parameters.
@@ -94,3 +115,22 @@ class BackfillParameters:
             group_concurrency=self.group_concurrency,
             close_after_minutes=self.close_after,
         )
+
+
+async def _on_dask(address: str, parameters: BackfillParameters) -> BackfillReport:
+    """Run the backfill on a Dask cluster.
+
+    Raises:
+        BadUsage: the packages for it are not installed.
+        TurnetlError: as `backfill_on_dask`.
+    """
+    try:
+        from flows.dask_engine import backfill_on_dask  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        if error.name not in ("prefect_dask", "distributed", "dask"):
+            raise
+        raise BadUsage(
+            "the engine `dask` needs further packages: install them with "
+            "`pip install 'turnetl[prefect,dask]'`"
+        ) from error
+    return await backfill_on_dask(address, parameters)

@@ -50,9 +50,14 @@ async def ingest_archives(
             on_parsed=log_problems,
         )
     emit_ingested(report.ingested)
+    await publish(report)
+    return report
+
+
+async def publish(report: BackfillReport) -> None:
+    """Publish the report of a backfill."""
     await publish_report(view.markdown(report))
     await publish_summaries(report)
-    return report
 
 
 def log_problems(parsed: ParseReport) -> None:

@@ -31,3 +31,7 @@ Turns = PositiveInt
 Minutes = NonNegativeFloat
 ShardName = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,4}/[1-9][0-9]{0,4}$")]
 ShardCount = Annotated[int, Field(ge=2, le=64)]
+Engine = Annotated[
+    str, Field(pattern=r"^(local|dask:(tcp|tls)://[A-Za-z0-9.:\[\]_-]+:[0-9]{1,5})$")
+]
+"""`local`, or `dask:` and the address of a scheduler."""

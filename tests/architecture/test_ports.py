@@ -29,6 +29,7 @@ WITHOUT_CONTRACT = {
     "LadybugConnection": "the methods of a library's class that the store calls",
     "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
     "MigrationStore": "a part of GraphStore, whose contract suite has its methods",
+    "PackRunner": "one implementation, DaskPacks of the flows, which import the module of the port",
     "ReceiptStore": "a part of GraphStore, whose contract suite has its methods",
     "SessionLevelGraph": "a part of GraphStore, whose contract suite has its methods",
     "SessionLevelReader": "a part of GraphStore, whose contract suite has its methods",

@@ -1,0 +1,184 @@
+"""A backfill on the workers of an existing Dask cluster, through Prefect's task runner for it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from prefect import Task, get_run_logger
+from prefect.futures import PrefectFuture
+from prefect_dask.task_runners import DaskTaskRunner
+
+from flows.backfill_run import BackfillParameters
+from flows.dask_tasks import Profile, ingest_task, parse_task, profile_here, refusal
+from flows.events import emit_ingested
+from flows.run_settings import absolute_paths
+from turnetl.backfill_report import BackfillReport
+from turnetl.errors import BadUsage, Fatal, TurnetlError
+from turnetl.model import GroupId
+from turnetl.parsing import ParseReport
+from turnetl.pipeline.packed_backfill import IngestedPack, failed_pack, packed_backfill
+from turnetl.pipeline.worker_profile import differences, worker_profile
+from turnetl.report.layout import plural
+from turnetl.settings import Settings
+
+T = TypeVar("T")
+
+_CONNECT = 15
+"""Seconds for the connection to the scheduler."""
+_PROBE = 120
+"""Seconds for the profile of a worker, which imports turnetl for it."""
+
+
+async def backfill_on_dask(address: str, parameters: BackfillParameters) -> BackfillReport:
+    """Parse, filter and ingest archives on the workers of a cluster.
+
+    Args:
+        address: of the scheduler, as `tcp://host:8786`.
+        parameters: of the run, which the workers get too; no secret is among them.
+
+    Raises:
+        BadUsage: there is no cluster or no worker, a worker would do something else than this
+            process, or a parameter cannot be divided.
+        TurnetlError: archives could not be parsed.
+    """
+    settings = await parameters.settings()
+    _check_divisible(settings, parameters)
+    expected = worker_profile(settings, parameters.options("backfill"))
+    with _connected(address) as runner:
+        workers = await asyncio.to_thread(_checked_workers, runner, parameters, expected)
+        packs = DaskPacks(runner, parameters, expected, workers)
+        return await packed_backfill(
+            absolute_paths(parameters.archives),
+            settings,
+            packs,
+            format_name=parameters.format or None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DaskPacks:
+    """Does packs as tasks of Prefect on the workers; a lost worker's pack is done by another."""
+
+    runner: DaskTaskRunner
+    parameters: BackfillParameters
+    expected: Profile
+    processes: int
+
+    async def parse(self, packs: Sequence[tuple[str, ...]]) -> list[ParseReport]:
+        futures = [
+            self._submit(parse_task, f"pack {number} of {len(packs)}", {"archives": pack})
+            for number, pack in enumerate(packs, start=1)
+        ]
+        results = [await _result(future) for future in futures]
+        errors = [result for result in results if isinstance(result, TurnetlError)]
+        if errors:
+            raise errors[0]
+        return results
+
+    async def ingest(self, packs: Sequence[tuple[GroupId, ...]]) -> list[IngestedPack]:
+        futures = [self._submit(ingest_task, _name(pack), {"groups": pack}) for pack in packs]
+        results = [await _result(future) for future in futures]
+        done = [
+            failed_pack(result) if isinstance(result, TurnetlError) else result
+            for result in results
+        ]
+        # Each pack is a run of its own in the graph.
+        for pack in done:
+            emit_ingested(pack.ingested)
+        return done
+
+    def _submit(
+        self, work: Task[..., Any], name: str, given: Mapping[str, Any]
+    ) -> PrefectFuture[Any]:
+        shared = {"name": name, "parameters": self.parameters, "expected": self.expected}
+        future: PrefectFuture[Any] = self.runner.submit(work, parameters={**shared, **given})
+        return future
+
+
+async def _result(future: PrefectFuture[Any]) -> Any:
+    """Return the result of a task, or the error that it ended with."""
+    try:
+        return await asyncio.to_thread(future.result)
+    except TurnetlError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - of the task, of Prefect or of Dask: a pack failed
+        get_run_logger().exception("a pack was not done")
+        return Fatal(f"a task on the Dask cluster failed ({type(error).__name__}: {error})")
+
+
+def _connected(address: str) -> DaskTaskRunner:
+    """Return a task runner whose scheduler responds; it is connected when it is entered.
+
+    Raises:
+        BadUsage: the scheduler does not respond.
+    """
+    try:
+        with _runner(address) as probing:
+            probing.client.scheduler_info()
+    except (OSError, TimeoutError) as error:
+        raise BadUsage(
+            f"no Dask scheduler responds at `{address}`: start one with `dask scheduler`, or "
+            "correct the parameter `engine`"
+        ) from error
+    return _runner(address)
+
+
+def _runner(address: str) -> DaskTaskRunner:
+    return DaskTaskRunner(address=address, client_kwargs={"timeout": _CONNECT})
+
+
+def _checked_workers(
+    runner: DaskTaskRunner, parameters: BackfillParameters, expected: Profile
+) -> int:
+    """Return the number of workers, each of which would do what this process would.
+
+    Raises:
+        BadUsage: there is none, or one of them would not.
+    """
+    client: Any = runner.client
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    if not workers:
+        raise BadUsage(
+            f"the Dask cluster at `{runner.address}` has no worker: start one with "
+            f"`dask worker {runner.address}`"
+        )
+    probes = {
+        worker: client.submit(profile_here, parameters, workers=[worker], pure=False)
+        for worker in workers
+    }
+    for worker, probe in probes.items():
+        try:
+            found = probe.result(timeout=_PROBE)
+        except Exception as error:
+            raise BadUsage(f"the Dask worker {worker} cannot do this run: {error}") from error
+        if unequal := differences(expected, found):
+            raise BadUsage(refusal(f"the Dask worker {worker}", unequal))
+    return len(workers)
+
+
+def _check_divisible(settings: Settings, parameters: BackfillParameters) -> None:
+    """Check that nothing is asked that the tasks of a cluster cannot share.
+
+    Raises:
+        BadUsage: something is.
+    """
+    if settings.graph_url.startswith("ladybug:"):
+        raise BadUsage(
+            "an embedded graph has one writer process, so that the workers of a cluster cannot "
+            "share it: use a Neo4j graph, or the engine `local`"
+        )
+    if settings.budget.usd is not None or settings.budget.tokens is not None:
+        raise BadUsage(
+            "a budget is that of one process, and the engine `dask` has several: run "
+            "`backfill-sharded`, which divides it, or use the engine `local`"
+        )
+    if parameters.model_slots:
+        raise BadUsage(
+            "`model_slots` are those of one process, and the engine `dask` has several: use the "
+            "setting `llm.shared_limits`, or the engine `local`"
+        )
+
+
+def _name(groups: Sequence[GroupId]) -> str:
+    return groups[0] if len(groups) == 1 else f"{groups[0]} and {plural(len(groups) - 1, 'other')}"

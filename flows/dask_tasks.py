@@ -1,0 +1,90 @@
+"""The tasks that the workers of a Dask cluster run; each worker has settings of its own."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from flows.backfill_run import BackfillParameters
+from flows.stages import HOUR
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+from turnetl.model import GroupId
+from turnetl.parsing import ParseReport
+from turnetl.pipeline.packed_backfill import IngestedPack, ingest_pack, parse_pack
+from turnetl.pipeline.worker_profile import differences, worker_profile
+from turnetl.settings import Settings
+
+Profile = Mapping[str, str]
+"""What `worker_profile` returns."""
+
+
+def profile_here(parameters: BackfillParameters) -> Profile:
+    """Return the profile of this process, in a thread without an event loop.
+
+    Raises:
+        BadUsage: the settings of this process are not complete.
+    """
+    settings = asyncio.run(parameters.settings())
+    return worker_profile(settings, parameters.options("backfill"))
+
+
+@task(
+    name="parse pack",
+    task_run_name="parse {name}",
+    tags={"parse"},
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    timeout_seconds=HOUR,
+)
+async def parse_task(
+    name: str,  # noqa: ARG001 - names the task run
+    archives: Sequence[str],
+    parameters: BackfillParameters,
+    expected: Profile,
+) -> ParseReport:
+    """Parse a pack of archives."""
+    settings = await _settings(parameters, expected)
+    return await parse_pack(archives, settings, format_name=parameters.format or None)
+
+
+@task(
+    name="ingest pack",
+    task_run_name="ingest {name}",
+    tags={"ingest"},
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    timeout_seconds=12 * HOUR,
+)
+async def ingest_task(
+    name: str,  # noqa: ARG001 - names the task run
+    groups: Sequence[GroupId],
+    parameters: BackfillParameters,
+    expected: Profile,
+) -> IngestedPack:
+    """Filter and ingest a pack of groups."""
+    settings = await _settings(parameters, expected)
+    return await ingest_pack(groups, settings, parameters.options("backfill"), now)
+
+
+async def _settings(parameters: BackfillParameters, expected: Profile) -> Settings:
+    """Return the settings of this worker, which may have joined after all were compared.
+
+    Raises:
+        BadUsage: it would not do what the flow would.
+    """
+    settings = await parameters.settings()
+    found = worker_profile(settings, parameters.options("backfill"))
+    if unequal := differences(expected, found):
+        raise BadUsage(refusal("this worker", unequal))
+    # A Dask worker is one of several on its machine.
+    return settings if settings.jobs else settings.model_copy(update={"jobs": 1})
+
+
+def refusal(worker: str, unequal: Sequence[str]) -> str:
+    """Return why a worker is refused."""
+    return (
+        f"{worker} has other settings than the flow: {', '.join(unequal)}; give it the same "
+        "version of turnetl, environment and files"
+    )

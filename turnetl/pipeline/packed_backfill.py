@@ -1,0 +1,160 @@
+"""A backfill whose work is done by other processes, in packs: of archives, and of whole groups.
+
+A pack is picklable values only. The process that does it has settings of its own.
+"""
+
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from turnetl import wiring
+from turnetl.backfill_report import BackfillReport
+from turnetl.clock import Clock
+from turnetl.episodes import FilterReport
+from turnetl.errors import TurnetlError
+from turnetl.ingestion.report import IngestReport
+from turnetl.model import GroupId, Usage
+from turnetl.parsing import ParseReport
+from turnetl.pipeline.packs import packed
+from turnetl.pipeline.run_backfill import parse
+from turnetl.pipeline.run_ingest import ingest
+from turnetl.pipeline.tables import filter_turns, plan_parse
+from turnetl.run_options import RunOptions, settings_for_run
+from turnetl.settings import Settings
+
+_MOST = 240
+"""Packs of a stage, so that a run has fewer than 500 tasks."""
+_PACK_BYTES = 64 << 20
+"""Of archives, in a pack of a run that has enough of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedPack:
+    """The reports on the groups of a pack."""
+
+    filtered: FilterReport
+    ingested: IngestReport
+
+
+class PackRunner(Protocol):
+    """Does packs in other processes, several at the same time."""
+
+    @property
+    def processes(self) -> int:
+        """How many packs are done at the same time."""
+        ...
+
+    def parse(self, packs: Sequence[tuple[str, ...]]) -> Awaitable[list[ParseReport]]:
+        """Call `parse_pack` for each, and return the reports in their order.
+
+        Raises:
+            TurnetlError: a pack could not be done; the others are.
+        """
+        ...
+
+    def ingest(self, packs: Sequence[tuple[GroupId, ...]]) -> Awaitable[list[IngestedPack]]:
+        """Call `ingest_pack` for each, and return the reports in their order.
+
+        The report of a pack that could not be done has the error.
+        """
+        ...
+
+
+async def packed_backfill(
+    archives: Sequence[str], settings: Settings, runner: PackRunner, *, format_name: str | None
+) -> BackfillReport:
+    """Parse, filter and ingest archives in packs: all archives before the first group.
+
+    Args:
+        archives: files, folders or globs.
+        settings: of this process, which opens no archive and no graph.
+        runner: does the packs.
+        format_name: the format of all archives; None: each is detected by its content.
+
+    Raises:
+        BadUsage: settings or arguments that are not valid.
+        TurnetlError: archives could not be parsed.
+    """
+    plan = plan_parse(archives, settings, format_name=format_name)
+    sizes = {str(path): _size(path) for path in plan.paths.archives}
+    count = max(-(-sum(sizes.values()) // _PACK_BYTES), 2 * runner.processes)
+    parsed = plan.report(await runner.parse(packed(sizes, min(count, _MOST))))
+    lake = wiring.lake(settings)
+    groups = {*parsed.groups, *(lake.groups_without_turns() if parsed.groups else ())}
+    turns = {
+        group: sum(file.metadata.turns for file in lake.turn_files(group))
+        for group in sorted(groups)
+    }
+    packs = await runner.ingest(packed(turns, _MOST)) if turns else []
+    return BackfillReport(
+        parsed, _all_filtered(packs), combined_ingest([pack.ingested for pack in packs])
+    )
+
+
+async def parse_pack(
+    archives: Sequence[str], settings: Settings, *, format_name: str | None
+) -> ParseReport:
+    """Parse the archives of a pack.
+
+    Raises:
+        TurnetlError: as `parse`.
+    """
+    return await parse(archives, settings, format_name=format_name)
+
+
+async def ingest_pack(
+    groups: Sequence[GroupId], settings: Settings, options: RunOptions, clock: Clock
+) -> IngestedPack:
+    """Filter and ingest the groups of a pack; of groups whose archives moved, only filter.
+
+    Raises:
+        TurnetlError: as `filter_turns` and `ingest`.
+    """
+    run_settings = settings_for_run(settings, options)
+    moved = wiring.lake(settings).groups_without_turns()
+    filtered = filter_turns(run_settings, groups, one_off=options.preprocessing is not None)
+    left = tuple(group for group in groups if group not in moved)
+    if not left:
+        return IngestedPack(filtered, IngestReport(None, ()))
+    return IngestedPack(filtered, await ingest(settings, replace(options, groups=left), clock))
+
+
+def failed_pack(error: TurnetlError) -> IngestedPack:
+    """Return the report of a pack that could not be done."""
+    report = IngestReport(None, (), error=str(error), exit_code=error.exit_code)
+    return IngestedPack(FilterReport(()), report)
+
+
+def combined_ingest(reports: Sequence[IngestReport]) -> IngestReport:
+    """Return the report on all groups. It has no run id: each report is of a run of its own."""
+    errors = [report for report in reports if report.error]
+    usage: dict[str, Usage] = {}
+    for report in reports:
+        for prompt, used in report.usage_by_prompt.items():
+            usage[prompt] = usage[prompt] + used if prompt in usage else used
+    groups = sorted((group for one in reports for group in one.groups), key=lambda one: one.group)
+    return IngestReport(
+        None,
+        tuple(groups),
+        error=errors[0].error if errors else None,
+        exit_code=errors[0].exit_code if errors else 0,
+        usage_by_prompt=usage,
+        journal_hits=sum(report.journal_hits for report in reports),
+    )
+
+
+def _all_filtered(packs: Sequence[IngestedPack]) -> FilterReport:
+    groups = sorted(
+        (group for pack in packs for group in pack.filtered.groups), key=lambda one: one.group
+    )
+    removed = sum(pack.filtered.removed_temporary_files for pack in packs)
+    return FilterReport(tuple(groups), removed)
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of an archive; 0 if it is gone, which the parsing reports."""
+    with suppress(OSError):
+        return path.stat().st_size
+    return 0
