@@ -125,11 +125,7 @@ async def forget(
         before_step("graph file")
         rewrite_graph(settings.graph_url)
     before_step("journal")
-    with wiring.journal(settings, clock) as journal:
-        erased = journal.erase(is_erased := _erased_responses(preview.selection.text))
-    if (responses := wiring.shared_responses(settings)) is not None:
-        # Those of this machine are among them, unless they could not be shared.
-        erased = max(erased, responses.erase(is_erased))
+    erased = _erase_responses(settings, preview, clock)
     if wiring.missing_graph(settings) is None and wiring.has_index(settings):
         before_step("index")
         # First without a rebuild, which copies questions also of turns that are gone: they would
@@ -141,6 +137,17 @@ async def forget(
     before_step("completion")
     rewrite_forgotten(lake.files, lambda listed: _completed(listed, forgotten, report))
     return report
+
+
+def _erase_responses(settings: Settings, preview: ForgetReport, clock: Clock) -> int:
+    """Erase responses of models from the journal, and from those that machines share."""
+    is_erased = _erased_responses(preview.selection.text)
+    with wiring.journal(settings, clock) as journal:
+        erased = journal.erase(is_erased)
+    if (responses := wiring.shared_responses(settings)) is not None:
+        # Those of this machine are among them, unless they could not be shared.
+        erased = max(erased, responses.erase(is_erased))
+    return erased
 
 
 async def _preview(
