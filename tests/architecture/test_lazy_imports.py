@@ -10,12 +10,13 @@ from tests.real_archives import SAMPLES
 ROOT = Path(__file__).parents[2]
 HEAVY = (
     "polars", "pyarrow", "httpx", "openai", "graphiti_core", "neo4j", "ladybug", "prefect",
-    "dateparser", "pydantic_settings", "cyclopts.help", "rich.progress", "turnetl.llm.chat",
-    "turnetl.llm.meter", "turnetl.llm.retry", "turnetl.extraction.structural", "turnetl.formats",
+    "dateparser", "obstore", "pydantic_settings", "cyclopts.help", "rich.progress",
+    "turnetl.llm.chat", "turnetl.llm.meter", "turnetl.llm.retry", "turnetl.extraction.structural",
+    "turnetl.formats",
 )  # fmt: skip
 UNUSED_WITHOUT_CHANGES = (
     "httpx", "openai", "graphiti_core", "neo4j", "prefect", "kingfisher_sdk", "tantivy", "numpy",
-    "pyarrow", "pydantic_settings", "turnetl.formats.base", "turnetl.formats.claude",
+    "obstore", "pyarrow", "pydantic_settings", "turnetl.formats.base", "turnetl.formats.claude",
     "turnetl.formats.codex",
     "turnetl.parsing.archive_job", "turnetl.parsing.batches", "turnetl.parsing.workers",
     "turnetl.redact.engine", "turnetl.redact.pii", "turnetl.episodes.content",

@@ -2,15 +2,25 @@
 
 import os
 import shutil
+import signal
+import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.command import (
+    SAMPLES,
+    CommandResult,
+    clean_environment,
+    command_line,
+    run_in_process,
+)
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import FakeProvider
 from tests.servers.s3_server import S3Server
+from turnetl.exit_code import ExitCode
 
 CANARY = os.urandom(16).hex()
 """A secret key that no output may hold."""
@@ -134,6 +144,22 @@ def test_archives_of_two_machines_are_in_one_lake(
     assert turns[0] == turns[1] > 0
 
 
+def test_shards_on_two_machines_make_the_lake_of_one(
+    here: LakeMachine, there: LakeMachine, archives: Path, s3: S3Server, tmp_path: Path
+) -> None:
+    one = LakeMachine(s3, f"s3://{s3.new_bucket()}/lake", tmp_path / "one")
+    here.run("parse", archives, "--shard", "1/2")
+    bucket, _, prefix = here.lake.removeprefix("s3://").partition("/")
+    other = one.lake.removeprefix("s3://").partition("/")[0]
+    key = bytes(s3.objects(bucket).get(f"{prefix}/redaction.key").bytes())
+    s3.objects(other).put("lake/redaction.key", key)
+    there.run("parse", archives, "--shard", "2/2")
+    one.run("parse", archives)
+    for machine in (here, there, one):
+        machine.run("filter")
+    assert s3.tables(bucket, prefix) == s3.tables(other, "lake")
+
+
 def test_a_plan_reads_archives_with_the_key_of_the_lake(here: LakeMachine, archives: Path) -> None:
     here.run("backfill", archives)
     shutil.copy2(min(archives.glob("*.jsonl")), archives / "new.jsonl")
@@ -222,3 +248,19 @@ def test_machines_pay_once_for_a_response_and_forget_it_together(
     report = here.run("forget", "--session", "s1-1", "--yes").json
     assert report["proven"]
     assert here.responses(bucket, prefix) == 0
+
+
+def test_ctrl_c_ends_a_command_whose_store_does_not_answer(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        environment = clean_environment(tmp_path) | S3Server(port).environment
+        command = command_line("status", "--lake", "s3://bucket/lake")
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+        ) as process:
+            connection, _ = silent.accept()
+            with connection:
+                process.send_signal(signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert "Traceback" not in errors

@@ -54,6 +54,13 @@ class S3Server:
             client_options={"allow_http": True},
         )
 
+    def tables(self, bucket: str, prefix: str) -> dict[str, bytes]:
+        """Return the tables below a prefix, by name."""
+        objects = self.objects(bucket)
+        found = [one["path"] for page in objects.list(prefix) for one in page]
+        names = [name for name in found if name.endswith(".parquet")]
+        return {name.removeprefix(f"{prefix}/"): bytes(objects.get(name).bytes()) for name in names}
+
     def request(self, method: str, path: str, body: bytes = b"") -> bytes:
         """Send a request without a signature."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port)

@@ -8,7 +8,6 @@ An object is replaced only in the state that this process has seen.
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from turnetl.errors import LakeChanged
 from turnetl.lake.files import Write
 from turnetl.lake.object_copies import ObjectCopies
 from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore
+from turnetl.lake.parallel import in_parallel
 from turnetl.lake.temporary import temporary_file
 from turnetl.object_url import ObjectUrl
 
@@ -96,12 +96,7 @@ class ObjectFiles:
 
     def fetch(self, paths: Iterable[Path]) -> None:
         outdated = [path for path in paths if not self._is_current(path)]
-        if len(outdated) == 1:
-            self._fetch(outdated[0])
-        elif outdated:
-            self._opened()
-            with ThreadPoolExecutor(REQUESTS) as threads:
-                list(threads.map(self._fetch, outdated))
+        in_parallel(self._fetch, outdated, REQUESTS)
 
     def fetch_all(self, folder: Path) -> None:
         listed = self._list(folder)

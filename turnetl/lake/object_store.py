@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from turnetl.errors import BadUsage, Fatal, LakeBusy
+from turnetl.lake.parallel import interruptible
 from turnetl.object_url import ObjectUrl
 
 _RETRIES = 4
 _RETRY_SECONDS = 30
-_CLIENT: Any = {"connect_timeout": "10s", "timeout": "300s"}
+_CLIENT: Any = {"connect_timeout": "10s", "timeout": "120s"}
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|[Bb]ucket does not exist")
 _NO_CREDENTIALS = re.compile(
     r"169\.254\.|metadata\.google|[Cc]redential|[Tt]oken|[Aa]ccount must be specified"
@@ -54,7 +55,7 @@ class ObjectStore:
             BadUsage, Fatal, LakeBusy: as of `states`.
         """
         with _errors(self._url):
-            next(iter(self._store.list(chunk_size=1)), None)
+            interruptible(lambda: next(iter(self._store.list(chunk_size=1)), None))
 
     def states(self, folder: str) -> dict[str, ObjectState]:
         """Return the objects in a folder and below it, by name; empty: all.
@@ -65,7 +66,7 @@ class ObjectStore:
             LakeBusy: it does not answer.
         """
         with _errors(self._url):
-            pages = self._store.list(folder or None)
+            pages = interruptible(lambda: list(self._store.list(folder or None)))
             return {found["path"]: _state(found) for page in pages for found in page}
 
     def read(self, name: str, known: ObjectState | None) -> tuple[bytes, ObjectState] | None:
@@ -80,8 +81,7 @@ class ObjectStore:
         options = {"if_none_match": known.e_tag} if known is not None else {}
         with _errors(self._url):
             try:
-                found = self._store.get(name, options=options)
-                return bytes(found.bytes()), _state(found.meta)
+                return interruptible(lambda: _content(self._store.get(name, options=options)))
             except NotModifiedError:
                 return None
 
@@ -109,7 +109,9 @@ class ObjectStore:
         with _errors(self._url):
             try:
                 # A condition holds for one request only, not for the parts of an upload.
-                written = self._store.put(name, content, mode=mode, use_multipart=False)
+                written = interruptible(
+                    lambda: self._store.put(name, content, mode=mode, use_multipart=False)
+                )
             except (AlreadyExistsError, PreconditionError):
                 raise ObjectChanged from None
         return _state(written)
@@ -121,13 +123,13 @@ class ObjectStore:
             FileNotFoundError: there is none.
         """
         with _errors(self._url):
-            self._store.copy(name, target)
+            interruptible(lambda: self._store.copy(name, target))
 
     def delete(self, name: str) -> None:
         """Delete an object, if there is one."""
         with _errors(self._url):
             try:
-                self._store.delete(name)
+                interruptible(lambda: self._store.delete(name))
             except FileNotFoundError as error:
                 if _NO_BUCKET.search(str(error)):
                     raise
@@ -144,6 +146,10 @@ def _open(url: ObjectUrl, *, allow_http: bool) -> Any:
     # Options that are given here replace those that obstore reads from the environment.
     client: Any = {**_CLIENT, "allow_http": allow_http}
     return from_url(str(url), client_options=client, retry_config=retry)
+
+
+def _content(found: Any) -> tuple[bytes, ObjectState]:
+    return bytes(found.bytes()), _state(found.meta)
 
 
 def _state(found: Any) -> ObjectState:

@@ -1,10 +1,10 @@
 """Responses of models in a lake, for all machines that use it: `journal/<start>/<key>`."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from turnetl.lake.files import LakeFiles
+from turnetl.lake.parallel import in_parallel
 
 FOLDER = "journal"
 """Name of the folder in the lake."""
@@ -38,8 +38,7 @@ class ResponseFiles:
         paths = [self._folder / start / name for start, names in tree.items() for name in names]
         self._files.fetch(paths)
         erased = [path for path in paths if path.exists() and is_erased(path.read_bytes())]
-        with ThreadPoolExecutor(self._files.parallel_writes) as threads:
-            list(threads.map(self._files.delete, erased))
+        in_parallel(self._files.delete, erased, self._files.parallel_writes)
         return len(erased)
 
     def _path(self, key: str) -> Path:

@@ -8,7 +8,6 @@ import gc
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,6 +15,7 @@ from typing import TypeVar
 
 from turnetl.errors import BadArchive, Fatal, LakeBusy, LakeChanged
 from turnetl.lake import Lake, path_text
+from turnetl.lake.parallel import in_parallel
 from turnetl.parsing import problems
 from turnetl.parsing.archive_job import (
     ArchiveContent,
@@ -135,9 +135,8 @@ def _write_batch(
     """
     written: list[ArchiveReport | LakeChanged] = []
     if (threads := options.lake.files.parallel_writes) > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            lakes = [options.lake] * len(jobs)
-            written += pool.map(_write, jobs, tables, lakes)
+        work = list(zip(jobs, tables, strict=True))
+        written += in_parallel(lambda one: _write(*one, options.lake), work, threads)
     else:
         tables.reverse()
         written += [_write(job, tables.pop(), options.lake) for job in jobs]
