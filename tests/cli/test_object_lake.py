@@ -111,6 +111,8 @@ def test_every_command_works_with_it(here: LakeMachine, archives: Path) -> None:
         here.run(command)
     here.run("plan", archives)
     (run,) = here.run("runs").json["runs"]
+    copies = here.home / "cache" / "turnetl-objects"
+    assert not list(copies.rglob("estimates"))
     here.run("undo", run["run_id"], "--yes")
     here.run("ingest")
     here.run("redo", "--stale", "--yes")

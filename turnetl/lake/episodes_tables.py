@@ -22,11 +22,15 @@ class EpisodesTables:
     Args:
         root: the folder of the lake, or of the copies of its objects.
         files: the files of the lake; None: they are in the folder.
+        local: the folder of what belongs to the lake and stays on this machine; None: the same.
     """
 
-    def __init__(self, root: Path, files: LakeFiles | None = None) -> None:
+    def __init__(
+        self, root: Path, files: LakeFiles | None = None, local: Path | None = None
+    ) -> None:
         self.root = root
         self.files = files or LocalFiles(root)
+        self.local = local or root
 
     def write_episodes(
         self,

@@ -226,7 +226,7 @@ def assigned_estimate(
     """Return the estimate of these turns, by group, and keep it for the run; None if none fits."""
     extractor = resources.extractor
     return estimate_record.assign(
-        resources.lake.root, groups, run.run_id, extractor=extractor.name, model=extractor.model
+        resources.lake.local, groups, run.run_id, extractor=extractor.name, model=extractor.model
     )
 
 

@@ -25,4 +25,4 @@ def lake(settings: Settings) -> Lake:
     allow_http = environment.get(f"{prefix}_ALLOW_HTTP", "").lower() in ("1", "true")
     copies = cache_folder(environment, Path.home())
     files = ObjectFiles(settings.lake_url, copies, allow_http=allow_http)
-    return Lake(files.root, files)
+    return Lake(files.root, files, settings.lake)
