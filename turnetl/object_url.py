@@ -82,3 +82,15 @@ def shown_name(path: Path) -> str:
         return str(path)
     scheme, *below = parts[parts.index(CACHE) + 1 :] or ("",)
     return f"{scheme}://{'/'.join(below)}" if scheme in SCHEMES else str(path)
+
+
+def state_path(path: Path) -> Path:
+    """Return the file that says which state of an object a file is a copy of."""
+    # Not with the suffix of a table, as which it would be searched.
+    return path.with_name(f".{path.name.replace('.parquet', '')}.etag")
+
+
+def discard_copy(path: Path) -> None:
+    """Have an object read again, if the file is a copy of one."""
+    if CACHE in path.parts:
+        state_path(path).unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """The manifest of a group, right in every state that it may be in."""
 
+import os
 import zlib
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from tests.lake import object_lakes
 from tests.lake.object_lakes import lake_of, machine
 from tests.servers.s3_server import S3Server
 from turnetl import schema
-from turnetl.errors import Fatal
+from turnetl.errors import Fatal, TableUnusable
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import GroupId
 from turnetl.object_url import ObjectUrl
@@ -151,6 +152,22 @@ def test_a_turns_file_that_cannot_be_read_is_in_no_manifest(url: ObjectUrl, tmp_
     assert len(archives(open_lake(url, tmp_path / "b"))) == 1
     fill(here, "/x", "/y")
     assert archives(open_lake(url, tmp_path / "c")) == {"/x": 1, "/y": 1}
+
+
+def test_a_copy_that_is_damaged_unnoticed_is_read_again_the_next_time(
+    url: ObjectUrl, tmp_path: Path
+) -> None:
+    here = open_lake(url, tmp_path / "a")
+    fill(here, "/x")
+    (path,) = here.turn_paths()
+    status = path.stat()
+    damaged = bytearray(path.read_bytes())
+    damaged[20] ^= 1
+    path.write_bytes(damaged)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(TableUnusable, match=r"`s3://.*\.parquet` is damaged"):
+        here.read_turns_file(path)
+    assert here.read_turns_file(path).is_empty()
 
 
 def test_a_local_lake_has_no_manifest(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from turnetl.lake.temporary import (
     rename_open,
     temporary_file,
 )
+from turnetl.object_url import state_path
 
-_SUFFIX = ".etag"
 _PRUNED = ".pruned"
 """File whose modification time says when the copies were last pruned."""
 DAY = 86_400
@@ -46,7 +46,7 @@ class ObjectCopies:
     def state(self, path: Path) -> ObjectState | None:
         """Return the state of the object that a file is a copy of; None if it is no copy."""
         try:
-            stored = msgspec.json.decode(_state_path(path).read_bytes(), type=_Stored)
+            stored = msgspec.json.decode(state_path(path).read_bytes(), type=_Stored)
             status = path.stat()
         except (OSError, msgspec.DecodeError):
             return None
@@ -76,16 +76,16 @@ class ObjectCopies:
         status = temporary.stat()
         stored = _Stored(state.e_tag, state.version, status.st_size, status.st_mtime_ns)
         # Removed first: it never describes another file than the one beside it.
-        _state_path(path).unlink(missing_ok=True)
+        state_path(path).unlink(missing_ok=True)
         rename_open(temporary, file, path)
-        with temporary_file(_state_path(path), self.root) as (new, state_file):
+        with temporary_file(state_path(path), self.root) as (new, state_file):
             state_file.write(msgspec.json.encode(stored))
             state_file.flush()
-            rename_open(new, state_file, _state_path(path))
+            rename_open(new, state_file, state_path(path))
 
     def remove(self, path: Path) -> None:
         """Remove a copy, if there is one."""
-        for file in (path, _state_path(path)):
+        for file in (path, state_path(path)):
             with suppress(FileNotFoundError, NotADirectoryError):
                 file.unlink()
 
@@ -96,7 +96,7 @@ class ObjectCopies:
             folder: the folder.
             paths: of the objects below it.
         """
-        kept = {file for path in paths for file in (path, _state_path(path))}
+        kept = {file for path in paths for file in (path, state_path(path))}
         for below in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
             remove_abandoned(below)
         for file in folder.rglob("*"):
@@ -131,8 +131,3 @@ class ObjectCopies:
                 return
             self.remove(path)
             total -= status.st_size
-
-
-def _state_path(path: Path) -> Path:
-    # Not with the suffix of a table, as which it would be searched.
-    return path.with_name(f".{path.name.replace('.parquet', '')}{_SUFFIX}")

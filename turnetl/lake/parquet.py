@@ -14,7 +14,7 @@ from turnetl.lake.checksum import ChecksumError, copy_with_footer, read_footer
 from turnetl.lake.checksum import verify as verify_file
 from turnetl.lake.paths import TURNS
 from turnetl.lake.versions import check_version
-from turnetl.object_url import shown_name
+from turnetl.object_url import discard_copy, shown_name
 
 ReplaceFile = Callable[[Path, Callable[[IO[bytes]], object]], None]
 METADATA_KEY = "turnetl"
@@ -43,6 +43,7 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except ChecksumError as error:
+        discard_copy(path)
         raise read_error(path, "is damaged") from error
     except READ_ERRORS as error:
         raise read_error(path, "cannot be read") from error
