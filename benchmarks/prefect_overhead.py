@@ -43,7 +43,7 @@ sys.exit(state.is_failed())
 
 
 @dataclass(frozen=True)
-class Cost:
+class OverheadCost:
     """Of one run, in seconds."""
 
     wall: float
@@ -88,29 +88,29 @@ def compare(
     lake = server.home / "lake"
     run = command(server, names[0], archives, _emptied(server.home / "fresh") if fresh else lake)
     print(f"turnetl {names[0]}, {count:,} archives: {run}")
-    flows = list[Cost]()
+    flows = list[OverheadCost]()
     for batch in BATCHES:
         target = _emptied(server.home / "fresh") if fresh else lake
         flows.append(flow(server, names[1], archives, target, batch))
         print(f"flow {names[1]}, {-(-count // batch)} parse tasks: {flows[-1]}")
     tasks = -(-count // BATCHES[1]) - -(-count // BATCHES[0])
     few, many = flows
-    overhead = Cost(few.wall - run.wall, few.client - run.client, few.server - run.server)
+    overhead = OverheadCost(few.wall - run.wall, few.client - run.client, few.server - run.server)
     print(f"    more than the command: {overhead}")
     per_task = [1000 * (of(many) - of(few)) / tasks for of in (_wall, _client, _server)]
     print("    per task: {:.0f} ms, client {:.0f} ms CPU, server {:.0f} ms CPU".format(*per_task))
 
 
-def command(server: LocalPrefect, name: str, archives: Path, lake: Path) -> Cost:
+def command(server: LocalPrefect, name: str, archives: Path, lake: Path) -> OverheadCost:
     return measured(server, server.command("turnetl", name, str(archives), "--lake", str(lake)))
 
 
-def flow(server: LocalPrefect, name: str, archives: Path, lake: Path, batch: int) -> Cost:
+def flow(server: LocalPrefect, name: str, archives: Path, lake: Path, batch: int) -> OverheadCost:
     program = PROGRAM.format(flow=name)
     return measured(server, [sys.executable, "-c", program, str(archives), str(lake), str(batch)])
 
 
-def measured(server: LocalPrefect, line: Sequence[str]) -> Cost:
+def measured(server: LocalPrefect, line: Sequence[str]) -> OverheadCost:
     """Run a process, and return what it and the server used until the server has settled."""
     before, started = cpu_seconds(server.pid), time.perf_counter()
     process = subprocess.Popen(
@@ -122,7 +122,7 @@ def measured(server: LocalPrefect, line: Sequence[str]) -> Cost:
     wall = time.perf_counter() - started
     assert status == 0, errors
     time.sleep(SETTLED)
-    return Cost(wall, used.ru_utime + used.ru_stime, cpu_seconds(server.pid) - before)
+    return OverheadCost(wall, used.ru_utime + used.ru_stime, cpu_seconds(server.pid) - before)
 
 
 def first_turn(server: LocalPrefect) -> float:
@@ -148,15 +148,15 @@ def _emptied(folder: Path) -> Path:
     return folder
 
 
-def _wall(cost: Cost) -> float:
+def _wall(cost: OverheadCost) -> float:
     return cost.wall
 
 
-def _client(cost: Cost) -> float:
+def _client(cost: OverheadCost) -> float:
     return cost.client
 
 
-def _server(cost: Cost) -> float:
+def _server(cost: OverheadCost) -> float:
     return cost.server
 
 

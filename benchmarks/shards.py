@@ -1,6 +1,6 @@
 """40 groups with the latency of a provider, on two processes by shards against one process.
 
-    python -m benchmarks.shards [--groups 40] [--turns 2]
+    python -m benchmarks.shards [--groups 40] [--turns 5]
 
 Each run starts with an empty lake and an empty Neo4j; its time is that from the start of the first
 process to the end of the last one. The hash decides which groups a shard has: the larger shard is
@@ -36,15 +36,20 @@ def served() -> Iterator[tuple[neo4j_server.Neo4jServer, provider.ProviderProces
         yield graph, model
 
 
+def model_environment(url: str, model_url: str) -> dict[str, str]:
+    """Return the environment that selects the graph and the model."""
+    return {
+        "TURNETL_GRAPH": url,
+        "TURNETL_LLM__PROVIDER": "openai-compatible",
+        "TURNETL_LLM__BASE_URL": model_url,
+        "TURNETL_LLM__MODEL": "canned",
+    }
+
+
 def seconds(shards: Sequence[str], archives: Path, url: str, model_url: str) -> float:
     """Return the wall time of a backfill by these shards, all at once."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = clean_environment(Path(folder)) | {
-            "TURNETL_GRAPH": url,
-            "TURNETL_LLM__PROVIDER": "openai-compatible",
-            "TURNETL_LLM__BASE_URL": model_url,
-            "TURNETL_LLM__MODEL": "canned",
-        }
+        environment = clean_environment(Path(folder)) | model_environment(url, model_url)
         start = time.perf_counter()
         processes = [
             subprocess.Popen(
@@ -80,6 +85,6 @@ def main(groups: int, turns: int) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--groups", type=int, default=40)
-    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=5)
     given = parser.parse_args()
     sys.exit(main(given.groups, given.turns))

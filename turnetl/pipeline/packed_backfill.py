@@ -87,7 +87,9 @@ async def packed_backfill(
         group: sum(file.metadata.turns for file in lake.turn_files(group))
         for group in sorted(groups)
     }
-    packs = await runner.ingest(packed(turns, _MOST)) if turns else []
+    # A worker ingests the groups of a pack in parallel, as one process would.
+    count = max(-(-len(turns) // settings.group_concurrency), runner.processes)
+    packs = await runner.ingest(packed(turns, min(count, _MOST))) if turns else []
     return BackfillReport(
         parsed, _all_filtered(packs), combined_ingest([pack.ingested for pack in packs])
     )
