@@ -58,16 +58,16 @@ class ShardRuns:
     async def _start(self, client: PrefectClient, settings: Settings) -> Mapping[Shard, FlowRun]:
         """Start the children one by one, and cancel them if one cannot be started."""
         runs: dict[Shard, FlowRun] = {}
-        given = {
-            name: value for name, value in asdict(self.parameters).items() if value is not None
-        }
+        parameters = asdict(self.parameters)
+        # A shard runs in the process of its worker: its flow has no such parameter.
+        del parameters["engine"]
+        given = {name: value for name, value in parameters.items() if value is not None}
         given |= divided_budget(settings, self.count)
         try:
             for number in range(1, self.count + 1):
                 one = Shard(number, self.count)
-                parameters = {**given, "shard": str(one)}
                 runs[one] = await arun_deployment(
-                    DEPLOYMENT, client=client, parameters=parameters, timeout=0
+                    DEPLOYMENT, client=client, parameters={**given, "shard": str(one)}, timeout=0
                 )
         except ObjectNotFound as error:
             raise BadUsage(

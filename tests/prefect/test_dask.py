@@ -15,6 +15,7 @@ from flows.backfill import backfill
 from tests.cli.sharded import LakeAndGraph, write_projects
 from tests.prefect.conftest import PrefectServer, free_port
 from tests.prefect.test_setting_sources import save_secret
+from tests.servers import connection_audit
 from tests.servers.neo4j_server import Neo4jServer
 
 pytestmark = [
@@ -43,7 +44,11 @@ def running(*arguments: str, environment: Mapping[str, str]) -> Iterator[None]:
 def cluster(server: PrefectServer, *workers: Mapping[str, str]) -> Iterator[str]:
     """Run a scheduler and a worker with each of these settings; yield the engine."""
     address = f"tcp://127.0.0.1:{free_port()}"
-    port, environment = address.rpartition(":")[2], server.environment
+    port = address.rpartition(":")[2]
+    # The addresses on which the cluster listens are no connections of Prefect.
+    environment = {
+        name: value for name, value in server.environment.items() if name != connection_audit.LOG
+    }
     scheduler = ("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port)
     with ExitStack() as stack:
         stack.enter_context(running(*scheduler, "--no-dashboard", environment=environment))
