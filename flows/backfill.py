@@ -91,7 +91,6 @@ async def backfill(
         group_concurrency: groups ingested in parallel; turns of one group never are.
         model_slots: a global concurrency limit, shared by all flows that use the same model; an
             ingest occupies as many of its slots as the setting `llm.concurrency`.
-
         engine: `local`, or `dask:tcp://HOST:PORT`: the workers of a Dask cluster parse packs of
             archives, and filter and ingest packs of whole groups.
 
@@ -100,5 +99,7 @@ async def backfill(
         sentence, if anything was rejected, and BudgetStopped if only the budget ended it;
         everything else is done nevertheless.
     """
-    parameters = BackfillParameters(**locals())
-    return await run_flow(lambda: parameters.run("backfill"))
+    given = locals()
+    own = given.pop("engine")
+    parameters = BackfillParameters(**given)
+    return await run_flow(lambda: parameters.run("backfill", engine=own))

@@ -21,13 +21,11 @@ from turnetl.shard import Shard
 
 LOCAL = "local"
 """The engine of a run in one process."""
-_WAIT = 300
-"""Seconds in which a group that a lost worker wrote is tried again: longer than its lease."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillParameters:
-    """The parameters, as the flows describe them."""
+    """The parameters that both have, and that a run in several processes gives to each."""
 
     archives: Sequence[str]
     lake: str | None
@@ -50,21 +48,23 @@ class BackfillParameters:
     jobs: int | None
     group_concurrency: int | None
     model_slots: str | None
-    shard: str | None = None
-    engine: str = LOCAL
 
-    async def run(self, flow: str) -> State[dict[str, Any]]:
+    async def run(
+        self, flow: str, *, shard: Shard | None = None, engine: str = LOCAL
+    ) -> State[dict[str, Any]]:
         """Run the backfill, and return the state with its report.
 
         Args:
             flow: name of the flow, which the graph records.
+            shard: the part of the work that is done; None: all of it.
+            engine: as the flow `backfill` describes it.
 
         Raises:
             TurnetlError: a parameter is not valid, or the run could not be finished.
         """
-        settings, options = await self.settings(), self.options(flow)
-        if self.engine != LOCAL:
-            report = await _on_dask(self.engine.removeprefix("dask:"), self)
+        settings, options = await self.settings(), self.options(flow, shard=shard)
+        if engine != LOCAL:
+            report = await _on_dask(engine.removeprefix("dask:"), self)
             log_problems(report.parsed)
             await publish(report)
             return backfill_state(report)
@@ -77,20 +77,21 @@ class BackfillParameters:
         )
         return backfill_state(report)
 
-    def options(self, flow: str) -> pipeline.RunOptions:
+    def options(
+        self, flow: str, *, shard: Shard | None = None, wait_seconds: float = 0
+    ) -> pipeline.RunOptions:
         """Return the options of the run.
 
         Raises:
             BadUsage: one is not valid.
         """
-        shard = None if self.shard is None else Shard.parse(self.shard)
         return pipeline.RunOptions(
             shard=shard,
             since=self.since,
             until=self.until,
             limit=self.limit,
             assumed_time=assumed.read(self.assume_time, now()) if self.assume_time else None,
-            wait_seconds=0 if self.engine == LOCAL else _WAIT,
+            wait_seconds=wait_seconds,
             preprocessing=self.preprocessing,
             reflexion=self.reflexion,
             command=("flow", flow, *(() if shard is None else (str(shard),))),

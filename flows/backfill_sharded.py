@@ -97,7 +97,6 @@ async def backfill_sharded(
         Failed, with the first reason. The artifact `shards` shows how each ended.
     """
     given = locals()
-    children = ShardRuns(
-        BackfillParameters(**{k: given[k] for k in given if k != "shards"}), shards
-    )
+    count = given.pop("shards")
+    children = ShardRuns(BackfillParameters(**given), count)
     return await run_flow(children.run)

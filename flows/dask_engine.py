@@ -12,7 +12,7 @@ from prefect_dask.task_runners import DaskTaskRunner
 from flows.backfill_run import BackfillParameters
 from flows.dask_tasks import Profile, ingest_task, parse_task, profile_here, refusal
 from flows.events import emit_ingested
-from flows.run_settings import absolute_paths
+from flows.run_settings import absolute_paths, check_shared_graph
 from turnetl.backfill_report import BackfillReport
 from turnetl.errors import BadUsage, Fatal, TurnetlError
 from turnetl.model import GroupId
@@ -163,11 +163,7 @@ def _check_divisible(settings: Settings, parameters: BackfillParameters) -> None
     Raises:
         BadUsage: something is.
     """
-    if settings.graph_url.startswith("ladybug:"):
-        raise BadUsage(
-            "an embedded graph has one writer process, so that the workers of a cluster cannot "
-            "share it: use a Neo4j graph, or the engine `local`"
-        )
+    check_shared_graph(settings, "the workers of a cluster", "the engine `local`")
     if settings.budget.usd is not None or settings.budget.tokens is not None:
         raise BadUsage(
             "a budget is that of one process, and the engine `dask` has several: run "

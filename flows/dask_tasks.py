@@ -18,6 +18,8 @@ from turnetl.settings import Settings
 
 Profile = Mapping[str, str]
 """What `worker_profile` returns."""
+_WAIT = 300
+"""Seconds in which a group that a lost worker wrote is tried again: longer than its lease."""
 
 
 def profile_here(parameters: BackfillParameters) -> Profile:
@@ -65,7 +67,8 @@ async def ingest_task(
 ) -> IngestedPack:
     """Filter and ingest a pack of groups."""
     settings = await _settings(parameters, expected)
-    return await ingest_pack(groups, settings, parameters.options("backfill"), now)
+    options = parameters.options("backfill", wait_seconds=_WAIT)
+    return await ingest_pack(groups, settings, options, now)
 
 
 async def _settings(parameters: BackfillParameters, expected: Profile) -> Settings:

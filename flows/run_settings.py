@@ -61,6 +61,24 @@ def absolute_paths(paths: Sequence[str]) -> list[str]:
     return expanded
 
 
+def check_shared_graph(settings: Settings, sharers: str, instead: str) -> None:
+    """Check that several processes can write the graph.
+
+    Args:
+        settings: of the run.
+        sharers: the processes, for the message.
+        instead: what does without several processes, for the message.
+
+    Raises:
+        BadUsage: it is an embedded one.
+    """
+    if settings.graph_url.startswith("ladybug:"):
+        raise BadUsage(
+            f"an embedded graph has one writer process, so that {sharers} cannot share it: use a "
+            f"Neo4j graph, or {instead}"
+        )
+
+
 def _check_no_password(graph: str | None) -> None:
     """Check that the parameter holds no password: Prefect stores and displays parameters.
 

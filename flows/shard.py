@@ -24,6 +24,7 @@ from flows.run_flow import VERSION, run_flow
 from flows.setting_sources import SettingSources
 from flows.stages import DAY
 from turnetl.settings import ExtractorName
+from turnetl.shard import Shard
 
 
 @flow(
@@ -95,5 +96,7 @@ async def shard(
     Returns:
         As the flow `backfill`, for the groups of the shard.
     """
-    parameters = BackfillParameters(**locals())
-    return await run_flow(lambda: parameters.run("shard"))
+    given = locals()
+    own = given.pop("shard")
+    parameters = BackfillParameters(**given)
+    return await run_flow(lambda: parameters.run("shard", shard=Shard.parse(own)))

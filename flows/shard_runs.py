@@ -15,6 +15,7 @@ from prefect.states import Completed
 
 from flows.artifacts import publish_shards
 from flows.backfill_run import BackfillParameters
+from flows.run_settings import check_shared_graph
 from flows.states import BUDGET_STOPPED, budget_stopped, failed
 from turnetl.errors import BadUsage
 from turnetl.settings import Settings
@@ -44,7 +45,7 @@ class ShardRuns:
             BadUsage: the graph is an embedded one, or the deployment of the children is missing.
         """
         settings = await self.parameters.settings()
-        _check_graph(settings)
+        check_shared_graph(settings, "shards", "the deployment `backfill/backfill`")
         async with get_client() as client:
             started = await self._start(client, settings)
             try:
@@ -58,10 +59,9 @@ class ShardRuns:
     async def _start(self, client: PrefectClient, settings: Settings) -> Mapping[Shard, FlowRun]:
         """Start the children one by one, and cancel them if one cannot be started."""
         runs: dict[Shard, FlowRun] = {}
-        parameters = asdict(self.parameters)
-        # A shard runs in the process of its worker: its flow has no such parameter.
-        del parameters["engine"]
-        given = {name: value for name, value in parameters.items() if value is not None}
+        given = {
+            name: value for name, value in asdict(self.parameters).items() if value is not None
+        }
         given |= divided_budget(settings, self.count)
         try:
             for number in range(1, self.count + 1):
@@ -90,14 +90,6 @@ def divided_budget(settings: Settings, parts: int) -> dict[str, list[str]]:
     if budget.tokens is not None:
         amounts.append(f"{max(budget.tokens // parts, 1)} tokens")
     return {"budget": amounts} if amounts else {}
-
-
-def _check_graph(settings: Settings) -> None:
-    if settings.graph_url.startswith("ladybug:"):
-        raise BadUsage(
-            "an embedded graph has one writer process, so that shards cannot share it: use a Neo4j "
-            "graph, or the deployment `backfill/backfill`"
-        )
 
 
 def state_of(ended: Mapping[Shard, FlowRun]) -> State[None]:
