@@ -5,7 +5,6 @@ any other content of the prompt. Names on turnetl's stoplist are not used, so th
 compared. Resolutions and summaries are those of the tests.
 """
 
-import ast
 import re
 from collections.abc import Callable, Mapping
 from itertools import islice, pairwise
@@ -27,7 +26,7 @@ _MAX_ENTITIES, _MAX_FACTS = 9, 6
 def _entities(prompt: str) -> Json:
     type_ids = {
         entity_type["entity_type_name"]: entity_type["entity_type_id"]
-        for entity_type in ast.literal_eval(canned_responses.between(prompt, "ENTITY TYPES"))
+        for entity_type in canned_responses.literal(prompt, "ENTITY TYPES")
     }
     return {
         "extracted_entities": [

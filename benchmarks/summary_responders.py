@@ -7,7 +7,6 @@ shows, in its order: one fact more or less, or another summary in a prompt, give
 summary of an entity depends on what the request says about it alone; it has about 900 characters.
 """
 
-import ast
 import json
 from itertools import pairwise
 
@@ -25,7 +24,7 @@ _QUOTED, _SUMMARY_CHARS = 90, 900
 
 
 def _entities(prompt: str) -> Json:
-    type_count = len(ast.literal_eval(canned_responses.between(prompt, "ENTITY TYPES")))
+    type_count = len(canned_responses.literal(prompt, "ENTITY TYPES"))
     text = canned_responses.between(prompt, "CURRENT MESSAGE")
     names = sorted(HUBS, key=lambda name: number_of(name, text))[:_OF_A_TURN]
     return {

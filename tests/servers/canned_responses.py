@@ -11,6 +11,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import Any
 
 Json = dict[str, Any]
@@ -25,10 +26,21 @@ def between(prompt: str, *names: str) -> str:
     raise ValueError(f"no {names} in the prompt")
 
 
+def literal(prompt: str, name: str) -> Any:
+    """The Python value that Graphiti writes between two delimiters."""
+    with _PARSER:
+        return ast.literal_eval(between(prompt, name))
+
+
+_PARSER = Lock()
+"""Python 3.11 counts the depth of a syntax tree once for all threads: two that parse at the same
+time may end with SystemError."""
+
+
 def _entities(prompt: str) -> Json:
     type_ids = {
         entity_type["entity_type_name"]: entity_type["entity_type_id"]
-        for entity_type in ast.literal_eval(between(prompt, "ENTITY TYPES"))
+        for entity_type in literal(prompt, "ENTITY TYPES")
     }
     names = re.findall(r"`([^`]+)`", between(prompt, "CURRENT MESSAGE", "TEXT", "JSON"))
     entities = [
@@ -87,8 +99,8 @@ def _resolutions(prompt: str) -> Json:
 
 
 def _duplicates(prompt: str) -> Json:
-    existing = ast.literal_eval(between(prompt, "EXISTING FACTS"))
-    others = ast.literal_eval(between(prompt, "FACT INVALIDATION CANDIDATES"))
+    existing = literal(prompt, "EXISTING FACTS")
+    others = literal(prompt, "FACT INVALIDATION CANDIDATES")
     new = between(prompt, "NEW FACT").strip()
     ended = _letters(new.replace("no longer ", "")) if "no longer" in new else None
     return {

@@ -6,7 +6,6 @@ response. Whether a new fact invalidates another depends on both and on the posi
 Many facts are invalidated.
 """
 
-import ast
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -34,7 +33,7 @@ _INVALIDATED = 32
 
 
 def _entities(prompt: str) -> Json:
-    type_count = len(ast.literal_eval(canned_responses.between(prompt, "ENTITY TYPES")))
+    type_count = len(canned_responses.literal(prompt, "ENTITY TYPES"))
     names = _entity_names(canned_responses.between(prompt, "CURRENT MESSAGE"))
     entities = [
         {"name": name, "entity_type_id": number_of(name) % type_count, "episode_indices": [0]}
@@ -108,8 +107,8 @@ def _pick(count: int, number: int, *, share: int) -> int:
 
 
 def _duplicates(prompt: str) -> Json:
-    existing = ast.literal_eval(canned_responses.between(prompt, "EXISTING FACTS"))
-    others = ast.literal_eval(canned_responses.between(prompt, "FACT INVALIDATION CANDIDATES"))
+    existing = canned_responses.literal(prompt, "EXISTING FACTS")
+    others = canned_responses.literal(prompt, "FACT INVALIDATION CANDIDATES")
     new = canned_responses.between(prompt, "NEW FACT")
     duplicate = _pick(len(existing), number_of(new, _facts(existing)), share=3)
     return {
