@@ -14,20 +14,29 @@ from turnetl.shadow_groups import final_group
 
 _NAMESPACE = UUID("5d0a1c7e-6f0f-5f8e-9c1b-7b1f3a0c2d4e").bytes
 
+_EMPTY = hashlib.blake2b(digest_size=16)
+"""Copied, which takes a quarter of the time of a new one: every turn has several digests."""
+_SMALL = 4096
+"""Bytes of a part up to which its copy is faster than a second update."""
+
 
 def digest(*parts: str | bytes) -> str:
     """Return 32 hex digits of BLAKE2b over the length-prefixed parts."""
-    hasher = hashlib.blake2b(digest_size=16)
+    hasher = _EMPTY.copy()
     _update(hasher, *parts)
     return hasher.hexdigest()
 
 
 def _update(hasher: hashlib.blake2b, *parts: str | bytes) -> None:
-    """Add the length-prefixed parts, without a copy of them: one may be a whole archive."""
+    """Add the length-prefixed parts, without a copy of large ones: one may be a whole archive."""
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        hasher.update(len(data).to_bytes(8, "big"))
-        hasher.update(data)
+        size = len(data).to_bytes(8, "big")
+        if len(data) < _SMALL:
+            hasher.update(size + data)
+        else:
+            hasher.update(size)
+            hasher.update(data)
 
 
 def _id(kind: str, *parts: str) -> str:

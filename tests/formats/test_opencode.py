@@ -1,12 +1,12 @@
 """OpenCode archives: each sample in tests/archives/opencode shows one difficulty."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from turnetl import formats
 from turnetl.formats.base import ParsedArchive, Probe, RawTurn

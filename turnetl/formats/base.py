@@ -9,9 +9,11 @@ here.
 `kit.probe` holds the start of an archive, which is all that `sniff` receives.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+import msgspec
 
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.probe import Probe
@@ -31,9 +33,8 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True)
-class RawToolCall:
-    """One tool call as the archive records it."""
+class RawToolCall(msgspec.Struct, gc=False):
+    """One tool call as the archive records it. Cheap, because an archive may have thousands."""
 
     name: str
     input: str
@@ -42,12 +43,11 @@ class RawToolCall:
     """The whole result."""
     is_error: bool = False
     ended_at: datetime | None = None
-    arguments: object = field(default=None, compare=False, repr=False)
+    arguments: object = None
     """What `input` shows in part, decoded: see `kit.tool_input.added_lines`. Not redacted."""
 
 
-@dataclass(slots=True)
-class RawTurn:
+class RawTurn(msgspec.Struct, gc=False):
     """A turn as the archive records it, neither redacted nor truncated. Lists are in file order."""
 
     native_id: str
@@ -64,17 +64,17 @@ class RawTurn:
     agent_id: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    assistant_texts: list[str] = field(default_factory=list)
+    assistant_texts: list[str] = []
     """The agent's texts, one for each message or block."""
-    steering: list[str] = field(default_factory=list)
-    user_answers: list[str] = field(default_factory=list)
-    tool_calls: list[RawToolCall] = field(default_factory=list)
-    subagent_prompts: list[str] = field(default_factory=list)
+    steering: list[str] = []
+    user_answers: list[str] = []
+    tool_calls: list[RawToolCall] = []
+    subagent_prompts: list[str] = []
     model: str | None = None
     cwd: str | None = None
     git_branch: str | None = None
     app_version: str | None = None
-    usage: dict[str, tuple[int, int]] = field(default_factory=dict)
+    usage: dict[str, tuple[int, int]] = {}
     """Input and output tokens of each API message, by message id."""
     input_chars: int = 0
     """Characters of all tool inputs, as the archive records them."""
@@ -83,9 +83,13 @@ class RawTurn:
     @property
     def chars(self) -> int:
         """Characters of all texts of the user and the agent and of tool calls; no reasoning."""
-        texts = (self.user_text, *self.assistant_texts, *self.steering, *self.user_answers)
-        results = sum(len(call.result) for call in self.tool_calls)
-        return sum(map(len, texts)) + self.input_chars + results
+        chars = len(self.user_text) + self.input_chars
+        for texts in (self.assistant_texts, self.steering, self.user_answers):
+            for text in texts:
+                chars += len(text)
+        for call in self.tool_calls:
+            chars += len(call.result)
+        return chars
 
 
 @dataclass(slots=True)

@@ -4,9 +4,11 @@ Ids and names repeat in every turn of an archive: each is redacted once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from operator import attrgetter
+
+from msgspec.structs import replace
 
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.parsing.archive_paths import path_texts, redacted_path

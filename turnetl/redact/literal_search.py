@@ -43,6 +43,8 @@ class LiteralSearch:
         self._literals = _by_start(self._by_literal)
         """All literals, by those that start with no other one."""
         self._automaton = _automaton([*self._literals])
+        self._overlap = max(map(len, self._literals), default=1) - 1
+        """Bytes that the search of a piece reads of the next one."""
         self._heads: dict[int, HeadMatch] = {}
         """By the number of a literal that starts with no other one."""
 
@@ -50,10 +52,9 @@ class LiteralSearch:
         """Yield in order where lower-case bytes have a literal and the head of a rule with it."""
         if self._automaton is None:
             return
-        overlap = max(map(len, self._literals)) - 1
         view = memoryview(lower)
         for first in range(0, len(lower), _PIECE_BYTES):
-            piece = view[first : first + _PIECE_BYTES + overlap]
+            piece = view[first : first + _PIECE_BYTES + self._overlap]
             found = self._automaton.find_matches_as_indexes(piece, overlapping=True)
             # They come in the order of their ends.
             found.sort(key=itemgetter(1))

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from turnetl.redact.literal_search import LiteralSearch
-from turnetl.redact.required_literals import required_literals
 from turnetl.redact.rule import SecretRule
 
 
@@ -22,30 +21,26 @@ class RuleMatcher:
             search: the search for the literals of all rules.
         """
         self._data = data
-        self._offsets: dict[str, array[int]] = {rule.pattern: array("Q") for rule in rules}
+        self._offsets: dict[str, array[int]] = {}
+        self._max_offsets: dict[str, int] = {}
         lower = data.lower()
         for offset in search.offsets(lower):
-            for required in search.at(lower, offset):
-                offsets = self._offsets.get(required.rule.pattern)
-                if offsets is not None:
-                    offsets.append(offset)
-        without_literals = {rule.pattern for rule in search.rules_without_literals}
-        self.rules = [
-            rule
-            for rule in rules
-            if rule.pattern in without_literals or self._offsets[rule.pattern]
-        ]
+            for rule, max_offset in search.at(lower, offset):
+                self._offsets.setdefault(rule.pattern, array("Q")).append(offset)
+                self._max_offsets[rule.pattern] = max_offset
+        possible = {rule.pattern for rule in search.rules_without_literals} | self._offsets.keys()
+        self.rules = [rule for rule in rules if rule.pattern in possible]
         """The rules that may match."""
 
     def first(self, rule: SecretRule, start: int) -> re.Match[bytes] | None:
         """Return the first match that starts at `start` or after it."""
-        required = required_literals(rule.pattern.encode())
-        if required is None:
+        offsets = self._offsets.get(rule.pattern)
+        if offsets is None:
             return rule.compiled.search(self._data, start)
-        offsets = self._offsets[rule.pattern]
+        max_offset = self._max_offsets[rule.pattern]
         for index in range(bisect_left(offsets, start), len(offsets)):
             offset = offsets[index]
-            for match_start in range(max(start, offset - required.max_offset), offset + 1):
+            for match_start in range(max(start, offset - max_offset), offset + 1):
                 match = rule.compiled.match(self._data, match_start)
                 if match is not None:
                     return match

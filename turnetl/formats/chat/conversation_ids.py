@@ -11,7 +11,7 @@ from turnetl.formats.chat.message_content import is_prompt
 from turnetl.formats.chat.roles import Speaker
 from turnetl.formats.chat.rows import ChatLogMessage
 from turnetl.formats.kit.session_ids import derived_session_id
-from turnetl.formats.kit.tool_input import compact_json
+from turnetl.formats.kit.tool_input import encoded_json
 from turnetl.model import SessionId
 
 
@@ -26,7 +26,7 @@ def assign_complete_ids(
         turns: in order; their ids are completed.
         seen: counts the equal conversations of the archive; is added to.
     """
-    name = derived_session_id(own_id, compact_json([_identity(message) for message in messages]))
+    name = derived_session_id(own_id, encoded_json([*map(_identity, messages)]))
     before, seen[name] = seen[name], seen[name] + 1
     session = SessionId(derived_session_id(name, str(before)) if before else name)
     for turn in turns:
@@ -47,7 +47,7 @@ def assign_growing_ids(
         messages: all messages.
         turns: in order; their ids are completed.
     """
-    encoded = [compact_json(_identity(message)) for message in messages]
+    encoded = [encoded_json(_identity(message)) for message in messages]
     start = encoded[: _first_response_end(messages)]
     session = SessionId(derived_session_id(own_id, *start))
     prompts = [
@@ -64,8 +64,13 @@ def assign_growing_ids(
 
 
 def _identity(message: ChatLogMessage) -> tuple[object, ...]:
-    calls = message.tool_calls, message.function_call
-    return message.role or message.sender, message.body, *calls, message.tool_call_id
+    return (
+        message.role or message.sender,
+        message.body,
+        message.tool_calls,
+        message.function_call,
+        message.tool_call_id,
+    )
 
 
 def _first_response_end(messages: Sequence[ChatLogMessage]) -> int:

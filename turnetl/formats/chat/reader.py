@@ -27,6 +27,9 @@ from turnetl.skip_reasons import SkipReason
 
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 
+_NEEDLE = 16
+"""Bytes of a message that are searched for to locate it."""
+
 
 def read(data: bytes) -> ParsedArchive:
     """Read a whole archive."""
@@ -114,7 +117,9 @@ def _message_spans(raw: bytes, conversation: SourceSpan) -> list[SourceSpan]:
     spans: list[SourceSpan] = []
     line, end = conversation.line, 0
     for message in encoded_messages(raw):
-        start = raw.find(message, end)
+        # From the second message on, only a separator precedes it: its start is enough, and the
+        # search for a long text prepares a table.
+        start = raw.find(message[:_NEEDLE] if end else message, end)
         line += raw.count(b"\n", end, start)
         last, end = line + message.count(b"\n"), start + len(message)
         spans.append(SourceSpan(line, last, conversation.start + start, conversation.start + end))

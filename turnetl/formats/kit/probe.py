@@ -30,6 +30,10 @@ _BYTES = 1 << 20
 """Bytes of lines examined. The first line is always examined."""
 _HEAD = 4096
 """Bytes in which a value must start; leading whitespace counts."""
+_KEPT_VALUE, _KEPT_OBJECTS = 1 << 12, 1 << 16
+"""Bytes up to which a value, or a list of objects, is kept once it is decoded: ten formats read the
+same few. In memory it takes thirty times as much."""
+_MISSING = object()
 
 
 class LazyObject(Mapping[str, Any]):
@@ -41,15 +45,22 @@ class LazyObject(Mapping[str, Any]):
 
     def __init__(self, raw: Mapping[str, msgspec.Raw]) -> None:
         self._raw = raw
+        self._values: dict[str, Any] = {}
+        self._objects: dict[str, tuple[LazyObject, ...]] = {}
 
     def __getitem__(self, key: str) -> Any:
+        value = self._values.get(key, _MISSING)
+        if value is not _MISSING:
+            return value
         raw = bytes(self._raw[key])
-        if has_too_many_values(raw):
-            return None
-        try:
-            return msgspec.json.decode(raw)
-        except DECODE_ERRORS:
-            return _decode_damaged(raw)
+        value = _decoded(raw)
+        if len(raw) <= _KEPT_VALUE:
+            self._values[key] = value
+        return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key. The method of `Mapping` raises an error for each default."""
+        return self[key] if key in self._raw else default
 
     def __contains__(self, key: object) -> bool:
         return key in self._raw
@@ -66,8 +77,13 @@ class LazyObject(Mapping[str, Any]):
 
     def objects_at(self, key: str) -> "tuple[LazyObject, ...]":
         """Return the first objects of the array under a key, or the object under it."""
-        raw = self._raw.get(key)
-        return tuple(_lazy_objects(bytes(raw))) if raw is not None else ()
+        if key in self._objects:
+            return self._objects[key]
+        raw = bytes(self._raw.get(key, b""))
+        objects = tuple(_lazy_objects(raw))
+        if len(raw) <= _KEPT_OBJECTS:
+            self._objects[key] = objects
+        return objects
 
 
 class LazyRows:
@@ -140,6 +156,15 @@ def _on_lines(data: bytes) -> Iterator[LazyObject]:
             return
         if line.lstrip()[:1] == b"{":
             yield from _lazy_objects(line)
+
+
+def _decoded(raw: bytes) -> Any:
+    if has_too_many_values(raw):
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except DECODE_ERRORS:
+        return _decode_damaged(raw)
 
 
 def _decode_damaged(raw: bytes) -> Any:

@@ -25,6 +25,6 @@ def assign_session_ids(turns: Sequence[RawTurn], session: str | None) -> None:
         turn.native_id = turn.native_id or f"{turn.session_id}:{turn.ordinal}"
 
 
-def derived_session_id(*texts: str) -> str:
-    """Return a session id that is a digest of texts of the session."""
+def derived_session_id(*texts: str | bytes) -> str:
+    """Return a session id that is a digest of texts of the session, or of their UTF-8."""
     return f"derived-{ids.digest(*texts)}"

@@ -23,7 +23,9 @@ _PATCHES = ("input", "patch", "patchText")
 _SHELL = re.compile(r"(?:.*[/\\])?(?:ba|z|da|k|fi)?sh(?:\.exe)?", re.IGNORECASE)
 _SCRIPT = re.compile(r"-\w*c")
 _POWERSHELL = re.compile(r"(?:.*[/\\])?(?:pwsh|powershell)(?:\.exe)?", re.IGNORECASE)
-_TOO_DEEP = "[arguments that nest too deep]"
+_TOO_DEEP = b"[arguments that nest too deep]"
+
+_encode = msgspec.json.Encoder().encode
 
 
 def format_input(arguments: object) -> str:
@@ -57,8 +59,13 @@ def _patched_lines(text: str) -> list[tuple[str, list[str]]]:
 
 def compact_json(value: Any) -> str:
     """Return JSON without whitespace; a note in its place if it nests too deep to be encoded."""
+    return encoded_json(value).decode()
+
+
+def encoded_json(value: Any) -> bytes:
+    """Return `compact_json` as UTF-8."""
     try:
-        return msgspec.json.encode(value).decode()
+        return _encode(value)
     except RecursionError:
         return _TOO_DEEP
 
