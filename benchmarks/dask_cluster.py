@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks import prefect_server
 from benchmarks.shards import model_environment, served
 from tests.cli.sharded import write_session
-from tests.prefect.conftest import free_port
+from tests.servers.free_port import free_port
 
 LEAST = 1.8
 """How many times as fast two workers must be."""
@@ -74,7 +74,7 @@ def main(groups: int, turns: int) -> int:
         archives = Path(folder) / "archives"
         for number in range(groups):
             write_session(archives, f"project{number:02}", "one", turns)
-        environment = server.environment() | model_environment(graph.url, model.base_url())
+        environment = server.environment | model_environment(graph.url, model.base_url())
         one = seconds(1, archives, Path(folder) / "one", environment)
         graph.clear()
         two = seconds(2, archives, Path(folder) / "two", environment)

@@ -114,7 +114,7 @@ def measured(server: LocalPrefect, line: Sequence[str]) -> OverheadCost:
     """Run a process, and return what it and the server used until the server has settled."""
     before, started = cpu_seconds(server.pid), time.perf_counter()
     process = subprocess.Popen(
-        line, env=server.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        line, env=server.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     assert process.stderr is not None
     errors = process.stderr.read().decode()
@@ -127,13 +127,13 @@ def measured(server: LocalPrefect, line: Sequence[str]) -> OverheadCost:
 
 def first_turn(server: LocalPrefect) -> float:
     """Return the seconds from the command to the commit of the first turn."""
-    server.run("turnetl", "prefect", "setup")
-    server.run("prefect", "--no-prompt", "deploy", "--all")
+    server.output("turnetl", "prefect", "setup")
+    server.output("prefect", "--no-prompt", "deploy", "--all")
     write_copy(server.home / ".claude" / "projects", 0)
     with server.worker():
         time.sleep(SETTLED)
         started = time.time()
-        server.run("prefect", "deployment", "run", "backfill/backfill", "--watch")
+        server.output("prefect", "deployment", "run", "backfill/backfill", "--watch")
     return asyncio.run(_first_commit(server.home / ".turnetl" / "lake")) - started
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import prefect_server, provider
-from benchmarks.prefect_server import ROOT, LocalPrefect
+from benchmarks.prefect_server import LocalPrefect
+from tests.servers.prefect_server import ROOT
 
 WIDTH = 1200
 MOST_BYTES = 150_000
@@ -45,10 +46,10 @@ def main() -> None:
 def run_nightly(server: LocalPrefect) -> str:
     """Deploy, run the nightly deployment once, and return the id of the run."""
     shutil.copytree(ROOT / "data" / "archives", server.home / ".claude" / "projects")
-    server.run("turnetl", "prefect", "setup")
-    server.run("prefect", "--no-prompt", "deploy", "--all")
+    server.output("turnetl", "prefect", "setup")
+    server.output("prefect", "--no-prompt", "deploy", "--all")
     with server.worker():
-        server.run("prefect", "deployment", "run", "nightly/nightly", "--watch")
+        server.output("prefect", "deployment", "run", "nightly/nightly", "--watch")
     ended = {"flow_runs": {"state": {"type": {"any_": ["COMPLETED"]}}}}
     [run] = read(server, "flow_runs", ended)
     return str(run["id"])

@@ -1,66 +1,45 @@
-"""A Prefect server and its clients for a benchmark, in a folder of their own, on a free port."""
+"""A Prefect server for a benchmark, in a folder of its own, and the CPU time of its processes."""
 
 import os
-import signal
-import socket
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-_STARTUP_SECONDS = 180
+from tests.servers.free_port import free_port
+from tests.servers.prefect_server import PrefectServer
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
-class LocalPrefect:
+class LocalPrefect(PrefectServer):
     """A running server."""
 
-    url: str
-    """Of its API."""
-    home: Path
-    """Folder of the server, its clients, and their files."""
-    pid: int
+    pid: int = 0
     """Of the server."""
-    settings: dict[str, str] = field(default_factory=dict)
 
     @property
     def ui(self) -> str:
         """The URL of the user interface."""
         return self.url.removesuffix("/api")
 
-    def environment(self) -> dict[str, str]:
-        """Return the environment of clients, with nothing of the user's own settings."""
-        return _environment(self.home) | {"PREFECT_API_URL": self.url} | self.settings
-
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of a module, such as `turnetl` or `prefect`."""
         return [sys.executable, "-m", *arguments]
 
-    def run(self, *arguments: str) -> str:
+    def output(self, *arguments: str) -> str:
         """Run a module in the project's folder, and return its standard output."""
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=ROOT,
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = self.run(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     @contextmanager
     def worker(self) -> Iterator[int]:
         """Run a worker of the pool `etl`, and yield its process id."""
-        arguments = ("prefect", "worker", "start", "--pool", "etl", "--type", "process")
-        with _process(self.command(*arguments), self.environment(), self.home) as process:
+        arguments = ["prefect", "worker", "start", "--pool", "etl", "--type", "process"]
+        with self.process("worker", arguments, self.home) as process:
             yield process.pid
 
 
@@ -73,15 +52,16 @@ def running(home: Path, *, ui: bool = False, **settings: str) -> Iterator[LocalP
         ui: whether it serves the user interface.
         settings: environment variables of its clients.
     """
-    port = _free_port()
-    command = [sys.executable, "-m", "prefect", "server", "start", "--port", str(port)]
-    command += [] if ui else ["--no-ui"]
-    url = f"http://127.0.0.1:{port}/api"
-    environment = _environment(home) | {"PREFECT_SERVER_UI_API_URL": url}
-    with _process(command, environment, home) as process:
-        server = LocalPrefect(url, home, process.pid, settings)
-        _wait(server)
-        yield server
+    port = free_port()
+    own = {
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+        "PREFECT_SERVER_UI_API_URL": f"http://127.0.0.1:{port}/api",
+    }
+    server = LocalPrefect.of(home, port, own | settings)
+    with server.running(["prefect", "server", "start"], home, ui=ui) as process:
+        yield replace(server, pid=process.pid)
 
 
 def cpu_seconds(group: int) -> float:
@@ -95,65 +75,3 @@ def _ticks(stat: Path, group: int) -> int:
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return sum(map(int, fields[11:15])) if int(fields[2]) == group else 0
-
-
-def _environment(home: Path) -> dict[str, str]:
-    inherited = {
-        name: os.environ[name]  # noqa: TID251 - processes need to find their programs
-        for name in ("PATH", "LANG", "TMPDIR")
-        if name in os.environ  # noqa: TID251
-    }
-    return {
-        **inherited,
-        "HOME": str(home),
-        # The secret scanner compiles its rules for seconds if it finds no cache of them.
-        "XDG_CACHE_HOME": str(Path.home() / ".cache"),
-        "PREFECT_HOME": str(home / ".prefect"),
-        "PYTHONPATH": str(ROOT),
-        "DO_NOT_TRACK": "1",
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-        "PREFECT_WORKER_QUERY_SECONDS": "2",
-    }
-
-
-@contextmanager
-def _process(
-    command: Sequence[str], environment: dict[str, str], home: Path
-) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a command in a process group of its own, which is ended on exit."""
-    with (home / "output.log").open("ab") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=home,
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        yield process
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _wait(server: LocalPrefect) -> None:
-    deadline = time.monotonic() + _STARTUP_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(f"{server.url}/health", timeout=5):  # noqa: S310 - our own
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.2)
-    raise TimeoutError((server.home / "output.log").read_text()[-4000:])
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -1,7 +1,6 @@
 """A graph that cannot be opened is rejected with one sentence that says what to do."""
 
 import asyncio
-import socket
 import sys
 from collections.abc import Iterable
 from contextlib import closing
@@ -13,6 +12,7 @@ import pytest
 from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from tests.graph.statements import run_statement
+from tests.servers.free_port import free_port
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.graph import schema_version
@@ -75,11 +75,8 @@ async def test_a_user_and_password_in_the_url_take_precedence(neo4j: Neo4jServer
 
 
 async def test_a_server_that_is_down_is_busy() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     with pytest.raises(GraphBusy, match="does not respond; check that it is running"):
-        await open_graph(f"bolt://127.0.0.1:{port}", user="neo4j", password="x")
+        await open_graph(f"bolt://127.0.0.1:{free_port()}", user="neo4j", password="x")
 
 
 @pytest.mark.parametrize(

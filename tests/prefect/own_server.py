@@ -4,22 +4,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from tests.prefect import documented
-from tests.prefect.conftest import (
-    ROOT,
-    PrefectServer,
-    free_port,
-    process_environment,
-    running,
-    wait_for,
-)
+from tests.prefect.conftest import ROOT, new_server
 
 _EVENTUALLY = 120.0
 """Seconds until a test gives up; no test measures time."""
@@ -29,17 +23,13 @@ class OwnServer:
     """A server with all of prefect.yaml deployed, and at most one worker."""
 
     def __init__(self, home: Path) -> None:
-        port = free_port()
-        environment = process_environment(home, port)
-        self.api = PrefectServer(f"http://127.0.0.1:{port}/api", environment, home)
-        self._address = ["--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+        self.api = new_server(home)
         self._processes: dict[str, ExitStack] = {}
         self._groups: dict[str, int] = {}
 
     def start_server(self) -> None:
         """Start the server, also again: its database is in its home."""
-        process = self._start("server", [*documented.SERVER, *self._address], {})
-        wait_for(process, self.api)
+        self._start("server", self.api.running(documented.SERVER, ROOT))
 
     def deploy(self) -> None:
         for arguments in (documented.SETUP, documented.DEPLOY):
@@ -48,7 +38,8 @@ class OwnServer:
 
     def start_worker(self, **environment: str) -> None:
         """Start the worker, with more variables in its environment."""
-        self._start("worker", documented.WORKER, environment)
+        own = replace(self.api, environment={**self.api.environment, **environment})
+        self._start("worker", own.process("worker", documented.WORKER, own.home))
 
     def kill(self, name: str) -> None:
         """Kill the `server` or the `worker`, without the runs that a worker started."""
@@ -77,16 +68,10 @@ class OwnServer:
         """Return the name of the state of a run."""
         return str(self.api.read(f"flow_runs/{run}")["state_name"])
 
-    def _start(
-        self, name: str, arguments: list[str], environment: Mapping[str, str]
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, name: str, running: AbstractContextManager["subprocess.Popen[bytes]"]) -> None:
         self.stop(name)
         self._processes[name] = ExitStack()
-        own = PrefectServer(self.api.url, {**self.api.environment, **environment}, self.api.home)
-        folder = ROOT if name == "server" else self.api.home
-        process = self._processes[name].enter_context(running(own, name, arguments, folder))
-        self._groups[name] = process.pid
-        return process
+        self._groups[name] = self._processes[name].enter_context(running).pid
 
 
 @contextmanager

@@ -13,10 +13,11 @@ from prefect import State
 
 from flows.backfill import backfill
 from tests.cli.sharded import LakeAndGraph, write_projects
-from tests.prefect.conftest import PrefectServer, free_port
 from tests.prefect.test_setting_sources import save_secret
 from tests.servers import connection_audit
+from tests.servers.free_port import free_port
 from tests.servers.neo4j_server import Neo4jServer
+from tests.servers.prefect_server import PrefectServer
 
 pytestmark = [
     pytest.mark.prefect,

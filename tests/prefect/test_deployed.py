@@ -11,7 +11,7 @@ import pytest
 from tests.legacy import migrating
 from tests.legacy.sessions import legacy_sessions
 from tests.prefect import documented
-from tests.prefect.conftest import ROOT, PrefectServer
+from tests.servers.prefect_server import ROOT, PrefectServer
 from turnetl import wiring
 from turnetl.settings import Settings
 

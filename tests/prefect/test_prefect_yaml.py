@@ -14,7 +14,7 @@ from flows.rescue import rescue
 from flows.run_flow import VERSION
 from flows.shard import shard
 from flows.summarize import summarize
-from tests.prefect.conftest import ROOT, PrefectServer
+from tests.servers.prefect_server import ROOT, PrefectServer
 
 FLOWS: dict[str, Flow[..., Any]] = {
     "flows.backfill.backfill": backfill,

@@ -16,7 +16,7 @@ from flows.backfill import backfill
 from flows.progress import ProgressArtifacts, artifact_key
 from flows.run_flow import VERSION, is_older
 from tests.cli.provider_setup import model_environment, write_session
-from tests.prefect.conftest import PrefectServer
+from tests.servers.prefect_server import PrefectServer
 from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.pipeline.tables import batch_name
 from turnetl.progress import ProgressUpdate

@@ -25,8 +25,9 @@ from flows.server import MODEL_LIMIT
 from flows.server_doctor import check_server
 from flows.server_setup import AUTOMATION, LAKE_VARIABLE, QUEUES, ServerSetup
 from tests.cli.command import CommandResult, turnetl_process
-from tests.prefect.conftest import PrefectServer, free_port
 from tests.prefect.http_listener import listening
+from tests.servers.free_port import free_port
+from tests.servers.prefect_server import PrefectServer
 from turnetl.clock import now
 from turnetl.errors import BadUsage, Retryable
 from turnetl.prefect_report import DoctorReport, FindingKind, SetupChange

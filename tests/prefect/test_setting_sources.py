@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from flows.backfill import backfill
 from flows.run_settings import load_run_settings
 from tests.cli.provider_setup import model_environment, write_session
-from tests.prefect.conftest import PrefectServer
+from tests.servers.prefect_server import PrefectServer
 from tests.servers.provider import FakeProvider
 from turnetl.errors import BadUsage
 

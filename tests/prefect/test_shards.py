@@ -14,9 +14,9 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from flows.shard_runs import divided_budget, state_of
 from flows.states import budget_stopped
 from tests.cli.sharded import LakeAndGraph, write_projects
-from tests.prefect.conftest import PrefectServer
 from tests.prefect.test_setting_sources import save_secret
 from tests.servers.neo4j_server import Neo4jServer
+from tests.servers.prefect_server import PrefectServer
 from turnetl.settings import Settings
 from turnetl.settings.sections import BudgetSettings
 from turnetl.shard import Shard

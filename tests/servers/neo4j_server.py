@@ -8,7 +8,6 @@ import fcntl
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,6 +18,8 @@ from uuid import uuid4
 
 from neo4j import AsyncDriver, AsyncGraphDatabase, Driver, GraphDatabase
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+from tests.servers.free_port import free_port
 
 VERSION = "5.26.12"
 IMAGE = "neo4j:5.26-community"
@@ -104,7 +105,7 @@ def running(folder: Path) -> Iterator[Neo4jServer]:
 @contextmanager
 def started(folder: Path) -> Iterator[Neo4jServer]:
     """Start a server from the jars, on a free port, with its data in `folder`."""
-    port = _free_port()
+    port = free_port()
     _configure(folder, port)
     with _process(folder) as process:
         server = Neo4jServer(f"127.0.0.1:{port}", "bolt", "neo4j", uuid4().hex, process.pid)
@@ -210,12 +211,6 @@ def _in_docker() -> Iterator[Neo4jServer]:
 
 def _output(command: list[str]) -> str:
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _configure(home: Path, port: int) -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from tests.servers.free_port import free_port
+
 if TYPE_CHECKING:  # as below
     from obstore.store import S3Store
 
@@ -94,9 +96,7 @@ class S3Server:
 
 @contextmanager
 def running() -> Iterator[S3Server]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
