@@ -1,5 +1,6 @@
 """Fixtures of the tests of commands."""
 
+import secrets
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.cli.archives import two_turns
 from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.planted_folder import PlantedFolder, plant
 from tests.cli.provider_setup import SESSION_START
 from tests.cli.summarize_runs import FIRST_TURNS, UNFLUSHED, backfill
 
@@ -43,3 +45,13 @@ def unflushed_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("unflushed_samples")
     backfill(folder, *FIRST_TURNS, **UNFLUSHED)
     return folder
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> PlantedFolder:
+    return plant(tmp_path)
+
+
+@pytest.fixture
+def key() -> str:
+    return f"key-{secrets.token_hex(16)}"

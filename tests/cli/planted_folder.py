@@ -51,3 +51,26 @@ def plant(root: Path) -> PlantedFolder:
 def model_of(provider: FakeProvider) -> dict[str, str]:
     """Return the settings of `llm`, without a key, that a planted config file may have."""
     return {"provider": "openai-compatible", "base_url": f"{provider.url}/v1", "model": "canned"}
+
+
+def nested(setting: tuple[str, ...], value: object) -> dict[str, object]:
+    """Return the section of a config file with a setting, which may be in a section of its own."""
+    *sections, name = setting
+    content: dict[str, object] = {name: value}
+    for section in reversed(sections):
+        content = {section: content}
+    return content
+
+
+def listed(planted: PlantedFolder) -> list[dict[str, object]]:
+    """Return what `turnetl trust --list` shows."""
+    folders: list[dict[str, object]] = planted.run("trust", "--list", "--json").json["folders"]
+    return folders
+
+
+def received(provider: FakeProvider) -> str:
+    """Return everything that the server received."""
+    return "\n".join(
+        json.dumps([request.path, dict(request.headers), request.body])
+        for request in provider.requests
+    )
