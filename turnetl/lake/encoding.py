@@ -27,6 +27,8 @@ _LARGE = 32 << 20
 """Bytes of a table. The Rust writer makes five copies of a table, the C++ writer makes two."""
 _GROUP = 16 << 20
 """Bytes of a row group of a large table: a partial read decompresses no more than that."""
+UNIFORM_BYTES = min(_LARGE, _GROUP)
+"""Bytes of a table below which its encoding does not depend on its bytes in memory."""
 
 
 def encode(rows: pa.Table, metadata: str) -> memoryview:

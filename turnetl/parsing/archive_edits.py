@@ -17,7 +17,7 @@ from turnetl.model import GroupId, TurnId
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.parsing.redaction import ArchiveWithPath, redact_turns
 from turnetl.parsing.sources import ParseLimits, decompress_archive, read_stored, stat_archive
-from turnetl.parsing.table import build_rows
+from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
 from turnetl.retrieval.blame import ArchivedEdit, NotRead
 from turnetl.skip_reasons import SkipReason
@@ -86,7 +86,7 @@ def _keys(
 ) -> list[tuple[TurnId, str]]:
     """Return id and digest of each turn, as `parse` gives them."""
     (turns,) = redact_turns([archive], redactor)
-    rows = build_rows(turns, format_name, group, turns.archive)
+    (rows,) = build_rows([ArchiveTurns(turns, format_name, group, turns.archive)])
     ids, hashes = (rows.column(name).to_pylist() for name in ("turn_id", "content_hash"))
     return list(zip(ids, hashes, strict=True))
 

@@ -1,4 +1,4 @@
-"""One archive to one turns file, in four steps: read, redact, build, write.
+"""One archive to one turns file, in five steps: read, redact, describe, build, write.
 
 Only `read` opens the archive and only `write` writes. `turnetl.parsing.batches` runs the steps.
 """
@@ -33,7 +33,7 @@ from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.sources import ArchiveStat
-from turnetl.parsing.table import build_rows
+from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
 
 _DETECTION_LINES = 64
@@ -73,6 +73,14 @@ class RedactedArchive:
     counts: ParseCounts
     sha256: str
     problem: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedArchive:
+    """An archive without secrets, and the metadata of its turns file."""
+
+    archive: RedactedArchive
+    metadata: ArchiveMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +131,13 @@ def redact(contents: Sequence[ArchiveContent], redactor: Redactor) -> list[Redac
     ]
 
 
-def build(
+def describe(
     job: ArchiveJob, archive: RedactedArchive | StoredTurns, options: ParseOptions
-) -> TurnsTable:
-    """Step 3: build the rows and the metadata of the turns file.
+) -> DescribedArchive | TurnsTable:
+    """Step 3: leave forgotten turns out, and make the metadata of the turns file.
 
-    Turns of the previous file that the archive no longer holds are retained; forgotten ones are
-    left out.
+    Returns:
+        A table for stored rows, which are the rows of the new file.
     """
     if isinstance(archive, StoredTurns):
         return _build_unchanged(job, archive, options)
@@ -137,8 +145,26 @@ def build(
         archive.turns, archive.counts, archive.format.name, options.forgotten
     )
     archive = replace(archive, turns=turns, counts=counts)
-    metadata = _metadata(job, archive, options)
-    rows = build_rows(archive.turns, metadata.format, metadata.group, metadata.archive)
+    return DescribedArchive(archive, _metadata(job, archive, options))
+
+
+def build(archives: Sequence[DescribedArchive]) -> list[pa.Table]:
+    """Step 4: build the rows of several archives at once."""
+    return build_rows(
+        [
+            ArchiveTurns(
+                one.archive.turns, one.metadata.format, one.metadata.group, one.metadata.archive
+            )
+            for one in archives
+        ]
+    )
+
+
+def complete(
+    job: ArchiveJob, described: DescribedArchive, rows: pa.Table, options: ParseOptions
+) -> TurnsTable:
+    """Add the turns of the previous file that the archive no longer holds, and the report."""
+    archive, metadata = described.archive, described.metadata
     table_problem = retained = None
     try:
         retained = retained_turns.rows_to_retain(rows, metadata, job.stored, options.lake)
@@ -162,7 +188,7 @@ def build(
 
 
 def write(job: ArchiveJob, table: TurnsTable, lake: Lake) -> ArchiveReport:
-    """Step 4: write the turns file; it replaces the archive's previous files.
+    """Step 5: write the turns file; it replaces the archive's previous files.
 
     A damaged file that may hold turns which the archive lost is kept under another name.
 

@@ -1,4 +1,4 @@
-"""Batches of archive jobs. Each of the four steps runs for all archives before the next one starts.
+"""Batches of archive jobs. Each of the five steps runs for all archives before the next one starts.
 
 Step by step is a quarter faster than archive by archive, because the code of a step stays in the
 processor's caches (benchmarks/parse.py).
@@ -13,16 +13,21 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+import pyarrow as pa
+
 from turnetl.errors import BadArchive, Fatal, LakeBusy, LakeChanged
 from turnetl.lake import Lake, path_text
 from turnetl.lake.parallel import in_parallel
 from turnetl.parsing import problems
 from turnetl.parsing.archive_job import (
     ArchiveContent,
+    DescribedArchive,
     RedactedArchive,
     StoredTurns,
     TurnsTable,
     build,
+    complete,
+    describe,
     read,
     redact,
     write,
@@ -110,16 +115,36 @@ def _build_batch(
     archives: list[RedactedArchive | StoredTurns | ArchiveReport],
     options: ParseOptions,
 ) -> list[TurnsTable | ArchiveReport]:
-    """Build the tables. Empties `archives` one by one, to release their memory."""
+    """Build the tables, the rows of all archives at once; if that fails, one by one.
+
+    Empties `archives`: the tables hold what is left of them.
+    """
+    described = [
+        archive
+        if isinstance(archive, ArchiveReport)
+        else _attempt(job, partial(describe, job, archive, options))
+        for job, archive in zip(jobs, archives, strict=True)
+    ]
+    archives.clear()
+    try:
+        rows = iter(build([one for one in described if isinstance(one, DescribedArchive)]))
+    except Exception:  # noqa: BLE001 - the error is raised again for the archive that causes it
+        rows = None
     tables: list[TurnsTable | ArchiveReport] = []
-    archives.reverse()
-    for job in jobs:
-        archive = archives.pop()
-        if isinstance(archive, ArchiveReport):
-            tables.append(archive)
+    for job, one in zip(jobs, described, strict=True):
+        if not isinstance(one, DescribedArchive):
+            tables.append(one)
         else:
-            tables += [_attempt(job, partial(build, job, archive, options))]
+            of_one = next(rows) if rows is not None else None
+            tables += [_attempt(job, partial(_build_one, job, one, of_one, options))]
     return tables
+
+
+def _build_one(
+    job: ArchiveJob, described: DescribedArchive, rows: pa.Table | None, options: ParseOptions
+) -> TurnsTable:
+    """Complete a table. Without rows, build them first."""
+    return complete(job, described, rows if rows is not None else build([described])[0], options)
 
 
 def _write_batch(

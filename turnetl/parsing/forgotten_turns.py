@@ -30,11 +30,11 @@ def without_forgotten(
         for number, turn in enumerate(turns.turns)
         if not forgotten.includes_native(format_name, turn.native_id, turn.session_id)
     ]
-    remaining = RedactedTurns(
-        [turns.turns[number] for number in kept],
-        [turns.chars[number] for number in kept],
-        [turns.redactions[number] for number in kept],
-        turns.cwd,
+    remaining = replace(
+        turns,
+        turns=[turns.turns[number] for number in kept],
+        chars=[turns.chars[number] for number in kept],
+        redactions=[turns.redactions[number] for number in kept],
     )
     return remaining, counted_forgotten(counts, len(turns.turns) - len(kept))
 

@@ -1,10 +1,12 @@
 """Rows of the turns table from redacted turns. Texts are redacted first and truncated afterwards.
 
 The rows are built column by column, with the tool calls of all turns in one array: a chat has
-thousands of short turns, and building row by row costs more than parsing them.
+thousands of short turns, and building row by row costs more than parsing them. So does building the
+36 columns of each small archive by themselves: many archives have their columns together.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate, chain
 from operator import attrgetter
@@ -16,6 +18,7 @@ import pyarrow as pa
 from turnetl import ids, schema
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.lake import arrow_schema
+from turnetl.lake.encoding import UNIFORM_BYTES
 from turnetl.model import GroupId
 from turnetl.parsing.excerpts import result_excerpt
 from turnetl.parsing.redaction import RedactedTurns, join_texts
@@ -35,23 +38,73 @@ _SAME_NAME = (
 _same_of = attrgetter(*_SAME_NAME)
 
 
-def build_rows(redacted: RedactedTurns, format_name: str, group: GroupId, archive: str) -> pa.Table:
-    """Return the rows of `schema.TURNS`, in archive order.
+@dataclass(frozen=True, slots=True)
+class ArchiveTurns:
+    """The turns of one archive, and what all of its rows have in common."""
 
-    A large archive is built in several batches: one batch alone takes three times the memory while
-    it grows.
-    """
-    turns = redacted.turns
-    batches = (
-        _batch(
-            turns[start : start + _BATCH_TURNS],
-            redacted.chars[start : start + _BATCH_TURNS],
-            redacted.redactions[start : start + _BATCH_TURNS],
-            (format_name, group, archive),
+    redacted: RedactedTurns
+    format: str
+    """The name of the format."""
+    group: GroupId
+    archive: str
+    """The path, redacted."""
+
+    def __len__(self) -> int:
+        return len(self.redacted.turns)
+
+
+def build_rows(archives: Sequence[ArchiveTurns]) -> list[pa.Table]:
+    """Return the rows of `schema.TURNS` of each archive, in archive order."""
+    tables: list[pa.Table] = []
+    for together in _small_together(archives):
+        is_shared = len(together) > 1 and any(map(len, together))
+        batch = _batch(together) if is_shared else None
+        # A slice has the size of its batch, which must not decide how the slice is encoded: the
+        # bytes of an archive's file do not depend on other archives.
+        if batch is not None and batch.get_total_buffer_size() < UNIFORM_BYTES:
+            tables += _slices(batch, together)
+        else:
+            tables += map(_whole, together)
+    return tables
+
+
+def _small_together(archives: Sequence[ArchiveTurns]) -> Iterator[Sequence[ArchiveTurns]]:
+    """Yield consecutive archives with no more turns than a batch; a larger archive is alone."""
+    first = turns = 0
+    for index, archive in enumerate(archives):
+        if turns + len(archive) > _BATCH_TURNS and index > first:
+            yield archives[first:index]
+            first, turns = index, 0
+        turns += len(archive)
+    if archives:
+        yield archives[first:]
+
+
+def _pieces(archive: ArchiveTurns) -> Iterator[ArchiveTurns]:
+    """Yield an archive in batches: one alone takes three times the memory while it grows."""
+    turns = archive.redacted
+    for start in range(0, len(archive), _BATCH_TURNS):
+        end = start + _BATCH_TURNS
+        piece = RedactedTurns(
+            turns.turns[start:end], turns.chars[start:end], turns.redactions[start:end], turns.cwd
         )
-        for start in range(0, len(turns), _BATCH_TURNS)
-    )
+        yield replace(archive, redacted=piece)
+
+
+def _whole(archive: ArchiveTurns) -> pa.Table:
+    return _table([_batch([piece]) for piece in _pieces(archive)])
+
+
+def _table(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     return pa.Table.from_batches(batches, arrow_schema(schema.TURNS))
+
+
+def _slices(batch: pa.RecordBatch, archives: Sequence[ArchiveTurns]) -> Iterator[pa.Table]:
+    """Yield the rows of each archive in a batch, which shares its memory with them."""
+    first = 0
+    for archive in archives:
+        yield _table([batch.slice(first, len(archive))] if len(archive) else [])
+        first += len(archive)
 
 
 def one_line(text: str) -> str:
@@ -70,22 +123,17 @@ def truncate(text: str, head: int, tail: int) -> str:
     return f"{text[:head]} [... {omitted} characters left out ...] {text[-tail:]}"
 
 
-def _batch(
-    turns: Sequence[RawTurn],
-    chars: Sequence[int],
-    redactions: Sequence[int],
-    constants: tuple[str, GroupId, str],
-) -> pa.RecordBatch:
-    """Return the rows of some turns of an archive; `constants` are its format, group and path."""
+def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
+    """Return the rows of some archives, one after the other."""
+    turns = [turn for archive in archives for turn in archive.redacted.turns]
     calls = [call for turn in turns for call in turn.tool_calls]
     inputs = [truncate(one_line(call.input), *INPUT_LIMITS) for call in calls]
     results = [result_excerpt(call) for call in calls]
     assistant = [join_texts(turn.assistant_texts) for turn in turns]
     scalars: dict[str, Iterable[Any]] = {
-        **_scalar_columns(turns, constants),
+        **_scalar_columns(turns),
+        **_columns_of_archives(archives),
         "assistant_text": assistant,
-        "chars": chars,
-        "redactions": redactions,
         "content_hash": _content_hashes(turns, assistant, inputs, results),
     }
     lists = _list_columns(turns, _call_structs(calls, inputs, results))
@@ -113,22 +161,31 @@ def _list_type(dtype: pa.DataType) -> pa.DataType:
     return pa.large_list(pa.field("element", dtype))
 
 
-def _scalar_columns(
-    turns: Sequence[RawTurn], constants: tuple[str, GroupId, str]
-) -> dict[str, Iterable[Any]]:
-    format_name, group, archive = constants
+def _columns_of_archives(archives: Sequence[ArchiveTurns]) -> Mapping[str, Sequence[Any]]:
+    """Return the columns that depend on the archive of a turn, and those that it counted."""
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("turn_id", "group_id", "format", "archive", "chars", "redactions")
+    }
+    for one in archives:
+        natives = [turn.native_id for turn in one.redacted.turns]
+        columns["turn_id"] += ids.turn_ids(one.group, one.format, natives)
+        columns["group_id"] += [one.group] * len(one)
+        columns["format"] += [one.format] * len(one)
+        columns["archive"] += [one.archive] * len(one)
+        columns["chars"] += one.redacted.chars
+        columns["redactions"] += one.redacted.redactions
+    return columns
+
+
+def _scalar_columns(turns: Sequence[RawTurn]) -> dict[str, Iterable[Any]]:
     usage = [turn.usage.values() for turn in turns]
     return {
-        "turn_id": ids.turn_ids(group, format_name, [turn.native_id for turn in turns]),
-        "group_id": [group] * len(turns),
-        "format": [format_name] * len(turns),
         "user_text": [turn.user_text for turn in turns],
         "cwd": [turn.cwd or None for turn in turns],
         "git_branch": [turn.git_branch or None for turn in turns],
         "input_tokens": [sum([tokens for tokens, _ in pairs]) if pairs else 0 for pairs in usage],
         "output_tokens": [sum([tokens for _, tokens in pairs]) if pairs else 0 for pairs in usage],
         "closed": [turn.closed_by is not None for turn in turns],
-        "archive": [archive] * len(turns),
         **dict(zip(_SAME_NAME, zip(*map(_same_of, turns), strict=True), strict=True)),
     }
 
