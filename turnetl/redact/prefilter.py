@@ -75,7 +75,8 @@ def _candidates_of_chunk(
     new = [*{*views.values()}.difference(texts)]
     if new:
         texts = [*texts, *new]
-        column = _column(texts)
+        # The last row is the empty text.
+        column = column.head(-1).append(_column(new))
     by_pattern = _by_patterns([*rare, *new], [*slow_patterns, *patterns])
     joined = _JoinedTexts(texts, column)
     found = _by_rules(joined, by_pattern, rules)
