@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -99,8 +99,8 @@ def measure(
     folder: Path,
     machine: str,
     lake: str,
-    commands: dict[str, tuple[str, ...]],
-    environment: dict[str, str],
+    commands: Mapping[str, tuple[str, ...]],
+    environment: Mapping[str, str],
 ) -> dict[str, float]:
     """Return the seconds of each command on a machine with a cache of its own."""
     home = folder / machine

@@ -65,7 +65,8 @@ async def backfill(
     """Parse, filter and ingest archives. What an earlier run did is not repeated.
 
     Args:
-        archives: files, folders or globs; absolute paths, or paths that start with `~`.
+        archives: files, folders or globs: absolute paths, paths that start with `~`, or URLs of an
+            object store.
         lake: folder of the tables, or its URL in an object store.
         graph: URL of the graph, without a password.
         group: the group of all turns, instead of one group per project: a name, or a template of

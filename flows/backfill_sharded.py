@@ -63,7 +63,8 @@ async def backfill_sharded(
     This run only waits for them. It needs a worker of its own: see docs/distributed.md.
 
     Args:
-        archives: files, folders or globs; absolute paths, or paths that start with `~`.
+        archives: files, folders or globs: absolute paths, paths that start with `~`, or URLs of an
+            object store.
         shards: number of parts.
         lake: folder of the tables, or its URL in an object store.
         graph: URL of the graph, without a password.

@@ -76,7 +76,8 @@ async def migrate(
     """Replace the session-level data of a graph by turns, up to the comparison or the cutover.
 
     Args:
-        archives: files, folders or globs; absolute paths, or paths that start with `~`.
+        archives: files, folders or globs: absolute paths, paths that start with `~`, or URLs of an
+            object store.
         groups: group ids; by default all groups that hold session-level data.
         plan_file: a file of `turnetl migrate plan --write` in which a person settled ambiguous
             episodes.

@@ -60,7 +60,8 @@ async def nightly(
     """Ingest what is new, write deferred summaries, and publish a digest of the last days.
 
     Args:
-        archives: files, folders or globs; absolute paths, or paths that start with `~`.
+        archives: files, folders or globs: absolute paths, paths that start with `~`, or URLs of an
+            object store.
         lake: folder of the tables, or its URL in an object store.
         graph: URL of the graph, without a password.
         config: path of a JSON config.

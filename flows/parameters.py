@@ -18,7 +18,9 @@ AbsolutePath = Annotated[str, Field(pattern=r"^(~|/|[A-Za-z]:[\\/])")]
 """Absolute, or with `~`: a worker runs a flow in a folder of its own."""
 LakeLocation = Annotated[str, Field(pattern=r"^(~|/|[A-Za-z]:[\\/]|(s3|gs|az)://)")]
 """An absolute path, or the URL of a folder in an object store."""
-ArchivePatterns = Annotated[list[AbsolutePath], Field(min_length=1)]
+ArchiveLocation = LakeLocation
+"""As that of a lake: a file, folder or glob with an absolute path or a URL."""
+ArchivePatterns = Annotated[list[ArchiveLocation], Field(min_length=1)]
 # Not a constraint: an error of a constraint repeats the value, which may hold a password.
 GraphUrl = Annotated[str, WithJsonSchema({"type": "string", "pattern": _GRAPH})]
 Name = Annotated[str, Field(min_length=1)]

@@ -44,7 +44,8 @@ async def rescue(
     """Parse archives into the lake. Opens no graph and sends no request.
 
     Args:
-        archives: files, folders or globs; absolute paths, or paths that start with `~`.
+        archives: files, folders or globs: absolute paths, paths that start with `~`, or URLs of an
+            object store.
         lake: folder of the tables, or its URL in an object store.
         config: path of a JSON config.
         settings_from: settings that are read from Prefect's Secret blocks and variables, such as

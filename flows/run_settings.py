@@ -8,6 +8,9 @@ from flows.setting_sources import SettingSources, read_sources
 from turnetl.errors import BadUsage
 from turnetl.settings import Settings, load_settings, units
 
+_URLS = ("s3://", "gs://", "az://")
+"""Of object stores, for lakes and archives."""
+
 
 async def load_run_settings(
     config: str | None,
@@ -46,14 +49,14 @@ async def load_run_settings(
 
 
 def absolute_paths(paths: Sequence[str]) -> list[str]:
-    """Return the paths with `~` expanded.
+    """Return the paths with `~` expanded, and URLs as they are.
 
     Raises:
         BadUsage: a path is relative.
     """
-    expanded = [str(Path(path).expanduser()) for path in paths]
+    expanded = [path if path.startswith(_URLS) else str(Path(path).expanduser()) for path in paths]
     for path in expanded:
-        if not Path(path).is_absolute():
+        if not path.startswith(_URLS) and not Path(path).is_absolute():
             raise BadUsage(
                 f"`{path}` is not an absolute path, and a worker runs in a folder of its own; "
                 "give an absolute path or one that starts with `~`"

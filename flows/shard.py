@@ -65,7 +65,8 @@ async def shard(
     on Neo4j, unless they run one after the other.
 
     Args:
-        archives: files, folders or globs; absolute paths, or paths that start with `~`.
+        archives: files, folders or globs: absolute paths, paths that start with `~`, or URLs of an
+            object store.
         shard: number of this shard and of all, such as `2/8`.
         lake: folder of the tables, or its URL in an object store.
         graph: URL of the graph, without a password.

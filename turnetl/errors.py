@@ -6,6 +6,7 @@
     │   └── BadTurn         a turn that cannot be ingested: it is quarantined
     │       └── TooLong     a request or its response does not fit: smaller chunks may
     ├── Retryable   the same operation may succeed later: back off and try again
+    │   ├── ArchivesBusy    the object store of archives did not respond
     │   ├── GraphBusy       the graph did not respond, or another writer holds the group
     │   ├── IndexBusy       another process writes the search index
     │   ├── LakeBusy        the object store of the lake did not respond
@@ -79,6 +80,10 @@ class TooLong(BadTurn):
 
 class Retryable(TurnetlError):
     """Try again later."""
+
+
+class ArchivesBusy(Retryable):
+    """The object store of archives did not respond."""
 
 
 class GraphBusy(Retryable):

@@ -1,4 +1,8 @@
-"""The URL of a folder in an object store, and the folders of this machine that belong to it."""
+"""URLs of an object store, and the folders of this machine that belong to them.
+
+A lake is a folder of a bucket. An archive is an object with any name that a path can have; where a
+`Path` is expected it is the path that its URL makes, which has one slash after the scheme.
+"""
 
 import os
 import re
@@ -13,6 +17,8 @@ SCHEMES = ("s3", "gs", "az")
 CACHE = "turnetl-objects"
 """Folder of the copies of objects in the user's cache."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME_PART = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]+")
+_URL_PATH = re.compile(rf"({'|'.join(SCHEMES)}):/+")
 _PART = re.compile(r"[\w.=+@, -]+")
 
 
@@ -62,6 +68,40 @@ def object_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
             "without a user, a password, a query or `..`"
         )
     return ObjectUrl(scheme, bucket, prefix)
+
+
+def archive_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
+    """Return the URL of an archive, or of a folder of archives; None if the text is another path.
+
+    Raises:
+        ValueError: it has a scheme of `SCHEMES` and names no object that a path can name. The
+            message omits the text, which may hold a password.
+    """
+    scheme = url_scheme(text)
+    if scheme not in SCHEMES:
+        return None
+    bucket, _, name = os.fspath(text).partition(":/")[2].removeprefix("/").partition("/")
+    name = name.removesuffix("/")
+    parts = name.split("/") if name else []
+    is_valid = _BUCKET.fullmatch(bucket) and all(
+        _NAME_PART.fullmatch(part) and part not in (".", "..") for part in parts
+    )
+    if not is_valid:
+        raise ValueError(
+            f"must be `{scheme}://bucket/name` without a user and a password, and without empty "
+            "parts, `.`, `..` and control characters in the name"
+        )
+    return ObjectUrl(scheme, bucket, name)
+
+
+def url_text(path: str) -> str | None:
+    """Return the URL that a path of an archive stands for; None if it is a path of this machine.
+
+    Args:
+        path: the text of the path.
+    """
+    match = _URL_PATH.match(path)
+    return f"{match[1]}://{path[match.end() :]}" if match else None
 
 
 def cache_folder(environment: Mapping[str, str], home: Path) -> Path:

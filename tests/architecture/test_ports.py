@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CONTRACTS = {
     "AdmissionLimits": "tests/llm/test_limiter.py",
+    "ArchiveFiles": "tests/parse/test_archive_files_contract.py",
     "ChatModel": "tests/llm/test_model_contract.py",
     "CommunityWriter": "tests/summaries/test_community_writer_contract.py",
     "Embedder": "tests/llm/test_embedder_contract.py",

@@ -69,7 +69,7 @@ def test_folders_are_listed_by_name(files: LakeFiles) -> None:
 
 def test_more_files_are_listed_than_one_answer_of_a_store_holds(files: LakeFiles) -> None:
     if not files.has_versions:
-        pytest.skip("a folder is listed at once")
+        pytest.skip("a folder is listed by one call")
     for number in range(1005):
         files.replace(files.root / "many" / f"{number:04}", content("x"))
     assert len(files.names(files.root / "many")) == 1005

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -77,11 +77,16 @@ class S3Server:
 
     def allow_reads_only(self, bucket: str) -> None:
         """Refuse to write and delete objects of a bucket."""
+        self.refuse(["s3:PutObject", "s3:DeleteObject"], f"{bucket}/*")
+
+    def refuse(self, actions: Sequence[str], resource: str) -> None:
+        """Refuse actions on a bucket, on an object, or on all objects that match."""
+        bucket = resource.partition("/")[0]
         denied = {
             "Effect": "Deny",
             "Principal": "*",
-            "Action": ["s3:PutObject", "s3:DeleteObject"],
-            "Resource": f"arn:aws:s3:::{bucket}/*",
+            "Action": list(actions),
+            "Resource": f"arn:aws:s3:::{resource}",
         }
         policy = {"Version": "2012-10-17", "Statement": [denied]}
         self.request("PUT", f"/{bucket}?policy", json.dumps(policy).encode())

@@ -30,7 +30,7 @@ async def plan_migration(
     Writes nothing to the graph.
 
     Args:
-        archives: files, folders or globs, one or several.
+        archives: files, folders or globs, also as URLs of an object store, one or several.
         settings: everything that is configured; None: as the command line would load it. Their
             budget limits the pilot.
         options: of the run: which groups, and how turns are extracted.

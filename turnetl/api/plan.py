@@ -32,7 +32,8 @@ async def plan(
     """Estimate requests, cost, time and disk of a run. Writes nothing to the graph.
 
     Args:
-        archives: files, folders or globs of a backfill, one or several; none: of the next ingest.
+        archives: files, folders or globs of a backfill, also as URLs of an object store, one or
+            several; none: of the next ingest.
         settings: everything that is configured; None: as the command line would load it. Their
             budget limits the pilot.
         options: which turns, and how they are extracted.

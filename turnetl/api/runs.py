@@ -28,7 +28,7 @@ def parse(
     """Parse archives into turn tables; unchanged archives are not opened.
 
     Args:
-        archives: files, folders or globs; one, or several.
+        archives: files, folders or globs, also as URLs of an object store; one, or several.
         settings: everything that is configured; None: as the command line would load it.
         format_name: the format of all archives; None: each is detected by its content.
         dry_run: write nothing; report what would be done.
@@ -108,7 +108,7 @@ async def backfill(
     """Parse, filter and ingest archives; what an earlier run did is not repeated.
 
     Args:
-        archives: files, folders or globs; one, or several.
+        archives: files, folders or globs, also as URLs of an object store; one, or several.
         settings: everything that is configured; None: as the command line would load it.
         options: which turns, and how they are extracted in this run. The groups are those of the
             archives; of a shard, those of them that it owns.

@@ -25,7 +25,9 @@ _OUTPUT_FLAG = Parameter(negative="", show_default=False, group=_OUTPUT)
 _REPEATABLE = Parameter(negative="", show_default=False)
 
 Flag = Annotated[bool, _FLAG]
-ArchivePaths = Annotated[list[str], Parameter(negative="", help="Files, folders or globs.")]
+ArchivePaths = Annotated[
+    list[str], Parameter(negative="", help="Files, folders or globs; also s3://, gs://, az://.")
+]
 ExtractorOption = Annotated[
     Literal["structural", "llm", "hybrid"] | None,
     Parameter(

@@ -82,7 +82,10 @@ NO_REDO = PlannedRedoOptions()
 
 
 def plan(
-    *archives: Annotated[str, Parameter(help="Files, folders or globs that a backfill reads.")],
+    *archives: Annotated[
+        str,
+        Parameter(help="Files, folders or globs that a backfill reads; also s3://, gs://, az://."),
+    ],
     pilot: PilotTurns = None,
     groups: GroupNames = (),
     archive: PlannedArchiveOptions = NO_ARCHIVES,

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from turnetl.lake import ArchiveMetadata
+from turnetl.object_url import url_text
 from turnetl.redact.placeholder import MARK
 
 _ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
@@ -18,14 +19,15 @@ def missing_archives(
 
     Args:
         archives: the metadata of their turns files.
-        is_present: whether an archive exists of whose path parts are redacted.
+        is_present: whether an archive exists that is in an object store, or of whose path parts are
+            redacted.
     """
     paths = (archive.archive for archive in archives)
     return tuple(sorted(path for path in paths if not _is_present(path, is_present)))
 
 
 def _is_present(archive: str, is_present: Callable[[str], bool]) -> bool:
-    if MARK in archive:
+    if MARK in archive or url_text(archive) is not None:
         return is_present(archive)
     return _exists(archive) or _exists(_ESCAPED_BYTE.sub(_byte, archive))
 

@@ -17,6 +17,7 @@ from turnetl.lake.paths import (
     absolute_path_text,
     archive_digest,
     archive_digests,
+    is_object,
     path_text,
 )
 from turnetl.lake.set_aside import set_aside, set_aside_files
@@ -40,6 +41,7 @@ __all__ = [
     "archive_digests",
     "arrow_schema",
     "episode_from_row",
+    "is_object",
     "path_text",
     "replace_episodes_metadata",
     "replace_file",

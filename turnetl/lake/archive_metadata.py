@@ -14,7 +14,7 @@ class ArchiveMetadata:
     """The archive that a turns file was parsed from, in its state at that time."""
 
     archive: str
-    """Absolute path."""
+    """Absolute path, or URL."""
     size: int
     mtime_ns: int
     sha256: str
@@ -36,6 +36,8 @@ class ArchiveMetadata:
     """Turns of the file that the archive held once and no longer holds."""
     retained_digest: str = ""
     """Digest of the ids of these turns; empty if there are none."""
+    e_tag: str = ""
+    """Of an object: changes with its content. Empty: a file."""
 
     @property
     def turns(self) -> int:

@@ -61,14 +61,14 @@ class LakeFiles(Protocol):
         """
 
     def replace(self, path: Path, write: Write) -> None:
-        """Create or replace a file at once: nobody reads a part of it.
+        """Create or replace a file atomically: nobody reads a part of it.
 
         Raises:
             LakeChanged: another process has replaced the file since this one listed or fetched it.
         """
 
     def create(self, path: Path, content: bytes) -> None:
-        """Create a file at once.
+        """Create a file atomically.
 
         Raises:
             FileExistsError: there is one.

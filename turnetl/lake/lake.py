@@ -144,7 +144,7 @@ class Lake(EpisodesTables):
 
         name = f"{digest or archive_digest(Path(metadata.archive))}.parquet"
         path = self._turns_folder / metadata.group / name
-        text = msgspec.json.encode(metadata, order="sorted").decode()
+        text = _metadata_text(metadata)
         write_table(path, turns, schema.TURNS, text, self.files.replace)
         if previous_files is None:
             tree = self.files.tree(self._turns_folder)
@@ -224,6 +224,14 @@ class Lake(EpisodesTables):
     @property
     def _turns_folder(self) -> Path:
         return self.root / TURNS
+
+
+def _metadata_text(metadata: ArchiveMetadata) -> str:
+    """Return the metadata as a turns file has them; those of a file name no entity tag."""
+    values = msgspec.to_builtins(metadata)
+    if not metadata.e_tag:
+        del values["e_tag"]
+    return msgspec.json.encode(values, order="sorted").decode()
 
 
 def _archive_metadata(path: Path, metadata: str | None) -> ArchiveMetadata | None:

@@ -1,7 +1,7 @@
 """The files of a lake in an object store, read through copies on this machine.
 
 Every reader of a table verifies all of its bytes, and polars and pyarrow read files: a copy that is
-known by the object's entity tag costs no more than reading ranges, and is read again for nothing.
+known by the object's entity tag costs no more than reading ranges; validating it transfers no body.
 An object is replaced only in the state that this process has seen.
 """
 

@@ -3,26 +3,24 @@
 No message of obstore reaches a log or an error: it may hold a signed address.
 """
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnetl.errors import BadUsage, Fatal, LakeBusy
+from turnetl.errors import BadUsage
+from turnetl.lake.object_errors import (
+    StoreErrors,
+    Translate,
+    is_empty_range,
+    is_missing_bucket,
+    lake_error,
+)
 from turnetl.lake.parallel import interruptible
 from turnetl.object_url import ObjectUrl
 
 _RETRIES = 4
 _RETRY_SECONDS = 30
 _CLIENT: Any = {"connect_timeout": "10s", "timeout": "120s"}
-_NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|[Bb]ucket does not exist")
-_NO_CREDENTIALS = re.compile(
-    r"169\.254\.|metadata\.google|[Cc]redential|[Tt]oken|[Aa]ccount must be specified"
-    r"|InvalidAccessKeyId|SignatureDoesNotMatch"
-)
-_STATUS = re.compile(r"status code: (\d{3})")
 
 
 class ObjectChanged(Exception):
@@ -38,14 +36,24 @@ class ObjectState:
     version: str | None = None
     """The store's own version, if it has one."""
     modified: datetime | None = None
+    size: int | None = None
+    """In bytes. None after a write."""
 
 
 class ObjectStore:
-    """The objects below one URL, named by their paths below it."""
+    """The objects below one URL, named by their paths below it.
 
-    def __init__(self, url: ObjectUrl, *, allow_http: bool) -> None:
-        self._url = url
-        with _errors(url):
+    Args:
+        url: the URL.
+        allow_http: send requests to an endpoint without TLS.
+        translate: returns the error to raise for one of the library; by default that of a lake.
+    """
+
+    def __init__(
+        self, url: ObjectUrl, *, allow_http: bool, translate: Translate = lake_error
+    ) -> None:
+        self._url, self._translate = url, translate
+        with self._errors():
             self._store: Any = _open(url, allow_http=allow_http)
 
     def check(self) -> None:
@@ -54,7 +62,7 @@ class ObjectStore:
         Raises:
             BadUsage, Fatal, LakeBusy: as of `states`.
         """
-        with _errors(self._url):
+        with self._errors():
             interruptible(lambda: next(iter(self._store.list(chunk_size=1)), None))
 
     def states(self, folder: str) -> dict[str, ObjectState]:
@@ -65,7 +73,7 @@ class ObjectStore:
             Fatal: the store refuses.
             LakeBusy: it does not answer.
         """
-        with _errors(self._url):
+        with self._errors():
             pages = interruptible(lambda: list(self._store.list(folder or None)))
             return {found["path"]: _state(found) for page in pages for found in page}
 
@@ -79,7 +87,7 @@ class ObjectStore:
         from obstore.exceptions import NotModifiedError  # noqa: PLC0415 - an extra
 
         options = {"if_none_match": known.e_tag} if known is not None else {}
-        with _errors(self._url):
+        with self._errors():
             try:
                 return interruptible(lambda: _content(self._store.get(name, options=options)))
             except NotModifiedError:
@@ -88,7 +96,7 @@ class ObjectStore:
     def write(
         self, name: str, content: bytes, expected: ObjectState | None, *, create: bool = False
     ) -> ObjectState:
-        """Write an object at once and return its state.
+        """Write an object atomically and return its state.
 
         Args:
             name: of the object.
@@ -106,7 +114,7 @@ class ObjectStore:
         if expected is not None:
             mode = {"e_tag": expected.e_tag}
             mode |= {"version": expected.version} if expected.version is not None else {}
-        with _errors(self._url):
+        with self._errors():
             try:
                 # A condition holds for one request only, not for the parts of an upload.
                 written = interruptible(
@@ -122,17 +130,45 @@ class ObjectStore:
         Raises:
             FileNotFoundError: there is none.
         """
-        with _errors(self._url):
+        with self._errors():
             interruptible(lambda: self._store.copy(name, target))
 
     def delete(self, name: str) -> None:
         """Delete an object, if there is one."""
-        with _errors(self._url):
+        with self._errors():
             try:
                 interruptible(lambda: self._store.delete(name))
             except FileNotFoundError as error:
-                if _NO_BUCKET.search(str(error)):
+                if is_missing_bucket(error):
                     raise
+
+    def head(self, name: str) -> ObjectState:
+        """Return the state of an object.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        with self._errors():
+            return _state(interruptible(lambda: self._store.head(name)))
+
+    def read_range(self, name: str, start: int, end: int) -> tuple[bytes, ObjectState]:
+        """Return bytes of an object with its state; fewer if it ends before `end`.
+
+        Raises:
+            FileNotFoundError: there is none.
+            ObjectChanged: it ends before `start`.
+        """
+        options = {"range": (start, end)}
+        with self._errors():
+            try:
+                return interruptible(lambda: _content(self._store.get(name, options=options)))
+            except Exception as error:
+                if is_empty_range(error):
+                    raise ObjectChanged from None
+                raise
+
+    def _errors(self) -> StoreErrors:
+        return StoreErrors(self._url, self._translate)
 
 
 def _open(url: ObjectUrl, *, allow_http: bool) -> Any:
@@ -140,7 +176,7 @@ def _open(url: ObjectUrl, *, allow_http: bool) -> Any:
         from obstore.store import from_url  # noqa: PLC0415 - an extra, and only for such a lake
     except ImportError:
         raise BadUsage(
-            f"a lake at `{url.scheme}://` needs the package obstore: install `turnetl[objects]`"
+            f"`{url.scheme}://` needs the package obstore: install `turnetl[objects]`"
         ) from None
     retry: Any = {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_SECONDS)}
     # Options that are given here replace those that obstore reads from the environment.
@@ -153,59 +189,6 @@ def _content(found: Any) -> tuple[bytes, ObjectState]:
 
 
 def _state(found: Any) -> ObjectState:
-    modified = found.get("last_modified")
-    return ObjectState(str(found["e_tag"]), found.get("version"), modified)
-
-
-@contextmanager
-def _errors(url: ObjectUrl) -> Iterator[None]:
-    """Translate the errors of obstore, without their text and their traceback."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        if _NO_BUCKET.search(str(error)):
-            raise _no_bucket(url) from None
-        raise FileNotFoundError(2, "No such object") from None
-    except (ObjectChanged, BadUsage):
-        raise
-    except Exception as error:
-        if not type(error).__module__.startswith(("obstore", "pyo3", "builtins")):
-            raise
-        raise _translated(url, error) from None
-
-
-def _translated(url: ObjectUrl, error: Exception) -> Fatal | LakeBusy:
-    text, kind = str(error), type(error).__name__
-    status = match[1] if (match := _STATUS.search(text)) else None
-    if _NO_BUCKET.search(text):
-        return _no_bucket(url)
-    if kind in ("PermissionDeniedError", "UnauthenticatedError"):
-        return Fatal(
-            f"the object store refuses access to the lake `{url}` (status {status}): check that "
-            "the credentials in this environment may list, read, write and delete its objects"
-        )
-    if _NO_CREDENTIALS.search(text):
-        return Fatal(
-            f"there are no valid credentials for the lake `{url}`: set those of the provider in "
-            "this environment, as docs/object-storage.md describes"
-        )
-    if status == "501":
-        return Fatal(
-            f"the object store of the lake `{url}` has no conditional writes (If-Match and "
-            "If-None-Match), without which machines would overwrite each other: use another server"
-        )
-    if status is None or status.startswith("5") or status == "429":
-        return LakeBusy(
-            f"the object store of the lake `{url}` did not answer: check the network and the "
-            "endpoint, then repeat the command"
-        )
-    return Fatal(
-        f"the object store of the lake `{url}` refused a request (status {status}): check bucket, "
-        "region and endpoint"
-    )
-
-
-def _no_bucket(url: ObjectUrl) -> BadUsage:
-    return BadUsage(
-        f"the bucket of the lake `{url}` does not exist; create it, or name another with --lake"
+    return ObjectState(
+        str(found["e_tag"]), found.get("version"), found.get("last_modified"), found.get("size")
     )

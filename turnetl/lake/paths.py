@@ -1,10 +1,14 @@
-"""The paths of archives, as text and as digests, and the names in the folders of a lake."""
+"""The paths of archives, as text and as digests, and the names in the folders of a lake.
+
+The text of an archive in an object store is its URL, from which its path is made.
+"""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from turnetl import ids
+from turnetl.object_url import url_text
 
 TURNS = "turns"
 """Name of the folder of turns files, which has a folder for each group."""
@@ -30,6 +34,8 @@ def archive_digests(archives: Iterable[Path]) -> list[str]:
 
 def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
     """Return the real path; `folders` caches the real paths of folders."""
+    if is_object(path):
+        return path
     # Not `resolve`, which raises for a link that leads to itself.
     if path.name in ("", "..") or os.path.islink(path):  # noqa: PTH114 - as above
         return Path(os.path.realpath(path))
@@ -39,13 +45,21 @@ def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
     return folders[folder] / path.name
 
 
+def is_object(path: Path) -> bool:
+    """Return whether a path of an archive leads to an object in an object store."""
+    return url_text(str(path)) is not None
+
+
 def path_text(path: Path) -> str:
     """Return a path as text that every table can store, even if its bytes are not valid UTF-8."""
-    return str(path).encode("utf-8", "backslashreplace").decode()
+    text = str(path)
+    return (url_text(text) or text).encode("utf-8", "backslashreplace").decode()
 
 
 def absolute_path_text(path: Path) -> str:
     """Return an absolute path as text: it leads to the file from every working directory."""
+    if is_object(path):
+        return path_text(path)
     return path_text(Path(os.path.abspath(path)))  # noqa: PTH100 - removes `..`, follows no link
 
 

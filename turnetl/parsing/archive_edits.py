@@ -5,7 +5,6 @@ The texts are as the archive has them, with their secrets: they are compared, ne
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 
 from turnetl import formats
 from turnetl.errors import BadArchive
@@ -14,9 +13,11 @@ from turnetl.formats.kit.tool_input import added_lines
 from turnetl.graph_model import Receipt
 from turnetl.lake import absolute_path_text
 from turnetl.model import GroupId, TurnId
+from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive
+from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.redaction import ArchiveWithPath, redact_turns
-from turnetl.parsing.sources import ParseLimits, decompress_archive, read_stored, stat_archive
+from turnetl.parsing.sources import read_archive
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
 from turnetl.retrieval.blame import ArchivedEdit, NotRead
@@ -28,7 +29,10 @@ _Source = tuple[str, GroupId, str]
 
 
 def archived_edits(
-    receipts: Sequence[Receipt], redactors: Sequence[Redactor], stands_for: StandsFor
+    receipts: Sequence[Receipt],
+    redactors: Sequence[Redactor],
+    stands_for: StandsFor,
+    files: ArchiveFiles = LOCAL,
 ) -> ArchivedEdits:
     """Return the edits of turns as their archives have them, or why they cannot be read.
 
@@ -38,10 +42,11 @@ def archived_edits(
         receipts: of the turns.
         redactors: any of them may have redacted the turns: the digest is of redacted texts.
         stands_for: finds archives with a redacted path.
+        files: where the archives are.
     """
     found: dict[TurnId, Sequence[ArchivedEdit] | NotRead] = {}
     for source, of_source in groupby(sorted(receipts, key=_source), key=_source):
-        found |= _edits_in(source, list(of_source), redactors, stands_for)
+        found |= _edits_in(source, list(of_source), redactors, stands_for, files)
     return found
 
 
@@ -50,11 +55,12 @@ def _edits_in(
     receipts: Sequence[Receipt],
     redactors: Sequence[Redactor],
     stands_for: StandsFor,
+    files: ArchiveFiles,
 ) -> ArchivedEdits:
     name, group, format_name = source
     try:
-        path = find_archive(name, stands_for)
-        data = _content(path)
+        path = find_archive(name, stands_for, files)
+        data = read_archive(path, files)
     except BadArchive as error:
         is_missing = error.reason is SkipReason.MISSING
         reason = NotRead.MISSING if is_missing else NotRead.UNREADABLE
@@ -75,10 +81,6 @@ def _edits_in(
         if not wanted:
             break
     return found
-
-
-def _content(path: Path) -> bytes:
-    return decompress_archive(path, read_stored(stat_archive(path)), ParseLimits()).data
 
 
 def _keys(

@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -45,15 +44,16 @@ class ArchiveContent:
     """A parsed archive. Its texts may hold secrets."""
 
     format: Format
-    path: Path
+    stat: ArchiveStat
+    """Its state when it was read."""
     parsed: ParsedArchive
     sha256: str
-    """SHA-256 of the bytes on disk, in hex."""
+    """SHA-256 of the stored bytes, in hex."""
     problem: Problem | None
 
     def with_path(self) -> ArchiveWithPath:
         """Return everything that is redacted."""
-        return ArchiveWithPath(self.parsed, absolute_path_text(self.path))
+        return ArchiveWithPath(self.parsed, absolute_path_text(self.stat.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,8 @@ class StoredTurns:
 
     rows: pl.DataFrame
     metadata: ArchiveMetadata
+    stat: ArchiveStat
+    """The state of the archive when it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class RedactedArchive:
     """A parsed archive without secrets."""
 
     format: Format
+    stat: ArchiveStat
+    """Its state when it was read."""
     turns: RedactedTurns
     counts: ParseCounts
     sha256: str
@@ -102,7 +106,7 @@ def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns
     """
     path, previous = job.stat.path, job.stored.metadata
     _check_head(job.stat, previous, options)
-    data = sources.read_stored(job.stat)
+    data, stat = sources.read_stored(job.stat, options.files)
     sha256 = hashlib.sha256(data).hexdigest()
     if (
         previous is not None
@@ -110,10 +114,10 @@ def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns
         and options.gives_same_turns(previous, path)
     ):
         with suppress(TableUnusable):
-            return StoredTurns(options.lake.read_turns_file(job.stored.files[-1]), previous)
+            return StoredTurns(options.lake.read_turns_file(job.stored.files[-1]), previous, stat)
     archive = sources.decompress_archive(path, data, options.limits)
     del data
-    return _parse(path, archive, sha256, previous, options)
+    return _parse(stat, archive, sha256, previous, options)
 
 
 def redact(contents: Sequence[ArchiveContent], redactor: Redactor) -> list[RedactedArchive]:
@@ -122,10 +126,12 @@ def redact(contents: Sequence[ArchiveContent], redactor: Redactor) -> list[Redac
     return [
         RedactedArchive(
             format=content.format,
+            stat=content.stat,
             turns=turns,
             counts=content.parsed.counts,
             sha256=content.sha256,
-            problem=content.problem and content.problem.of(shown_path(content.path, turns.archive)),
+            problem=content.problem
+            and content.problem.of(shown_path(content.stat.path, turns.archive)),
         )
         for content, turns in zip(contents, redacted, strict=True)
     ]
@@ -140,7 +146,7 @@ def describe(
         A table for stored rows, which are the rows of the new file.
     """
     if isinstance(archive, StoredTurns):
-        return _build_unchanged(job, archive, options)
+        return _build_unchanged(archive, options)
     turns, counts = without_forgotten(
         archive.turns, archive.counts, archive.format.name, options.forgotten
     )
@@ -218,7 +224,7 @@ def _check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: Pa
     """
     if stat.size <= sources.HEAD_BYTES or stat.is_store_session:
         return
-    head = sources.read_head(stat)
+    head = sources.read_head(stat, options.files)
     if options.detect_format(head, previous) is None and not _rest_may_decide(head):
         raise problems.unknown_format(stat.path, head)
 
@@ -233,13 +239,13 @@ def _rest_may_decide(head: bytes) -> bool:
 
 
 def _parse(
-    path: Path,
+    stat: ArchiveStat,
     archive: sources.DecompressedArchive,
     sha256: str,
     previous: ArchiveMetadata | None,
     options: ParseOptions,
 ) -> ArchiveContent:
-    data = archive.data
+    path, data = stat.path, archive.data
     format_ = options.detect_format(data, previous)
     if format_ is None:
         raise problems.unknown_format(path, data)
@@ -253,7 +259,7 @@ def _parse(
     problem = archive.problem or problems.line_problem(
         path, parsed.counts, ends_with_newline=data.endswith(b"\n")
     )
-    return ArchiveContent(format_, path, parsed, sha256, problem)
+    return ArchiveContent(format_, stat, parsed, sha256, problem)
 
 
 def _drop_arguments(parsed: ParsedArchive) -> None:
@@ -263,19 +269,20 @@ def _drop_arguments(parsed: ParsedArchive) -> None:
             call.arguments = None
 
 
-def _build_unchanged(job: ArchiveJob, stored: StoredTurns, options: ParseOptions) -> TurnsTable:
+def _build_unchanged(stored: StoredTurns, options: ParseOptions) -> TurnsTable:
     """Return the same rows with the new modification time, for which the next run checks."""
-    previous = stored.metadata
-    _, group_is_explicit = options.group_of_stored(previous, job.stat.path)
+    previous, stat = stored.metadata, stored.stat
+    _, group_is_explicit = options.group_of_stored(previous, stat.path)
     metadata = replace(
         previous,
-        size=job.stat.size,
-        mtime_ns=job.stat.mtime_ns,
+        size=stat.size,
+        mtime_ns=stat.mtime_ns,
+        e_tag=stat.e_tag,
         group_is_explicit=group_is_explicit,
         format_is_explicit=options.explicit_format_for(previous) is not None,
     )
-    is_intended = options.group_is_intended(previous, job.stat.path)
-    report = unchanged_report(job.stat, previous, group_is_intended=is_intended)
+    is_intended = options.group_is_intended(previous, stat.path)
+    report = unchanged_report(stat, previous, group_is_intended=is_intended)
     return TurnsTable(stored.rows, metadata, report)
 
 
@@ -286,8 +293,9 @@ def _metadata(job: ArchiveJob, archive: RedactedArchive, options: ParseOptions) 
     )
     return ArchiveMetadata(
         archive=archive.turns.archive,
-        size=job.stat.size,
-        mtime_ns=job.stat.mtime_ns,
+        size=archive.stat.size,
+        mtime_ns=archive.stat.mtime_ns,
+        e_tag=archive.stat.e_tag,
         sha256=archive.sha256,
         format=archive.format.name,
         reader_version=archive.format.version,

@@ -7,29 +7,33 @@ from typing import Any
 import msgspec
 
 from turnetl.errors import BadArchive
-from turnetl.parsing.sources import ParseLimits, decompress_archive, read_stored, stat_archive
+from turnetl.lake import path_text
+from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.sources import read_archive
 from turnetl.redact.port import Redactor
 from turnetl.skip_reasons import SkipReason
 
 
-def read_archive_lines(path: Path, first: int, last: int) -> list[str]:
+def read_archive_lines(path: Path, first: int, last: int, files: ArchiveFiles = LOCAL) -> list[str]:
     """Return lines of the decompressed archive, without line ends.
 
     Args:
         path: the archive.
         first: number of the first line, from 1.
         last: number of the last line.
+        files: where the archive is.
 
     Raises:
         BadArchive: it is missing, cannot be read, or has fewer lines.
     """
-    stored = read_stored(stat_archive(path))
-    data = decompress_archive(path, stored, ParseLimits()).data
+    data = read_archive(path, files)
     lines = data.split(b"\n")
     if len(lines) < last:
         raise BadArchive(
             SkipReason.TRUNCATED,
-            f"{path} has {len(lines):,} lines and not {last:,}: it was truncated or replaced since",
+            f"{path_text(path)} has {len(lines):,} lines and not {last:,}: it was truncated or "
+            "replaced since",
         )
     return [line.decode("utf-8", "replace").rstrip("\r") for line in lines[first - 1 : last]]
 

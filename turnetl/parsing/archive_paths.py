@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from turnetl.errors import BadArchive
-from turnetl.lake import path_text
+from turnetl.lake import is_object, path_text
+from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.local_archives import LOCAL
 from turnetl.redact.placeholder import MARK, pieces
 from turnetl.skip_reasons import SkipReason
 
@@ -30,24 +32,25 @@ def shown_path(path: Path, name: str) -> str:
     return name if is_redacted(name) else path_text(path)
 
 
-def find_archive(name: str, stands_for: StandsFor) -> Path:
+def find_archive(name: str, stands_for: StandsFor, files: ArchiveFiles = LOCAL) -> Path:
     """Return the path of an archive.
 
     Args:
         name: the archive's name in a table or a receipt.
         stands_for: see `StandsFor`.
+        files: where the archives are.
 
     Raises:
         BadArchive: the name lacks parts of the path, and no file has such a path.
     """
     if not is_redacted(name):
         return Path(name)
-    path = next(_paths(Path(name).parts, stands_for), None)
+    path = next(_paths(Path(name).parts, stands_for, files), None)
     if path is None:
         raise BadArchive(
             SkipReason.MISSING,
-            f"`{name}` cannot be found: parts of its path are redacted, and no file on this "
-            "machine has such a path; if it was moved or renamed, move it back",
+            f"`{name}` cannot be found: parts of its path are redacted, and no file has such a "
+            "path; if it was moved or renamed, move it back",
         )
     return path
 
@@ -87,7 +90,7 @@ def _has_suffix(parts: Sequence[str]) -> bool:
     return not parts[-1] and parts[-2:-1] != [] and parts[-2].startswith(".")
 
 
-def _paths(parts: Sequence[str], stands_for: StandsFor) -> Iterator[Path]:
+def _paths(parts: Sequence[str], stands_for: StandsFor, files: ArchiveFiles) -> Iterator[Path]:
     """Yield the existing paths that give these parts of a name."""
     folders = [Path()]
     for part in parts:
@@ -95,12 +98,12 @@ def _paths(parts: Sequence[str], stands_for: StandsFor) -> Iterator[Path]:
             folders = [
                 folder / name
                 for folder in folders
-                for name in _names(folder)
+                for name in _names(folder, files)
                 if _gives(part, name, stands_for)
             ]
         else:
             folders = [folder / part for folder in folders]
-    yield from (path for path in folders if path.exists())
+    yield from (path for path in folders if files.is_file(path))
 
 
 def _gives(redacted: str, text: str, stands_for: StandsFor) -> bool:
@@ -110,8 +113,10 @@ def _gives(redacted: str, text: str, stands_for: StandsFor) -> bool:
     return match is not None and all(map(stands_for, digests, match.groups()))
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: Path, files: ArchiveFiles) -> list[str]:
     """Return the names in a folder; the user's own ones if it may not be listed, as `/home`."""
+    if is_object(folder):
+        return [path.name for path in files.entries(folder)]
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 - names
     except OSError:

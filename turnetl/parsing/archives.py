@@ -1,8 +1,8 @@
 """Archives to turns files: each is read if it changed, redacted and written.
 
-An archive with the size and modification time of its turns file is not opened; one with the same
-content is not parsed. An archive without a turns file (unknown format) is opened in every run. An
-archive that cannot be read does not affect the others.
+An archive with the size and modification time of its turns file is not opened, nor an object with
+its size and entity tag; one with the same content is not parsed. An archive without a turns file
+(unknown format) is opened in every run. An archive that cannot be read does not affect the others.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,8 +14,10 @@ from turnetl.formats import Format
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
 from turnetl.lake.forgotten import read_forgotten
 from turnetl.parsing import problems, sources
+from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, unchanged_report
+from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.redacted_problems import redacted_reports
 from turnetl.parsing.report import ArchiveReport, ParseReport
@@ -34,6 +36,7 @@ def parse_archives(
     dry_run: bool = False,
     reread: bool = False,
     limits: ParseLimits = ParseLimits(),  # noqa: B008 - a frozen value
+    files: ArchiveFiles = LOCAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> ParseReport:
     """Bring the turns files of these archives up to date.
@@ -51,10 +54,12 @@ def parse_archives(
         dry_run: write nothing, and report the outcome that each archive would have.
         reread: open unchanged archives too, in case that their turns files are damaged.
         limits: limits of the run.
+        files: where the archives are.
         progress: called after each archive with the number of finished archives and of all.
 
     Raises:
         Fatal: the lake cannot be written, or has another schema version.
+        ArchivesBusy: the object store of the archives did not respond.
     """
     lake.check_version()
     options = ParseOptions(
@@ -66,11 +71,13 @@ def parse_archives(
         limits=limits,
         dry_run=dry_run,
         reread=reread,
+        files=files,
         forgotten=read_forgotten(lake.files),
     )
     removed = 0 if dry_run else lake.remove_abandoned()
     path_by_digest = dict(zip(archive_digests(paths), paths, strict=True))
     stored = _stored_archives(tuple(path_by_digest), lake, dry_run=dry_run)
+    files.look_up(paths)
     plan = [_report_or_job(path_by_digest[archive.digest], archive, options) for archive in stored]
     try:
         reports = _collect_reports(plan, options, jobs, progress)
@@ -108,7 +115,7 @@ def _report_or_job(
 ) -> ArchiveReport | ArchiveJob:
     """Return the report on an archive that need not be opened, else its job."""
     try:
-        stat = sources.stat_archive(path)
+        stat = sources.stat_archive(path, options.files)
     except BadArchive as error:
         return problems.skipped_report(path, error)
     if stored.metadata is not None and _is_unchanged(stored.metadata, stat, options):
@@ -120,8 +127,11 @@ def _report_or_job(
 def _is_unchanged(metadata: ArchiveMetadata, stat: ArchiveStat, options: ParseOptions) -> bool:
     if options.reread:
         return False
-    same_file = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
-    return same_file and options.gives_same_metadata(metadata, stat.path)
+    if stat.e_tag:
+        is_same = (stat.size, stat.e_tag) == (metadata.size, metadata.e_tag)
+    else:
+        is_same = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
+    return is_same and options.gives_same_metadata(metadata, stat.path)
 
 
 def _collect_reports(

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from turnetl.errors import BadArchive, Fatal, LakeBusy, LakeChanged
+from turnetl.errors import BadArchive, Fatal, LakeChanged, Retryable
 from turnetl.lake import Lake, path_text
 from turnetl.lake.parallel import in_parallel
 from turnetl.parsing import problems
@@ -70,14 +70,29 @@ def parse_batch(
     Raises:
         Fatal: the lake cannot be written.
         LakeBusy: its object store did not respond.
+        ArchivesBusy: that of the archives did not respond.
     """
     with _no_garbage_collection():
-        contents = [_attempt(job, partial(read, job, options)) for job in jobs]
+        contents = _read_batch(jobs, options)
         archives = _redact_batch(jobs, contents, options.redactor)
         tables = _build_batch(jobs, archives, options)
         if options.dry_run:
             return [table if isinstance(table, ArchiveReport) else table.report for table in tables]
         return _write_batch(jobs, tables, options, attempts)
+
+
+def _read_batch(
+    jobs: Sequence[ArchiveJob], options: ParseOptions
+) -> list[ArchiveContent | StoredTurns | ArchiveReport]:
+    """Read and parse the archives; those in an object store several at once."""
+
+    def read_one(job: ArchiveJob) -> ArchiveContent | StoredTurns | ArchiveReport:
+        return _attempt(job, partial(read, job, options))
+
+    threads = max((options.files.parallel_reads(job.stat.path) for job in jobs), default=1)
+    if threads == 1:
+        return [read_one(job) for job in jobs]
+    return in_parallel(read_one, jobs, threads)
 
 
 def _redact_batch(
@@ -202,7 +217,7 @@ def _attempt(job: ArchiveJob, step: Callable[[], _Out]) -> _Out | ArchiveReport:
         return step()
     except BadArchive as error:
         return problems.skipped_report(path, error)
-    except (Fatal, LakeBusy):
+    except (Fatal, Retryable):
         raise
     except MemoryError:
         return problems.skipped_report(path, problems.out_of_memory(path))

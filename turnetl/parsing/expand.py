@@ -3,18 +3,25 @@
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from turnetl.errors import BadArchive
 from turnetl.lake import path_text
+from turnetl.object_url import SCHEMES, archive_url
 from turnetl.parsing import opencode_store
+from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.report import Problem
-from turnetl.parsing.walk import FoundFile, has_archive_suffix, walk_files
+from turnetl.parsing.walk import FoundFile, has_archive_suffix
 from turnetl.skip_reasons import SkipReason
 from turnetl.url_scheme import url_scheme
 
 _ANY_DEPTH = "**"
+_NO_ARCHIVE = "holds no .jsonl or .json file, compressed or not; name another folder"
+_NO_MATCH = "matches no file with an archive suffix; check the glob"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +34,27 @@ class ExpandedPaths:
     """One for each path without an archive, and for each skipped entry of a folder."""
 
 
-def expand(paths: Iterable[str | os.PathLike[str]]) -> ExpandedPaths:
-    """Find the archives. Opens none of them, and raises for no path.
+def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL) -> ExpandedPaths:
+    """Find the archives. Reads none of them.
 
-    Folders are searched for the suffixes `.jsonl` and `.json`, also followed by `.gz` or `.zst`.
-    Messages and parts of an OpenCode store belong to its sessions. A file that the user names is
-    used regardless of its name.
+    Folders, also those of an object store, are searched for the suffixes `.jsonl` and `.json`, also
+    followed by `.gz` or `.zst`. Messages and parts of an OpenCode store belong to its sessions. A
+    file that the user names is used regardless of its name.
+
+    Args:
+        paths: files, folders or globs.
+        files: where they are.
+
+    Raises:
+        Fatal, ArchivesBusy: an object store cannot be used, or does not respond. No other path
+            makes this function raise.
     """
     archives: dict[str, Path] = {}
     problems: dict[str, Problem] = {}
-    for path in paths:
-        for item in _expand(os.path.expanduser(path)):  # noqa: PTH111  Path() drops a final /
+    given = [os.path.expanduser(path) for path in paths]  # noqa: PTH111  Path() drops a final /
+    files.look_up(_named_objects(given))
+    for path in given:
+        for item in _expand(path, files):
             if isinstance(item, Problem):
                 problems.setdefault(item.message, item)
             else:
@@ -46,32 +63,75 @@ def expand(paths: Iterable[str | os.PathLike[str]]) -> ExpandedPaths:
     return ExpandedPaths(tuple(ordered), tuple(problems.values()))
 
 
-def _expand(path: str) -> Iterable[FoundFile | Problem]:
-    if url_scheme(path):
-        what = "is a URL, and archives are read from this machine; copy them to a folder of it"
+def _named_objects(paths: Iterable[str]) -> Iterator[Path]:
+    """Yield the paths that probably are objects and not folders of an object store."""
+    for path in paths:
+        with suppress(ValueError):
+            if has_archive_suffix(path) and (url := archive_url(path)) is not None:
+                yield Path(str(url))
+
+
+def _expand(path: str, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
+    if (scheme := url_scheme(path)) is not None and scheme in files.schemes:
+        return _in_object_store(path, scheme, files)
+    if scheme:
+        others = ", ".join(f"`{known}://`" for known in SCHEMES)
+        what = (
+            f"is a URL, and archives are read from this machine or from {others}; copy them to a "
+            "folder"
+        )
         return [_problem(path, SkipReason.MISSING, what)]
     if os.path.lexists(path):
         return _existing(path)
     if not glob.has_magic(path):
         return [_problem(path, SkipReason.MISSING, "does not exist; check the path")]
     items = [item for match in _matches(path) for item in match]
-    return items or [
-        _problem(path, SkipReason.MISSING, "matches no file with an archive suffix; check the glob")
-    ]
+    return items or [_problem(path, SkipReason.MISSING, _NO_MATCH)]
+
+
+def _in_object_store(given: str, scheme: str, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
+    try:
+        url = archive_url(given)
+    except ValueError as error:
+        return [_problem(f"{scheme}://", SkipReason.MISSING, str(error))]
+    path = Path(str(url))
+    try:
+        return list(_objects(path, files))
+    except BadArchive as error:
+        return [Problem(path_text(path), None, error.reason, str(error))]
+
+
+def _objects(path: Path, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
+    """Return the archives of a URL.
+
+    Raises:
+        BadArchive: they cannot be listed.
+    """
+    if has_archive_suffix(path.name) and files.is_file(path):
+        return [FoundFile(str(path), str(path))]
+    if files.is_folder(path):
+        return list(_search(path, files)) or [_problem(path, SkipReason.EMPTY, _NO_ARCHIVE)]
+    if files.is_file(path):
+        return [FoundFile(str(path), str(path))]
+    depth = next((place for place, part in enumerate(path.parts) if glob.has_magic(part)), None)
+    if depth is None:
+        what = "does not exist, and no object is below it; check the URL"
+        return [_problem(path, SkipReason.MISSING, what)]
+    items = list(_matches_below(Path(*path.parts[:depth]), path.parts[depth:], files))
+    return items or [_problem(path, SkipReason.MISSING, _NO_MATCH)]
 
 
 def _existing(given: str) -> Iterable[FoundFile | Problem]:
     path = Path(given)
     if path.is_dir():
-        what = "holds no .jsonl or .json file, compressed or not; name another folder"
-        return list(_search(given)) or [_problem(path, SkipReason.EMPTY, what)]
+        return list(_search(path, LOCAL)) or [_problem(path, SkipReason.EMPTY, _NO_ARCHIVE)]
     if path.is_file():
         return [_named_file(given)]
     what = "is neither a file nor a folder; name an archive"
     return [_problem(path, SkipReason.NOT_A_FILE, what)]
 
 
-def _search(folder: str) -> Iterator[FoundFile | Problem]:
+def _search(folder: Path, files: ArchiveFiles) -> Iterator[FoundFile | Problem]:
     """Yield the archives in a folder, and then what could not be searched."""
     problems: list[Problem] = []
 
@@ -79,14 +139,24 @@ def _search(folder: str) -> Iterator[FoundFile | Problem]:
         problems.append(_problem(path, reason, what))
 
     store_members = []
-    for file in walk_files(folder, on_problem):
-        if file.path.endswith(".json") and opencode_store.is_store_member(Path(file.path)):
+    for file in files.walk(folder, on_problem):
+        if file.path.endswith(".json") and _is_store_member(Path(file.path), files):
             store_members.append(Path(file.path))
         else:
             yield file
-    for parts, number in opencode_store.orphan_parts(store_members):
-        on_problem(str(parts), SkipReason.ORPHAN, f"holds {number:,} parts of a missing message")
+    with suppress(BadArchive):
+        for parts, number in opencode_store.orphan_parts(store_members, files):
+            what = f"holds {number:,} parts of a missing message"
+            on_problem(str(parts), SkipReason.ORPHAN, what)
     yield from problems
+
+
+def _is_store_member(path: Path, files: ArchiveFiles) -> bool:
+    """Return whether a file is no archive; one of which that is not known is reported as one."""
+    try:
+        return opencode_store.is_store_member(path, files)
+    except BadArchive:
+        return False
 
 
 def _matches(pattern: str) -> Iterator[Iterable[FoundFile | Problem]]:
@@ -95,18 +165,20 @@ def _matches(pattern: str) -> Iterator[Iterable[FoundFile | Problem]]:
     if _ANY_DEPTH not in parts:
         for match in sorted(glob.glob(pattern)):  # noqa: PTH207  takes absolute patterns
             if os.path.isdir(match):  # noqa: PTH112 - as glob returns it
-                yield _search(match)
+                yield _search(Path(match), LOCAL)
             elif has_archive_suffix(match):
                 yield [_named_file(match)]
         return
     # Not left to `glob`, which does not terminate where links form a cycle.
     depth = parts.index(_ANY_DEPTH)
     for top in sorted(glob.glob(str(Path(*parts[:depth])))):  # noqa: PTH207 - as above
-        yield _matches_below(top, parts[depth:])
+        yield _matches_below(Path(top), parts[depth:], LOCAL)
 
 
-def _matches_below(top: str, pattern: Sequence[str]) -> Iterator[FoundFile | Problem]:
-    for item in _search(top):
+def _matches_below(
+    top: Path, pattern: Sequence[str], files: ArchiveFiles
+) -> Iterator[FoundFile | Problem]:
+    for item in _search(top, files):
         if isinstance(item, Problem) or _matches_parts(
             pattern, Path(item.path).relative_to(top).parts
         ):
@@ -138,6 +210,6 @@ def _named_file(path: str) -> FoundFile:
 
 
 def _problem(path: str | Path, reason: SkipReason, what: str) -> Problem:
-    # A `Path` of a URL lacks a slash.
-    name = str(path) if url_scheme(path) else path_text(Path(path))
+    # The path of a URL lacks a slash, which only the URLs of object stores get back.
+    name = path if isinstance(path, str) and url_scheme(path) else path_text(Path(path))
     return Problem(name, None, reason, f"`{name}` {what}.")

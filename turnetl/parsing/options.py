@@ -8,8 +8,10 @@ from turnetl.formats import Format
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text
 from turnetl.lake.forgotten import NOTHING, ForgottenTurns
 from turnetl.model import GroupId
+from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import is_redacted
 from turnetl.parsing.grouping import Grouping
+from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.sources import ParseLimits
 from turnetl.redact import Redactor
 
@@ -28,6 +30,8 @@ class ParseOptions:
     dry_run: bool
     reread: bool = False
     """Whether unchanged archives are opened too."""
+    files: ArchiveFiles = LOCAL
+    """Where the archives are."""
     forgotten: ForgottenTurns = NOTHING
     """Turns that reach no table."""
 

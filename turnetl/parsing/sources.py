@@ -1,23 +1,21 @@
-"""Access to an archive's bytes: a file, compressed or not, or a session of an OpenCode store.
+"""Access to an archive's bytes: a file, compressed or not, or a session of an OpenCode store."""
 
-A read never goes beyond the size at the time of `stat_archive`, and opens regular files only: a
-pipe without a writer would block forever.
-"""
-
-import os
-import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from turnetl import ids
 from turnetl.errors import BadArchive
 from turnetl.parsing import opencode_store, problems
+from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import DecompressionStatus, decompress, is_compressed
+from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.report import Problem
+from turnetl.skip_reasons import SkipReason
 
 HEAD_BYTES = 2 << 20
 """Bytes from the start of an archive; they are enough to detect the format of most archives."""
-_NONBLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +48,14 @@ class ArchiveStat:
     """Total bytes of its files."""
     mtime_ns: int
     """Modification time in nanoseconds of the file that changed last."""
-    files: tuple[tuple[Path, int], ...]
-    """Its files with their sizes: several for a session of a store, one for any other archive."""
+    files: tuple[ArchiveFile, ...]
+    """Its files: several for a session of a store, one for any other archive."""
+    e_tag: str = ""
+    """Changes with the content of an archive in an object store; empty: it is on this machine."""
 
     @property
     def is_store_session(self) -> bool:
-        return self.files != ((self.path, self.size),)
+        return [file.path for file in self.files] != [self.path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,46 +67,43 @@ class DecompressedArchive:
     """Set if only a part could be decompressed."""
 
 
-def stat_archive(path: Path) -> ArchiveStat:
+def stat_archive(path: Path, files: ArchiveFiles = LOCAL) -> ArchiveStat:
     """Return an archive's size and modification time without opening it.
 
     Raises:
         BadArchive: it does not exist or is not a file.
     """
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise problems.unreadable(path, error) from error
-    _check_is_file(path, status.st_mode)
-    files = opencode_store.session_files(path)
-    if files is None:
-        return ArchiveStat(path, status.st_size, status.st_mtime_ns, ((path, status.st_size),))
-    stats = [(file, file_stat) for file in files if (file_stat := _file_stat(file)) is not None]
-    sizes = tuple((file, file_stat.st_size) for file, file_stat in stats)
-    mtime_ns = max((file_stat.st_mtime_ns for _, file_stat in stats), default=status.st_mtime_ns)
-    return ArchiveStat(path, sum(size for _, size in sizes), mtime_ns, sizes)
+    file = files.state(path)
+    paths = opencode_store.session_files(path, files)
+    if paths is None:
+        return ArchiveStat(path, file.size, file.mtime_ns, (file,), file.e_tag)
+    return _session_stat(path, list(_states(files, paths)), file.mtime_ns)
 
 
-def read_stored(archive: ArchiveStat) -> bytes:
-    """Return the bytes on disk. Of several files, each ends with a newline.
+def read_stored(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> tuple[bytes, ArchiveStat]:
+    """Return the stored bytes, and the state of the archive of which they are.
+
+    Of several files, each ends with a newline.
 
     Raises:
         BadArchive: they cannot be read.
     """
     if not archive.is_store_session:
-        return _read(archive.path, archive.size)
-    files = _existing(archive.files)
-    return b"".join(_with_final_newline(_read(path, size)) for path, size in files)
+        data, file = files.read(archive.files[0])
+        return data, ArchiveStat(archive.path, file.size, file.mtime_ns, (file,), file.e_tag)
+    read = list(_contents(files, archive.files))
+    data = b"".join(_with_final_newline(content) for content, _ in read)
+    return data, _session_stat(archive.path, [file for _, file in read], archive.mtime_ns)
 
 
-def read_head(archive: ArchiveStat) -> bytes:
+def read_head(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> bytes:
     """Return the start of the archive, decompressed: slightly more than `HEAD_BYTES`, or all of it.
 
     Raises:
         BadArchive: it cannot be read.
     """
-    path, size = archive.files[0] if archive.files else (archive.path, 0)
-    return decompress(_read(path, min(size, HEAD_BYTES)), HEAD_BYTES).data
+    size = min(archive.files[0].size, HEAD_BYTES)
+    return decompress(files.start(archive.files[0].path, size), HEAD_BYTES).data
 
 
 def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> DecompressedArchive:
@@ -128,34 +125,52 @@ def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> Decompre
     return DecompressedArchive(result.data, problem)
 
 
-def _check_is_file(path: Path, mode: int) -> None:
-    if stat.S_ISDIR(mode):
-        raise problems.unreadable(path, IsADirectoryError())
-    if not stat.S_ISREG(mode):
-        raise problems.not_a_file(path)
+def read_archive(path: Path, files: ArchiveFiles = LOCAL) -> bytes:
+    """Return the decompressed bytes of an archive as it is now.
+
+    Raises:
+        BadArchive: it does not exist or cannot be read.
+    """
+    stored, _ = read_stored(stat_archive(path, files), files)
+    return decompress_archive(path, stored, ParseLimits()).data
 
 
-def _file_stat(path: Path) -> os.stat_result | None:
-    """Return the stat of a regular file; None if it is missing or of another kind."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status if stat.S_ISREG(status.st_mode) else None
+def _session_stat(path: Path, files: Sequence[ArchiveFile], mtime_ns: int) -> ArchiveStat:
+    """Return the state of a session of a store.
+
+    Args:
+        path: of the session.
+        files: its files that exist.
+        mtime_ns: the modification time if there are none.
+    """
+    e_tags = [f"{file.path}\0{file.e_tag}" for file in files if file.e_tag]
+    e_tag = ids.digest("\0".join(e_tags)) if e_tags else ""
+    return ArchiveStat(
+        path,
+        sum(file.size for file in files),
+        max((file.mtime_ns for file in files), default=mtime_ns),
+        tuple(files),
+        files[0].e_tag if len(files) == 1 else e_tag,
+    )
 
 
-def _read(path: Path, size: int) -> bytes:
-    """Return the first `size` bytes. A later run reads what is appended in the meantime."""
-    try:
-        with open(os.open(path, os.O_RDONLY | _NONBLOCKING), "rb") as file:  # noqa: PTH123 - fd
-            _check_is_file(path, os.fstat(file.fileno()).st_mode)
-            return file.read(size)
-    except OSError as error:
-        raise problems.unreadable(path, error) from error
+def _states(files: ArchiveFiles, paths: Iterable[Path]) -> Iterator[ArchiveFile]:
+    """Yield the states of those that are files."""
+    for path in paths:
+        with suppress(BadArchive):
+            yield files.state(path)
 
 
-def _existing(files: Iterable[tuple[Path, int]]) -> Iterable[tuple[Path, int]]:
-    return ((path, size) for path, size in files if path.exists())
+def _contents(
+    files: ArchiveFiles, session: Iterable[ArchiveFile]
+) -> Iterator[tuple[bytes, ArchiveFile]]:
+    """Yield the files that still exist, with their states."""
+    for file in session:
+        try:
+            yield files.read(file)
+        except BadArchive as error:
+            if error.reason is not SkipReason.MISSING:
+                raise
 
 
 def _with_final_newline(data: bytes) -> bytes:

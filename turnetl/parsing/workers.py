@@ -16,7 +16,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
 from turnetl import stop_signals
-from turnetl.errors import Fatal, LakeBusy
+from turnetl.errors import Fatal, Retryable
 from turnetl.parsing import problems, worker_log
 from turnetl.parsing.batches import batches, parse_batch
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob
@@ -75,7 +75,7 @@ class _Worker:
         """Receive the reports on the current batch, and send the next batch.
 
         Raises:
-            Fatal, LakeBusy: the process reported it.
+            Fatal, Retryable: the process reported it.
             Fatal: it ended before its first message.
         """
         try:
@@ -84,7 +84,7 @@ class _Worker:
             yield from self._handle_death(queue)
             return
         worker_log.log_again(records)
-        if isinstance(message, Fatal | LakeBusy):
+        if isinstance(message, Fatal | Retryable):
             raise message
         self._has_started = True
         yield from zip((position for position, _ in self._batch), message, strict=True)
@@ -193,9 +193,9 @@ def _serve(pipe: Connection, options: ParseOptions, log_level: int) -> None:
 
 def _reports_or_error(
     jobs: Sequence[ArchiveJob], options: ParseOptions
-) -> Sequence[ArchiveReport] | Fatal | LakeBusy:
+) -> Sequence[ArchiveReport] | Fatal | Retryable:
     try:
         return parse_batch(jobs, options)
-    except (Fatal, LakeBusy) as error:
+    except (Fatal, Retryable) as error:
         log.info("archives not parsed", exc_info=True)
         return error

@@ -1,14 +1,15 @@
 """The state of every group: what the graph holds, what is pending, and why."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import BadArchive, Fatal, IndexBusy, IndexUnusable, Retryable
+from turnetl.errors import ArchivesBusy, BadArchive, Fatal, IndexBusy, IndexUnusable, Retryable
 from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
@@ -18,10 +19,13 @@ from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import TurnFile
 from turnetl.model import GroupId
-from turnetl.parsing.archive_paths import StandsFor, find_archive
+from turnetl.object_url import url_text
+from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.archive_paths import StandsFor, find_archive, is_redacted
 from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
 from turnetl.run_options import RunOptions
 from turnetl.settings import Settings
+from turnetl.skip_reasons import SkipReason
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +50,8 @@ async def status(
     files = turn_files(wiring.lake(settings))
     with _snapshot(settings, busy_timeout) as index:
         report = await _status(index, files, settings, options, clock)
-    is_present = _archive_finder(settings)
+    names = {file.metadata.archive for of_group in files.values() for file in of_group}
+    is_present = _archive_finder(settings, names)
     return replace(
         report,
         index_problem=await _index_problem(settings, busy_timeout),
@@ -67,8 +72,17 @@ def _with_archives(
     )
 
 
-def _archive_finder(settings: Settings) -> Callable[[str], bool]:
-    """Return whether an archive with a redacted path exists; without the key, that it does."""
+def _archive_finder(settings: Settings, names: Iterable[str]) -> Callable[[str], bool]:
+    """Return whether an archive exists that is in an object store or has a redacted path.
+
+    One of which that is not known counts as existing.
+
+    Args:
+        settings: of the redaction.
+        names: of all archives: those in object stores are asked for at once.
+    """
+    files = wiring.archive_files()
+    objects_answer = _look_up(files, names)
 
     @cache
     def stands_for() -> StandsFor | None:
@@ -79,15 +93,30 @@ def _archive_finder(settings: Settings) -> Callable[[str], bool]:
             return None
 
     def is_present(archive: str) -> bool:
-        if (found := stands_for()) is None:
+        if url_text(archive) is not None and not objects_answer:
             return True
+        path = Path(archive)
         try:
-            find_archive(archive, found)
-        except BadArchive:
-            return False
-        return True
+            if is_redacted(archive):
+                if (found := stands_for()) is None:
+                    return True
+                path = find_archive(archive, found, files)
+            return files.is_file(path)
+        except BadArchive as error:
+            return error.reason is not SkipReason.MISSING
 
     return is_present
+
+
+def _look_up(files: ArchiveFiles, names: Iterable[str]) -> bool:
+    """Ask the object stores for the archives in them; return whether they answer."""
+    objects = (name for name in names if url_text(name) is not None and not is_redacted(name))
+    try:
+        files.look_up(map(Path, sorted(objects)))
+    except (Fatal, ArchivesBusy) as error:
+        log.warning("%s; archives in object stores are not looked for", error)
+        return False
+    return True
 
 
 async def _status(

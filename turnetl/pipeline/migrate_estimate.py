@@ -143,7 +143,7 @@ class MigrationPlanning:
         with suppress(FileNotFoundError):
             shutil.copy2(source.root / FILE, lake / FILE)
         parsing = plan_parse(
-            archives_of(plan, self.archives),
+            archives_of(plan, self.archives, wiring.archive_files()),
             tables,
             format_name=self.migration.format_name,
             progress=self.progress,

@@ -17,6 +17,7 @@ from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.sessions import archived_sessions
 from turnetl.migration.start import refusal
 from turnetl.model import GroupId
+from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.tables import filter_turns, parse_archives
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
@@ -98,10 +99,19 @@ async def plan_migration(
     )
 
 
-def archives_of(plan: GroupMigration, archives: Sequence[str]) -> Sequence[str]:
-    """Return the archives of the matched sessions; all of them if one has a redacted path."""
+def archives_of(
+    plan: GroupMigration, archives: Sequence[str], files: ArchiveFiles
+) -> Sequence[str]:
+    """Return the archives of the matched sessions; all of them if one has a redacted path.
+
+    Args:
+        plan: of the group.
+        archives: all of them.
+        files: where they are.
+    """
     paths = sorted({path for session in plan.sessions for path in session.archives})
-    return [*map(str, paths)] if all(path.exists() for path in paths) else archives
+    files.look_up(paths)
+    return [*map(str, paths)] if all(files.is_file(path) for path in paths) else archives
 
 
 def check_plan_file(path: Path) -> None:

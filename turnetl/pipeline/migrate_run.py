@@ -170,7 +170,7 @@ class _Run:
             Why archives of its sessions could not be read, which the plan had read.
         """
         parsing = plan_parse(
-            archives_of(group, self.archives),
+            archives_of(group, self.archives, wiring.archive_files()),
             self.settings,
             format_name=self.migration.format_name,
             progress=self.progress,

@@ -16,7 +16,7 @@ from turnetl.index.lookup import LookupIndex
 from turnetl.lake import path_text
 from turnetl.model import Turn
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines
-from turnetl.parsing.archive_paths import find_archive
+from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.conversation import from_turn
@@ -105,6 +105,7 @@ async def show_archive_lines(
     Raises:
         BadUsage: the text does not lead to one turn.
         BadArchive: the archive is missing or cannot be read.
+        Fatal, ArchivesBusy: its object store cannot be used, or does not respond.
     """
     found = await read_index(
         lambda index: details(index, text, directory, limit=1), settings, clock, progress
@@ -113,7 +114,7 @@ async def show_archive_lines(
         raise BadUsage(f"`{text}` is no turn: only turns have lines in an archive")
     receipt = found.value.summary.receipt
     redactor = wiring.redactor(settings, stores=False)
-    lines = _archive_lines(receipt, find_archive(receipt.archive, redactor.stands_for))
+    lines = _archive_lines(receipt, redactor.stands_for)
     if redacted:
         lines = redact_lines(lines, redactor)
     return ArchiveLines(receipt, lines)
@@ -139,10 +140,12 @@ async def open_index(
         yield opened
 
 
-def _archive_lines(receipt: Receipt, path: Path) -> list[str]:
+def _archive_lines(receipt: Receipt, stands_for: StandsFor) -> list[str]:
     """Return the lines of a turn; an error names the archive as the receipt does."""
+    files = wiring.archive_files()
+    path = find_archive(receipt.archive, stands_for, files)
     try:
-        return read_archive_lines(path, receipt.first_line, receipt.last_line)
+        return read_archive_lines(path, receipt.first_line, receipt.last_line, files)
     except BadArchive as error:
         message = str(error).replace(path_text(path), receipt.archive)
         raise BadArchive(error.reason, message) from None

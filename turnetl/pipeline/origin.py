@@ -75,7 +75,9 @@ def _edit_sources(settings: Settings) -> EditSources:
     opposite = settings.model_copy(update={"redact_pii": not settings.redact_pii})
     other = wiring.redactor(opposite, stores=False)
     return EditSources(
-        archives=lambda receipts: archived_edits(receipts, (redactor, other), redactor.stands_for),
+        archives=lambda receipts: archived_edits(
+            receipts, (redactor, other), redactor.stands_for, wiring.archive_files()
+        ),
         conversations=lambda receipts: _conversations(settings, receipts),
         redact=lambda texts: redactor.redact_many([list(texts)])[0].texts,
     )

@@ -4,9 +4,7 @@ A pack is picklable values only. The process that does it has settings of its ow
 """
 
 from collections.abc import Awaitable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 from turnetl import wiring
@@ -78,7 +76,7 @@ async def packed_backfill(
         TurnetlError: archives could not be parsed.
     """
     plan = plan_parse(archives, settings, format_name=format_name)
-    sizes = {str(path): _size(path) for path in plan.paths.archives}
+    sizes = {str(path): plan.size(path) for path in plan.paths.archives}
     count = max(-(-sum(sizes.values()) // _PACK_BYTES), 2 * runner.processes)
     parsed = plan.report(await runner.parse(packed(sizes, min(count, _MOST))))
     lake = wiring.lake(settings)
@@ -153,10 +151,3 @@ def _all_filtered(packs: Sequence[IngestedPack]) -> FilterReport:
     )
     removed = sum(pack.filtered.removed_temporary_files for pack in packs)
     return FilterReport(tuple(groups), removed)
-
-
-def _size(path: Path) -> int:
-    """Return the bytes of an archive; 0 if it is gone, which the parsing reports."""
-    with suppress(OSError):
-        return path.stat().st_size
-    return 0

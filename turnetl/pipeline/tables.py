@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,9 @@ from turnetl.group_names import select_groups
 from turnetl.lake import Lake
 from turnetl.model import GroupId
 from turnetl.object_url import shown_name
+from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import find_archive
+from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.parsing.redacted_problems import redacted_problems
 from turnetl.parsing.shards import own_archives
@@ -36,6 +37,8 @@ class ParsePlan:
     """The archives of one run, and how they are parsed."""
 
     paths: parsing.ExpandedPaths
+    files: ArchiveFiles
+    """Where the archives are."""
     settings: Settings
     grouping: parsing.Grouping
     known: Format | None
@@ -58,7 +61,11 @@ class ParsePlan:
         """
         for start, archives in self._batches(size):
             total, is_shown = len(self.paths.archives), not self.settings.redact_pii
-            yield batch_name(archives, start, total, with_files=is_shown)
+            yield batch_name(archives, start, total, with_files=is_shown, files=self.files)
+
+    def size(self, archive: Path) -> int:
+        """Return the bytes of an archive; 0 if it is gone, which the parsing reports."""
+        return _size(archive, self.files)
 
     def _batches(self, size: int | None) -> Iterator[tuple[int, Sequence[Path]]]:
         """Yield the archives of each unit, with the number of archives before them."""
@@ -91,13 +98,19 @@ class ParsePlan:
             grouping=self.grouping,
             explicit_format=self.known,
             jobs=wiring.jobs(self.settings),
+            files=self.files,
             dry_run=self.dry_run,
             progress=progress,
         )
 
 
 def batch_name(
-    archives: Sequence[Path], before: int, total: int, *, with_files: bool = True
+    archives: Sequence[Path],
+    before: int,
+    total: int,
+    *,
+    with_files: bool = True,
+    files: ArchiveFiles = LOCAL,
 ) -> str:
     """Return the name of a unit of parsing: `archives 201-400 of 1,234, 45.0 MB`."""
     if not archives:
@@ -105,10 +118,18 @@ def batch_name(
     numbers = (
         f"{before + 1:,}" if len(archives) == 1 else f"{before + 1:,}-{before + len(archives):,}"
     )
+    size = sum(_size(path, files) for path in archives)
     names = dict.fromkeys(path.name for path in (archives[0], archives[-1]))
     is_shown = with_files and all(map(is_plain, names))
     shown = f": {' to '.join(names)}" if is_shown else ""
-    return f"archives {numbers} of {total:,}, {layout.size(sum(map(_size, archives)))}{shown}"
+    return f"archives {numbers} of {total:,}, {layout.size(size)}{shown}"
+
+
+def _size(archive: Path, files: ArchiveFiles) -> int:
+    try:
+        return files.state(archive).size
+    except BadArchive:
+        return 0
 
 
 def plan_parse(
@@ -124,7 +145,7 @@ def plan_parse(
     """Find the archives and check how they are parsed. Opens no archive.
 
     Args:
-        paths: files, folders or globs.
+        paths: files, folders or globs; also URLs of them in an object store.
         settings: the lake, the grouping of archives, the number of parallel jobs.
         format_name: the format of all archives; None: each is detected by its content.
         dry_run: write nothing; report what would be done.
@@ -134,9 +155,12 @@ def plan_parse(
 
     Raises:
         BadUsage: an unknown format, or a grouping that is not valid.
+        Fatal, ArchivesBusy: an object store cannot be used, or does not respond.
     """
+    files = wiring.archive_files()
     return ParsePlan(
-        paths=own_archives(shard, parsing.expand(paths)),
+        paths=own_archives(shard, parsing.expand(paths, files)),
+        files=files,
         settings=settings,
         grouping=parsing.Grouping(existing=group)
         if group is not None
@@ -221,13 +245,6 @@ def filter_turns(
     return replace(report, removed_temporary_files=removed)
 
 
-def _size(path: Path) -> int:
-    """Return the bytes of a file; 0 if it is gone, which the parsing reports."""
-    with suppress(OSError):
-        return path.stat().st_size
-    return 0
-
-
 def _without_archive(error: TableUnusable, lake: Lake) -> TableUnusable:
     """Return the error of a damaged turns file that could not be created again."""
     metadata = lake.archive_metadata(error.path)
@@ -249,9 +266,9 @@ def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
     metadata = lake.archive_metadata(path)
     if metadata is None:
         return False
-    redactor = wiring.redactor(settings)
+    redactor, files = wiring.redactor(settings), wiring.archive_files()
     try:
-        archive = find_archive(metadata.archive, redactor.stands_for)
+        archive = find_archive(metadata.archive, redactor.stands_for, files)
     except BadArchive:
         return False
     report = parsing.parse_archives(
@@ -259,6 +276,7 @@ def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
         lake,
         redactor=redactor,
         grouping=wiring.archive_grouping(settings),
+        files=files,
         reread=True,
     )
     if not report.archives[0].was_read:

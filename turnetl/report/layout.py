@@ -10,6 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.object_url import url_text
+
 V = TypeVar("V")
 
 LISTED = 10
@@ -96,9 +98,10 @@ def format_span(first: datetime | None, last: datetime | None) -> str:
     return f"{begin} to {end.removeprefix(begin[:11])}"
 
 
-def relative_path(path: Path, directory: Path) -> Path:
-    """Return the path relative to the directory if it lies below it, else the path."""
-    return path.relative_to(directory) if path.is_relative_to(directory) else path
+def relative_path(path: Path, directory: Path) -> str:
+    """Return the path relative to the directory if it lies below it, else the path or its URL."""
+    text = str(path.relative_to(directory) if path.is_relative_to(directory) else path)
+    return url_text(text) or text
 
 
 def _without_tabs(line: RenderableType) -> RenderableType:

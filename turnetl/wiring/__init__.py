@@ -44,9 +44,10 @@ if TYPE_CHECKING:
         user_name,
     )
     from turnetl.wiring.summaries import flush_rules
-    from turnetl.wiring.tables import lake
+    from turnetl.wiring.tables import archive_files, lake
 
 __all__ = [
+    "archive_files",
     "archive_grouping",
     "check",
     "check_index",
@@ -113,7 +114,7 @@ __getattr__ = lazy_exports(
             "session_index",
         ),
         "turnetl.wiring.ingestion": ("check", "ingest_resources"),
-        "turnetl.wiring.tables": ("lake",),
+        "turnetl.wiring.tables": ("archive_files", "lake"),
         "turnetl.wiring.noise_filters": (
             "archive_grouping",
             "filters",

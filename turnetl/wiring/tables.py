@@ -1,10 +1,13 @@
-"""The lake of the settings."""
+"""The lake of the settings, and the files of archives."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from turnetl.lake import Lake
 from turnetl.object_url import cache_folder
+from turnetl.parsing.archive_files import ArchiveFiles, RoutedArchives
+from turnetl.parsing.local_archives import LOCAL
 from turnetl.settings import Settings
 
 _PREFIXES = {"s3": "AWS", "gs": "GOOGLE", "az": "AZURE"}
@@ -20,9 +23,24 @@ def lake(settings: Settings) -> Lake:
         return Lake(settings.lake)
     from turnetl.lake.object_files import ObjectFiles
 
-    environment = os.environ  # noqa: TID251 - that of the provider's own chain
-    prefix = _PREFIXES[settings.lake_url.scheme]
-    allow_http = environment.get(f"{prefix}_ALLOW_HTTP", "").lower() in ("1", "true")
-    copies = cache_folder(environment, Path.home())
+    copies = cache_folder(_environment(), Path.home())
+    allow_http = _allows_http(settings.lake_url.scheme)
     files = ObjectFiles(settings.lake_url, copies, allow_http=allow_http)
     return Lake(files.root, files, settings.lake)
+
+
+def archive_files() -> ArchiveFiles:
+    """Return where archives are read: on this machine and in object stores. Opens nothing."""
+    from turnetl.parsing.object_archives import ObjectArchives
+
+    objects = ObjectArchives([scheme for scheme in _PREFIXES if _allows_http(scheme)])
+    return RoutedArchives(LOCAL, objects)
+
+
+def _allows_http(scheme: str) -> bool:
+    """Return whether the provider's endpoint may be one without TLS."""
+    return _environment().get(f"{_PREFIXES[scheme]}_ALLOW_HTTP", "").lower() in ("1", "true")
+
+
+def _environment() -> Mapping[str, str]:
+    return os.environ  # noqa: TID251 - that of the provider's own chain
