@@ -42,10 +42,9 @@ log = logging.getLogger(__name__)
 
 _Out = TypeVar("_Out")
 
-_BATCH_BYTES, _ARCHIVE_BYTES = 16 << 20, 64 << 10
-"""Bytes of the archives of a batch, each with a constant for its tables: about 250 ms, so that
-parallel processes finish at nearly the same time. With a third of it, the setup of the secret
-search would take a tenth of all time."""
+_BATCH_COST = 16 << 20
+"""Cost of a batch in bytes: about 250 ms, so that parallel processes finish at nearly the same
+time. With a third of it, the setup of the secret search would take a tenth of all time."""
 
 
 def batches(jobs: Iterable[NumberedJob]) -> Iterator[tuple[NumberedJob, ...]]:
@@ -245,11 +244,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _next_batch(remaining: deque[NumberedJob]) -> Iterator[NumberedJob]:
-    size = 0
-    while remaining and (not size or size + _bytes(remaining[0]) <= _BATCH_BYTES):
-        size += _bytes(remaining[0])
+    cost = 0
+    while remaining and (not cost or cost + remaining[0][1].cost <= _BATCH_COST):
+        cost += remaining[0][1].cost
         yield remaining.popleft()
-
-
-def _bytes(job: NumberedJob) -> int:
-    return job[1].stat.size + _ARCHIVE_BYTES
