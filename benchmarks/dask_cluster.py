@@ -57,7 +57,7 @@ def cluster(workers: int, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def seconds(workers: int, archives: Path, lake: Path, environment: Mapping[str, str]) -> float:
-    """Return the wall time of a run on so many workers."""
+    """Return the wall time of a run on this number of workers."""
     with cluster(workers, environment) as engine:
         start = time.perf_counter()
         line = [sys.executable, "-c", _PROGRAM, str(archives), str(lake), engine]

@@ -47,7 +47,7 @@ def model_environment(url: str, model_url: str) -> dict[str, str]:
 
 
 def seconds(shards: Sequence[str], archives: Path, url: str, model_url: str) -> float:
-    """Return the wall time of a backfill by these shards, all at once."""
+    """Return the wall time of a backfill by these shards, all at the same time."""
     with tempfile.TemporaryDirectory() as folder:
         environment = clean_environment(Path(folder)) | model_environment(url, model_url)
         start = time.perf_counter()

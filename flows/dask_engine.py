@@ -3,26 +3,24 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from prefect import Task, get_run_logger
-from prefect.futures import PrefectFuture
+from prefect import Task
 from prefect_dask.task_runners import DaskTaskRunner
 
 from flows.backfill_run import BackfillParameters
+from flows.dask_results import Pack, PackResults
 from flows.dask_tasks import Profile, ingest_task, parse_task, profile_here, refusal
 from flows.events import emit_ingested
 from flows.run_settings import absolute_paths, check_shared_graph
 from turnetl.backfill_report import BackfillReport
-from turnetl.errors import BadUsage, Fatal, TurnetlError
+from turnetl.errors import BadUsage, TurnetlError
 from turnetl.model import GroupId
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.packed_backfill import IngestedPack, failed_pack, packed_backfill
 from turnetl.pipeline.worker_profile import differences, worker_profile
 from turnetl.report.layout import plural
 from turnetl.settings import Settings
-
-T = TypeVar("T")
 
 _CONNECT = 15
 """Seconds for the connection to the scheduler."""
@@ -70,7 +68,7 @@ class DaskPacks:
             self._submit(parse_task, f"pack {number} of {len(packs)}", {"archives": pack})
             for number, pack in enumerate(packs, start=1)
         ]
-        results = [await _result(future) for future in futures]
+        results = await self._results(futures)
         errors = [result for result in results if isinstance(result, TurnetlError)]
         if errors:
             raise errors[0]
@@ -78,7 +76,7 @@ class DaskPacks:
 
     async def ingest(self, packs: Sequence[tuple[GroupId, ...]]) -> list[IngestedPack]:
         futures = [self._submit(ingest_task, _name(pack), {"groups": pack}) for pack in packs]
-        results = [await _result(future) for future in futures]
+        results = await self._results(futures)
         done = [
             failed_pack(result) if isinstance(result, TurnetlError) else result
             for result in results
@@ -88,23 +86,12 @@ class DaskPacks:
             emit_ingested(pack.ingested)
         return done
 
-    def _submit(
-        self, work: Task[..., Any], name: str, given: Mapping[str, Any]
-    ) -> PrefectFuture[Any]:
+    def _submit(self, work: Task[..., Any], name: str, given: Mapping[str, Any]) -> Pack:
         shared = {"name": name, "parameters": self.parameters, "expected": self.expected}
-        future: PrefectFuture[Any] = self.runner.submit(work, parameters={**shared, **given})
-        return future
+        return self.runner.submit(work, parameters={**shared, **given})
 
-
-async def _result(future: PrefectFuture[Any]) -> Any:
-    """Return the result of a task, or the error that it ended with."""
-    try:
-        return await asyncio.to_thread(future.result)
-    except TurnetlError as error:
-        return error
-    except Exception as error:  # noqa: BLE001 - of the task, of Prefect or of Dask: a pack failed
-        get_run_logger().exception("a pack was not done")
-        return Fatal(f"a task on the Dask cluster failed ({type(error).__name__}: {error})")
+    async def _results(self, packs: Sequence[Pack]) -> list[Any]:
+        return await PackResults(self.runner.client, str(self.runner.address)).wait(packs)
 
 
 def _connected(address: str) -> DaskTaskRunner:

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from prefect import task
+from prefect import State, task
 from prefect.cache_policies import NO_CACHE
 
 from flows.backfill_run import BackfillParameters
+from flows.dask_wanted import is_wanted_here, while_wanted
 from flows.stages import HOUR
 from turnetl.clock import now
 from turnetl.errors import BadUsage
@@ -45,10 +46,11 @@ async def parse_task(
     archives: Sequence[str],
     parameters: BackfillParameters,
     expected: Profile,
-) -> ParseReport:
+) -> ParseReport | State[ParseReport]:
     """Parse a pack of archives."""
     settings = await _settings(parameters, expected)
-    return await parse_pack(archives, settings, format_name=parameters.format or None)
+    work = parse_pack(archives, settings, format_name=parameters.format or None)
+    return await while_wanted(work, is_wanted_here())
 
 
 @task(
@@ -64,11 +66,11 @@ async def ingest_task(
     groups: Sequence[GroupId],
     parameters: BackfillParameters,
     expected: Profile,
-) -> IngestedPack:
+) -> IngestedPack | State[IngestedPack]:
     """Filter and ingest a pack of groups."""
     settings = await _settings(parameters, expected)
     options = parameters.options("backfill", wait_seconds=_WAIT)
-    return await ingest_pack(groups, settings, options, now)
+    return await while_wanted(ingest_pack(groups, settings, options, now), is_wanted_here())
 
 
 async def _settings(parameters: BackfillParameters, expected: Profile) -> Settings:

@@ -144,7 +144,7 @@ async def _cancel(client: PrefectClient, started: Mapping[Shard, FlowRun]) -> No
 
 
 def _cancelling(state: State[Any] | None) -> State[Any]:
-    """Return the next state of a child: one that no worker took yet is cancelled at once."""
+    """Return the next state of a child: one that no worker took yet is cancelled immediately."""
     is_waiting = state is None or state.is_scheduled()
     kind = StateType.CANCELLED if is_waiting else StateType.CANCELLING
     return State(type=kind, message="its parent was cancelled or failed")

@@ -117,7 +117,7 @@ def test_an_old_manifest_counts_only_for_files_that_are_as_they_were(
     assert archives(open_lake(url, tmp_path / "c")) == {"/new": 1, "/x": 1, "/y": 2}
 
 
-def test_machines_that_write_a_manifest_at_once_leave_a_right_lake(
+def test_machines_that_write_a_manifest_at_the_same_time_leave_a_right_lake(
     url: ObjectUrl, tmp_path: Path
 ) -> None:
     here, there = open_lake(url, tmp_path / "a"), open_lake(url, tmp_path / "b")

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from tests.prefect import documented
 from tests.prefect.conftest import ROOT, new_server
 
@@ -61,12 +59,18 @@ class OwnServer:
 
     def set_state(self, run: str, kind: str) -> None:
         """Ask for a state, as the UI does."""
-        path = f"{self.api.url}/flow_runs/{run}/set_state"
-        httpx.post(path, json={"state": {"type": kind}}, timeout=30).raise_for_status()
+        path = f"flow_runs/{run}/set_state"
+        self.api.post(path, {"state": {"type": kind}}).raise_for_status()
 
     def state(self, run: str) -> str:
         """Return the name of the state of a run."""
         return str(self.api.read(f"flow_runs/{run}")["state_name"])
+
+    def task_states(self, run: str) -> list[str]:
+        """Return the names of the states of the tasks of a run."""
+        given = {"flow_runs": {"id": {"any_": [run]}}}
+        answer = self.api.post("task_runs/filter", given)
+        return [str(task["state_name"]) for task in answer.raise_for_status().json()]
 
     def _start(self, name: str, running: AbstractContextManager["subprocess.Popen[bytes]"]) -> None:
         self.stop(name)

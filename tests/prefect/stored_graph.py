@@ -19,9 +19,9 @@ def stored_tables(lake: Path) -> dict[str, bytes]:
     }
 
 
-async def stored_graph(lake: Path) -> list[GroupContents]:
-    """Return what the embedded graph of a lake holds of each group."""
-    async with wiring.store(Settings(lake=lake), write=False) as store:
+async def stored_graph(lake: Path, graph: str | None = None) -> list[GroupContents]:
+    """Return what a graph holds of each group; without a URL, the embedded one of the lake."""
+    async with wiring.store(Settings(lake=lake, graph=graph), write=False) as store:
         return [_without_run(await store.load(group)) for group in sorted(await store.groups())]
 
 

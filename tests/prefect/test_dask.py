@@ -1,10 +1,6 @@
 """The engine `dask`: a backfill on the workers of a real Dask cluster."""
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +10,7 @@ from prefect import State
 from flows.backfill import backfill
 from tests.cli.sharded import LakeAndGraph, write_projects
 from tests.prefect.test_setting_sources import save_secret
-from tests.servers import connection_audit
+from tests.servers.dask_cluster import dask_cluster
 from tests.servers.free_port import free_port
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.prefect_server import PrefectServer
@@ -26,52 +22,14 @@ pytestmark = [
 ]
 
 
-@contextmanager
-def running(*arguments: str, environment: Mapping[str, str]) -> Iterator[None]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", *arguments],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
+MODEL = {
+    "TURNETL_LLM__PROVIDER": "openai-compatible",
+    "TURNETL_LLM__BASE_URL": "http://127.0.0.1:1/v1",
+    "TURNETL_LLM__MODEL": "other",
+}
 
 
-@contextmanager
-def cluster(server: PrefectServer, *workers: Mapping[str, str]) -> Iterator[str]:
-    """Run a scheduler and a worker with each of these settings; yield the engine."""
-    address = f"tcp://127.0.0.1:{free_port()}"
-    port = address.rpartition(":")[2]
-    # The addresses on which the cluster listens are no connections of Prefect.
-    environment = {
-        name: value for name, value in server.environment.items() if name != connection_audit.LOG
-    }
-    scheduler = ("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port)
-    with ExitStack() as stack:
-        stack.enter_context(running(*scheduler, "--no-dashboard", environment=environment))
-        for settings in workers:
-            worker = ("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny")
-            stack.enter_context(
-                running(*worker, "--no-dashboard", environment={**environment, **settings})
-            )
-        wait_for(address, len(workers))
-        yield f"dask:{address}"
-
-
-def wait_for(address: str, workers: int) -> None:
-    from distributed import Client  # noqa: PLC0415 - imports for a second
-
-    connect: Any = Client
-    with connect(address, timeout=120, set_as_default=False) as client:
-        if workers:
-            client.wait_for_workers(workers, timeout=120)
-
-
-def run(engine: str, archives: Path, lake: Path, graph: str) -> State[Any]:
+def run(engine: str, archives: Path, lake: Path, graph: str, **parameters: Any) -> State[Any]:
     async def flow() -> State[Any]:
         await save_secret("dask-graph", graph)
         state: State[Any] = await backfill(
@@ -80,6 +38,7 @@ def run(engine: str, archives: Path, lake: Path, graph: str) -> State[Any]:
             settings_from={"graph": "secret/dask-graph"},
             engine=engine,
             return_state=True,
+            **parameters,
         )
         return state
 
@@ -96,8 +55,8 @@ def test_two_workers_make_what_one_machine_makes(
     expected = one.tables(), one.contents()
     neo4j.clear()
     many.with_key_of(one)
-    with cluster(server, {}, {}) as engine:
-        states = [run(engine, archives, many.lake, neo4j.url) for _ in range(2)]
+    with dask_cluster(server, {}, {}) as cluster:
+        states = [run(cluster.engine, archives, many.lake, neo4j.url) for _ in range(2)]
     committed = len([line for line in expected[1] if line.startswith('[["TurnCommit"]')])
     assert [state.message for state in states] == [
         f"{committed} turns committed, 0 before",
@@ -110,13 +69,8 @@ def test_a_worker_with_other_settings_refuses_the_run_before_any_work(
     server: PrefectServer, tmp_path: Path
 ) -> None:
     lake = tmp_path / "lake"
-    model = {
-        "TURNETL_LLM__PROVIDER": "openai-compatible",
-        "TURNETL_LLM__BASE_URL": "http://127.0.0.1:1/v1",
-        "TURNETL_LLM__MODEL": "other",
-    }
-    with cluster(server, {}, model) as engine:
-        state = run(engine, tmp_path, lake, "bolt://127.0.0.1:1")
+    with dask_cluster(server, {}, MODEL) as cluster:
+        state = run(cluster.engine, tmp_path, lake, "bolt://127.0.0.1:1")
     assert state.is_failed()
     message = str(state.message)
     assert (
@@ -125,9 +79,50 @@ def test_a_worker_with_other_settings_refuses_the_run_before_any_work(
     assert not lake.exists()
 
 
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "has other settings than the flow: extractor (structural instead of llm), model"),
+        ({"extractor": "llm"}, "TURNETL_LLM__MODEL"),
+    ],
+    ids=["extractor by the settings", "extractor by a parameter"],
+)
+def test_a_worker_without_the_settings_of_the_model_uses_no_other_extractor(
+    server: PrefectServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    parameters: dict[str, Any],
+    message: str,
+) -> None:
+    for name, value in MODEL.items():
+        monkeypatch.setenv(name, value)
+    lake = tmp_path / "lake"
+    with dask_cluster(server, {}) as cluster:
+        state = run(cluster.engine, tmp_path, lake, "bolt://127.0.0.1:1", **parameters)
+    assert state.is_failed()
+    assert str(state.message).startswith("the Dask worker tcp://127.0.0.1:")
+    assert message in str(state.message)
+    assert not lake.exists()
+
+
+def test_a_worker_with_an_older_turnetl_refuses_the_run_before_any_work(
+    server: PrefectServer, tmp_path: Path
+) -> None:
+    older = tmp_path / "older" / "turnetl-0.0.1.dist-info"
+    older.mkdir(parents=True)
+    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: turnetl\nVersion: 0.0.1\n")
+    path = f"{older.parent}:{server.environment['PYTHONPATH']}"
+    lake = tmp_path / "lake"
+    with dask_cluster(server, {}, {"PYTHONPATH": path}) as cluster:
+        state = run(cluster.engine, tmp_path, lake, "bolt://127.0.0.1:1")
+    assert state.is_failed()
+    assert "has other settings than the flow: turnetl (0.0.1 instead of " in str(state.message)
+    assert not lake.exists()
+
+
 def test_a_cluster_without_workers_is_refused(server: PrefectServer, tmp_path: Path) -> None:
-    with cluster(server) as engine:
-        state = run(engine, tmp_path, tmp_path / "lake", "bolt://127.0.0.1:1")
+    with dask_cluster(server) as cluster:
+        state = run(cluster.engine, tmp_path, tmp_path / "lake", "bolt://127.0.0.1:1")
     assert state.is_failed()
     assert "has no worker: start one with `dask worker tcp://" in str(state.message)
 

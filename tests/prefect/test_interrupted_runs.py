@@ -4,9 +4,6 @@ The provider holds its responses in the middle of a run, so that it is interrupt
 """
 
 import asyncio
-import json
-import shutil
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,18 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.cli import command
-from tests.cli.provider_setup import model_environment, write_session
+from tests.prefect.held_backfill import TURNS, HeldBackfill, held_backfill
 from tests.prefect.own_server import OwnServer, eventually, own_server
-from tests.prefect.stored_graph import stored_graph, stored_tables
-from tests.servers.provider import KEY, FakeProvider, Fault
+from tests.servers.dask_cluster import dask_cluster
+from tests.servers.neo4j_server import Neo4jServer
+from tests.servers.provider import FakeProvider, Fault
 
-pytestmark = pytest.mark.prefect
+pytestmark = [pytest.mark.prefect, pytest.mark.xdist_group("prefect")]
 
-TURNS = 4
 BACKFILL = "backfill/backfill"
-BEFORE_THE_HOLD = 6
-"""Requests that are answered; at least one turn is committed, and not all of them."""
 
 
 @pytest.fixture(scope="module")
@@ -38,73 +32,60 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
 
 @dataclass(frozen=True)
 class Backfill:
-    """A backfill of a session with a model, and the lake of an undisturbed one."""
+    """A backfill that a worker of Prefect runs."""
 
     server: OwnServer
-    provider: FakeProvider
-    folder: Path
-    undisturbed: Path
-
-    @property
-    def lake(self) -> Path:
-        return self.folder / "lake"
+    held: HeldBackfill
 
     def start(self, **parameters: Any) -> str:
         """Create a run, and return its id."""
-        given = {
-            "archives": [str(self.folder / "a.jsonl")],
-            "lake": str(self.lake),
-            "config": str(self.folder / "config.json"),
-            **parameters,
-        }
+        given = {**self.held.parameters, **parameters}
         answer = self.server.api.create_run(BACKFILL, given).raise_for_status()
         return str(answer.json()["id"])
 
-    def start_and_hold(self) -> str:
+    def start_and_hold(self, **parameters: Any) -> str:
         """Start a run, and return when the provider holds a response in the middle of it."""
-        self.provider.hold = threading.Event()
-        self.provider.hold.set()
-        run = self.start()
-        for number in range(BEFORE_THE_HOLD):
-            assert self.provider.arrived.acquire(timeout=120), self.server.api.log("worker")
-            if number == BEFORE_THE_HOLD - 2:
-                self.provider.hold.clear()
+        self.held.hold()
+        run = self.start(**parameters)
+        self.held.wait_for_the_middle(self.server.api.log("worker"))
         return run
 
     def release(self) -> None:
-        assert self.provider.hold is not None
-        self.provider.hold.set()
+        self.held.release()
 
     def finish(self, run: str) -> tuple[str, str]:
         """Return type and name of the state of a run, as soon as it has ended."""
         done = self.server.api.final_run(run)
         return done["state_type"], done["state_name"]
 
+    def committed(self) -> int:
+        """Return the number of turns in the graph."""
+        return asyncio.run(self.held.committed())
+
     def check_complete(self) -> None:
-        """Check that tables and graph are those of an undisturbed run."""
-        assert stored_tables(self.lake) == stored_tables(self.undisturbed)
-        graph = asyncio.run(stored_graph(self.lake))
-        assert graph == asyncio.run(stored_graph(self.undisturbed))
-        assert [len(group.receipts) for group in graph] == [TURNS]
+        asyncio.run(self.held.check_complete())
 
 
 @pytest.fixture
 def backfill(own: OwnServer, provider: FakeProvider, tmp_path: Path) -> Backfill:
-    archive = write_session(tmp_path / "a.jsonl", TURNS)
-    lake = tmp_path / "undisturbed"
-    ran = command.run_in_process(
-        "backfill", archive, "--lake", lake, folder=tmp_path, **model_environment(provider)
-    )
-    assert ran.exit_code == 0, ran.stderr
-    provider.arrived = threading.Semaphore(0)
-    (tmp_path / "lake").mkdir()
-    # Placeholders and versions depend on the key of the lake.
-    shutil.copy(lake / "redaction.key", tmp_path / "lake")
-    model = {"base_url": f"{provider.url}/v1", "model": "canned", "api_key": KEY}
-    llm = {"provider": "openai-compatible", **model}
-    (tmp_path / "config.json").write_text(json.dumps({"turnetl": {"llm": llm}}))
-    (tmp_path / "config.json").chmod(0o600)
-    return Backfill(own, provider, tmp_path, lake)
+    return Backfill(own, held_backfill(provider, tmp_path))
+
+
+@pytest.fixture
+def dask_backfill(
+    own: OwnServer, provider: FakeProvider, neo4j: Neo4jServer, tmp_path: Path
+) -> Backfill:
+    """With a graph that the workers of a cluster can share."""
+    return Backfill(own, held_backfill(provider, tmp_path, neo4j))
+
+
+def cancel(backfill: Backfill, run: str, way: str) -> None:
+    if way == "command":
+        done = backfill.server.api.run("prefect", "flow-run", "cancel", run)
+        assert done.returncode == 0, done.stdout + done.stderr
+    else:
+        backfill.server.set_state(run, "CANCELLING")
+    assert backfill.finish(run) == ("CANCELLED", "Cancelled")
 
 
 @pytest.mark.parametrize("way", ["command", pytest.param("ui", marks=pytest.mark.full)])
@@ -112,14 +93,42 @@ def test_a_cancelled_run_ends_as_cancelled_and_the_next_one_completes_the_graph(
     backfill: Backfill, way: str
 ) -> None:
     run = backfill.start_and_hold()
-    if way == "command":
-        done = backfill.server.api.run("prefect", "flow-run", "cancel", run)
-        assert done.returncode == 0, done.stdout + done.stderr
-    else:
-        backfill.server.set_state(run, "CANCELLING")
-    assert backfill.finish(run) == ("CANCELLED", "Cancelled")
+    cancel(backfill, run, way)
     backfill.release()
     assert backfill.finish(backfill.start())[0] == "COMPLETED"
+    backfill.check_complete()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("way", ["command", "ui"])
+def test_a_cancelled_run_ends_on_the_workers_of_dask_too_and_the_next_one_completes_the_graph(
+    dask_backfill: Backfill, way: str
+) -> None:
+    backfill = dask_backfill
+    with dask_cluster(backfill.server.api, {}) as cluster:
+        run = backfill.start_and_hold(engine=cluster.engine)
+        cancel(backfill, run, way)
+        assert eventually(cluster.is_idle)
+        assert backfill.committed() < TURNS
+        assert "Cancelled" in backfill.server.task_states(run)
+        backfill.release()
+        assert backfill.finish(backfill.start(engine=cluster.engine))[0] == "COMPLETED"
+    backfill.check_complete()
+
+
+@pytest.mark.full
+def test_a_run_on_dask_whose_process_is_killed_ends_on_the_workers_too(
+    dask_backfill: Backfill,
+) -> None:
+    backfill = dask_backfill
+    with dask_cluster(backfill.server.api, {}) as cluster:
+        run = backfill.start_and_hold(engine=cluster.engine)
+        backfill.server.kill_run(run)
+        assert backfill.finish(run) == ("CRASHED", "Crashed")
+        assert eventually(cluster.is_idle)
+        assert backfill.committed() < TURNS
+        backfill.release()
+        assert backfill.finish(backfill.start(engine=cluster.engine))[0] == "COMPLETED"
     backfill.check_complete()
 
 
@@ -174,10 +183,10 @@ def test_the_second_of_two_runs_waits_for_the_first_and_commits_nothing(
 
 @pytest.mark.full
 def test_a_failed_run_that_is_retried_completes(backfill: Backfill) -> None:
-    backfill.provider.faults += [Fault(401, '{"error": {"message": "no such key"}}')] * 20
+    backfill.held.provider.faults += [Fault(401, '{"error": {"message": "no such key"}}')] * 20
     run = backfill.start()
     assert backfill.finish(run) == ("FAILED", "Failed")
-    backfill.provider.faults.clear()
+    backfill.held.provider.faults.clear()
     done = backfill.server.api.run("prefect", "flow-run", "retry", run)
     assert done.returncode == 0, done.stdout + done.stderr
     assert eventually(lambda: backfill.server.state(run) == "Completed")
@@ -191,8 +200,8 @@ def test_a_worker_without_the_settings_of_the_model_uses_no_other_extractor(
     assert backfill.finish(run)[0] == "FAILED"
     message = backfill.server.api.read(f"flow_runs/{run}")["state"]["message"]
     assert "TURNETL_LLM__MODEL" in message
-    assert not (backfill.lake / "graph").exists()
-    assert not (backfill.lake / "turns").exists()
+    assert not (backfill.held.lake / "graph").exists()
+    assert not (backfill.held.lake / "turns").exists()
 
 
 def test_a_worker_with_an_older_turnetl_is_refused_before_any_work(
@@ -210,4 +219,4 @@ def test_a_worker_with_an_older_turnetl_is_refused_before_any_work(
         backfill.server.start_worker()
     message = backfill.server.api.read(f"flow_runs/{run}")["state"]["message"]
     assert message.startswith("this worker has turnetl 0.0.1, and the deployment is of turnetl ")
-    assert not (backfill.lake / "turns").exists()
+    assert not (backfill.held.lake / "turns").exists()

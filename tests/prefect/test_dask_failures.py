@@ -1,0 +1,117 @@
+"""What happens to a backfill on a Dask cluster when parts of the cluster are lost or do not fit.
+
+Each run ends truthfully, and the next one completes the graph of one undisturbed machine.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import State
+
+from flows.backfill import backfill
+from tests.prefect.held_backfill import TURNS, HeldBackfill, held_backfill
+from tests.prefect.own_server import eventually
+from tests.servers.dask_cluster import DaskCluster, dask_cluster
+from tests.servers.neo4j_server import Neo4jServer
+from tests.servers.prefect_server import PrefectServer
+from tests.servers.provider import FakeProvider
+
+pytestmark = [
+    pytest.mark.prefect,
+    pytest.mark.xdist_group("prefect"),
+    pytest.mark.usefixtures("in_process_flows"),
+]
+
+
+@pytest.fixture
+def held(provider: FakeProvider, neo4j: Neo4jServer, tmp_path: Path) -> HeldBackfill:
+    return held_backfill(provider, tmp_path, neo4j)
+
+
+async def run(cluster: DaskCluster, held: HeldBackfill) -> State[Any]:
+    state: State[Any] = await backfill(**held.parameters, engine=cluster.engine, return_state=True)
+    return state
+
+
+@asynccontextmanager
+async def in_the_middle(
+    cluster: DaskCluster, held: HeldBackfill
+) -> AsyncIterator[asyncio.Task[State[Any]]]:
+    """Start a run, and yield it in the middle; the provider responds again afterwards."""
+    held.hold()
+    running = asyncio.create_task(run(cluster, held))
+    try:
+        await asyncio.to_thread(held.wait_for_the_middle)
+        yield running
+    finally:
+        held.release()
+        await asyncio.wait({running})
+
+
+async def check_next_run(cluster: DaskCluster, held: HeldBackfill) -> None:
+    state = await run(cluster, held)
+    assert state.is_completed(), state.message
+    await held.check_complete()
+
+
+async def test_the_pack_of_a_killed_worker_is_done_by_another_one(
+    server: PrefectServer, held: HeldBackfill
+) -> None:
+    with dask_cluster(server, {}, {}) as cluster:
+        async with in_the_middle(cluster, held) as running:
+            [busy] = await asyncio.to_thread(cluster.busy)
+            cluster.kill(busy)
+    state = running.result()
+    assert state.is_completed(), state.message
+    await held.check_complete()
+
+
+@pytest.mark.full
+async def test_a_run_whose_scheduler_is_killed_says_what_to_do_and_the_next_one_completes(
+    server: PrefectServer, held: HeldBackfill
+) -> None:
+    with dask_cluster(server, {}) as cluster:
+        async with in_the_middle(cluster, held) as running:
+            cluster.kill("scheduler")
+            await asyncio.wait({running})
+            await asyncio.to_thread(cluster.wait_until_ended, "1")
+        state = running.result()
+        assert state.is_failed()
+        assert "connection to the Dask scheduler at `tcp://127.0.0.1:" in str(state.message)
+        assert "start this run again" in str(state.message)
+        cluster.start_scheduler()
+        cluster.start_worker("2", {})
+        cluster.wait_for(1)
+        await check_next_run(cluster, held)
+
+
+@pytest.mark.full
+async def test_a_cancelled_run_ends_on_the_workers_and_the_next_one_completes(
+    server: PrefectServer, held: HeldBackfill
+) -> None:
+    with dask_cluster(server, {}) as cluster:
+        async with in_the_middle(cluster, held) as running:
+            running.cancel()
+            await asyncio.wait({running})
+            assert await asyncio.to_thread(eventually, cluster.is_idle)
+            assert await held.committed() < TURNS
+        await check_next_run(cluster, held)
+
+
+@pytest.mark.full
+async def test_a_run_that_has_lost_all_workers_says_what_to_do_and_the_next_one_completes(
+    server: PrefectServer, held: HeldBackfill
+) -> None:
+    with dask_cluster(server, {}) as cluster:
+        async with in_the_middle(cluster, held) as running:
+            cluster.kill("1")
+        state = running.result()
+        assert state.is_failed()
+        assert "has lost all its workers: start one with `dask worker tcp://" in str(state.message)
+        cluster.start_worker("2", {})
+        cluster.wait_for(1)
+        await check_next_run(cluster, held)
