@@ -1,7 +1,7 @@
 """Options and groups of the test run, and fixtures: graphs (embedded and Neo4j), a canned model."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,6 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(FULL if config.getoption("full") else "default")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """Start one process more than there are CPUs: two of them often wait for their servers."""
+    return (yield) + 1
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -225,6 +225,8 @@ def _configure(home: Path, port: int) -> None:
         "server.memory.heap.initial_size=256m",
         "server.memory.heap.max_size=1g",
         "server.memory.pagecache.size=128m",
+        # Each test empties the graph: its queries would be planned again because of that.
+        "dbms.cypher.min_replan_interval=1h",
     )
     (home / "conf" / "neo4j.conf").write_text("\n".join(settings) + "\n")
 
@@ -237,6 +239,8 @@ def _command(lib: Path, home: Path) -> list[str]:
         "-Xmx1g",
         # A server that lives for minutes is not worth C2: without it half the CPU time.
         "-XX:TieredStopAtLevel=1",
+        # Without C2 it is small, and compiled code is removed from it, to be compiled again.
+        "-XX:ReservedCodeCacheSize=256m",
         "-XX:+UseSerialGC",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in packages),
         "-cp",
