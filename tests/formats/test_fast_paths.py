@@ -7,7 +7,12 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.formats.kit.diff_summary import ADDED_CHARS, changed_lines, summarize_changes
+from turnetl.formats.kit.diff_summary import (
+    ADDED_CHARS,
+    changed_lines,
+    line_changes,
+    summarize_changes,
+)
 from turnetl.formats.kit.documents import first_elements
 from turnetl.formats.kit.json_scanner import JsonScanner
 
@@ -35,6 +40,18 @@ def test_the_first_elements_are_those_that_a_scan_finds_even_of_a_truncated_arra
     scanner = JsonScanner(encoded)
     assert scanner.skip(b"[")
     assert found == [raw for _, raw in islice(scanner.values(b"]"), limit)]
+
+
+@given(st.lists(LINES, max_size=10), st.lists(LINES, max_size=10))
+def test_both_sides_of_a_change_are_the_lines_that_only_one_text_has(
+    before: list[str], after: list[str]
+) -> None:
+    old, new = "\n".join(before), "\n".join(after)
+
+    removed, added = line_changes(old, new)
+
+    assert list(removed) == list(changed_lines(old, but_not_in=new))
+    assert list(added) == list(changed_lines(new, but_not_in=old))
 
 
 @given(st.lists(LINES, max_size=40))

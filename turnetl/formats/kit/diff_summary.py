@@ -46,6 +46,17 @@ def changed_lines(text: str, *, but_not_in: str) -> Iterator[str]:
             yield stripped
 
 
+def line_changes(old: str, new: str) -> tuple[Iterable[str], Iterable[str]]:
+    """Return `changed_lines` of the old text and of the new one, as far as they are read."""
+    if not old or not new:
+        return changed_lines(old, but_not_in=""), changed_lines(new, but_not_in="")
+    before, after = ([*map(str.strip, text.splitlines())] for text in (old, new))
+    only_before, only_after = {*before}.difference(after), {*after}.difference(before)
+    only_before.discard("")
+    only_after.discard("")
+    return filter(only_before.__contains__, before), filter(only_after.__contains__, after)
+
+
 def _informative(changed: Iterable[str], limit: int) -> list[str]:
     """Return the most informative lines, in their order."""
     # The first character of most lines is enough, and examined in a third of the time.

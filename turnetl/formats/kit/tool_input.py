@@ -8,11 +8,12 @@ lines: `src/app.py :: - return None + return cart`. A patch of several files kee
 import re
 import shlex
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
 
-from turnetl.formats.kit.diff_summary import changed_lines, summarize_changes
+from turnetl.formats.kit.diff_summary import changed_lines, line_changes, summarize_changes
 from turnetl.formats.kit.patches import is_patch, patch_lines, patched_files, summarize_patch
 
 _PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
@@ -111,10 +112,11 @@ def _path(arguments: Mapping[str, Any]) -> str | None:
 
 
 def _change_summary(arguments: Mapping[str, Any]) -> str:
-    texts = _changed_texts(arguments)
-    removed = (line for old, new in texts for line in changed_lines(old, but_not_in=new))
-    added = (line for old, new in texts for line in changed_lines(new, but_not_in=old))
-    return summarize_changes(removed, added)
+    changes = [line_changes(old, new) for old, new in _changed_texts(arguments)]
+    return summarize_changes(
+        chain.from_iterable(removed for removed, _ in changes),
+        chain.from_iterable(added for _, added in changes),
+    )
 
 
 def _changed_texts(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
