@@ -10,6 +10,8 @@ from typing import IO, Protocol
 
 Write = Callable[[IO[bytes]], object]
 """Writes the content of a file that is open for reading and writing."""
+Check = Callable[[], object]
+"""Raises if a file must not be replaced."""
 
 
 class LakeFiles(Protocol):
@@ -60,11 +62,18 @@ class LakeFiles(Protocol):
         None: there is none, and reading the file costs little.
         """
 
-    def replace(self, path: Path, write: Write) -> None:
+    def replace(self, path: Path, write: Write, check: Check | None = None) -> None:
         """Create or replace a file atomically: nobody reads a part of it.
 
+        Args:
+            path: the file.
+            write: writes its content.
+            check: raises if what is there must not be replaced. Files without versions call it
+                while no other process replaces the file; others replace only what was seen.
+
         Raises:
-            LakeChanged: another process has replaced the file since this one listed or fetched it.
+            LakeChanged: another process has replaced the file since this one listed or fetched it,
+                or it is what `check` raised.
         """
 
     def create(self, path: Path, content: bytes) -> None:

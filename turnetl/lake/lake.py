@@ -7,7 +7,8 @@ The metadata of a turns file records the archive that it was parsed from: the fi
 watermark.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import msgspec
 import polars as pl
 
 from turnetl import schema
+from turnetl.errors import LakeChanged
 from turnetl.lake import versions
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch, batches
@@ -128,6 +130,7 @@ class Lake(EpisodesTables):
         *,
         digest: str | None = None,
         previous_files: Iterable[Path] | None = None,
+        may_replace: Callable[[ArchiveMetadata | None], bool] = lambda _: True,
     ) -> Path:
         """Write an archive's turns; they replace its previous turns files, also of other groups.
 
@@ -139,13 +142,29 @@ class Lake(EpisodesTables):
             metadata: the archive.
             digest: its `archive_digest`, if it is known.
             previous_files: the archive's turns files; None: they are looked up.
+            may_replace: whether the turns file at the path may be replaced, given its metadata;
+                None: there is none that turnetl wrote.
+
+        Raises:
+            LakeChanged: another process has replaced the file, or `may_replace` is false.
         """
         from turnetl.lake.parquet_writer import write_table  # noqa: PLC0415 - pyarrow
 
         name = f"{digest or archive_digest(Path(metadata.archive))}.parquet"
         path = self._turns_folder / metadata.group / name
         text = _metadata_text(metadata)
-        write_table(path, turns, schema.TURNS, text, self.files.replace)
+
+        def check() -> None:
+            # An object store checks the state that was read, by the condition of the request.
+            current = metadata_or_none(path) if path.exists() else None
+            if not may_replace(_archive_metadata(path, current)):
+                raise LakeChanged(
+                    f"another process replaced `{self.files.name(path)}` while this one used it; "
+                    "repeat the command, which continues from there"
+                )
+
+        replace = partial(self.files.replace, check=check)
+        write_table(path, turns, schema.TURNS, text, replace)
         if previous_files is None:
             tree = self.files.tree(self._turns_folder)
             previous_files = [self._turns_folder / group / name for group in tree]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from turnetl import private_files
 from turnetl.errors import BadUsage
-from turnetl.lake.files import Write
+from turnetl.lake.files import Check, Write
 from turnetl.lake.paths import entry_names
 from turnetl.lake.temporary import replace_file, sync_folder
 
@@ -50,9 +50,13 @@ class LocalFiles:
     def version(self, _: Path) -> str | None:
         return None
 
-    def replace(self, path: Path, write: Write) -> None:
-        """Replace a file. The last process wins. Durable after `sync` of its folder."""
-        replace_file(path, write, self.root)
+    def replace(self, path: Path, write: Write, check: Check | None = None) -> None:
+        """Replace a file. Without `check` the last process wins. Durable after a `sync`.
+
+        Where there are no locks of folders (Windows, some network file systems), another process
+        may replace the file just after the check.
+        """
+        replace_file(path, write, self.root, check or _accept)
 
     def create(self, path: Path, content: bytes) -> None:
         """Create a file that only its owner may read, durably."""
@@ -73,6 +77,10 @@ class LocalFiles:
 
     def sync(self, folder: Path) -> None:
         sync_folder(folder)
+
+
+def _accept() -> None:
+    """Accept whatever is replaced."""
 
 
 def _name_first(temporary: Path, path: Path, content: bytes) -> None:

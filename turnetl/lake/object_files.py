@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.errors import LakeChanged
-from turnetl.lake.files import Write
+from turnetl.lake.files import Check, Write
 from turnetl.lake.object_copies import ObjectCopies
 from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore
 from turnetl.lake.parallel import in_parallel
@@ -50,6 +50,8 @@ class ObjectFiles:
         self._copies = ObjectCopies(copies)
         self._seen: dict[Path, ObjectState | None] = {}
         """The last known state of files; None: there was none."""
+        self._listed: set[Path] = set()
+        """The folders that were listed."""
         self._seen_at: dict[Path, float] = {}
         """When, by the clock."""
         self._store: ObjectStore | None = None
@@ -107,14 +109,18 @@ class ObjectFiles:
         state = self._seen.get(path)
         return state.e_tag if state is not None else None
 
-    def replace(self, path: Path, write: Write) -> None:
-        """Replace an object in the state that was seen; without one, whatever its state is."""
+    def replace(self, path: Path, write: Write, check: Check | None = None) -> None:  # noqa: ARG002
+        """Replace an object in the state that was seen; without one, whatever its state is.
+
+        An object that was not in a listing of its folder was seen too: there was none.
+        """
         with temporary_file(path, self._copies.root) as (temporary, file):
             write(file)
             file.flush()
             content = temporary.read_bytes()
-            is_new = path in self._seen and self._seen[path] is None
             expected = self._seen.get(path)
+            was_listed = not self._listed.isdisjoint(path.parents)
+            is_new = expected is None and (path in self._seen or was_listed)
             try:
                 state = self._opened().write(self._key(path), content, expected, create=is_new)
             except ObjectChanged:
@@ -170,6 +176,7 @@ class ObjectFiles:
         gone = [path for path in list(self._seen) if folder in path.parents and path not in listed]
         for path in gone:
             self._copies.remove(path)
+        self._listed.add(folder)
         self._seen |= dict.fromkeys(gone) | listed
         self._seen_at |= dict.fromkeys([*listed, *gone], now)
         return sorted(listed)

@@ -23,7 +23,12 @@ _SUFFIX = ".tmp"
 _FOLDER_SUFFIX = ".rows"
 
 
-def replace_file(path: Path, write: Callable[[IO[bytes]], object], root: Path | None) -> None:
+def replace_file(
+    path: Path,
+    write: Callable[[IO[bytes]], object],
+    root: Path | None,
+    check: Callable[[], object] | None = None,
+) -> None:
     """Write a file to a temporary name, sync it and rename it.
 
     A power failure may undo the rename until `sync_folder` is called for the folder.
@@ -32,6 +37,8 @@ def replace_file(path: Path, write: Callable[[IO[bytes]], object], root: Path | 
         path: the file.
         write: writes its content.
         root: of the lake; see `private_files.create_folder`.
+        check: called just before the rename, while no other process that has a check renames
+            files in the folder; None: there is none.
 
     Raises:
         OSError: it cannot be written; nothing is left.
@@ -40,7 +47,12 @@ def replace_file(path: Path, write: Callable[[IO[bytes]], object], root: Path | 
         write(file)
         file.flush()
         os.fsync(file.fileno())
-        rename_open(temporary, file, path)
+        if check is None:
+            rename_open(temporary, file, path)
+            return
+        with _locked_folder(path.parent):
+            check()
+            rename_open(temporary, file, path)
 
 
 @contextmanager
@@ -69,6 +81,21 @@ def rename_open(temporary: Path, file: IO[bytes], path: Path) -> None:
     if sys.platform == "win32":  # where no open file can be renamed
         file.close()
     temporary.replace(path)
+
+
+@contextmanager
+def _locked_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, where folders can be locked."""
+    handle = None
+    try:
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            if sys.platform != "win32":
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
 def sync_folder(folder: Path) -> None:

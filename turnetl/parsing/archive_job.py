@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import polars as pl
 import pyarrow as pa
@@ -200,6 +201,7 @@ def write(job: ArchiveJob, table: TurnsTable, lake: Lake) -> ArchiveReport:
 
     Raises:
         Fatal: the lake cannot be written.
+        LakeChanged: another process replaced the turns file since it was read.
     """
     if table.report.table_problem:
         damaged = job.stored.files[-1]
@@ -212,8 +214,17 @@ def write(job: ArchiveJob, table: TurnsTable, lake: Lake) -> ArchiveReport:
         table.metadata,
         digest=job.stored.digest,
         previous_files=job.stored.files,
+        may_replace=partial(_may_replace, job, table),
     )
     return table.report
+
+
+def _may_replace(job: ArchiveJob, table: TurnsTable, current: ArchiveMetadata | None) -> bool:
+    """Return whether the turns file is the one that the table was built from, or equals it."""
+    previous = job.stored.metadata
+    is_elsewhere = previous is None or previous.group != table.metadata.group
+    expected = None if is_elsewhere or table.report.table_problem else previous
+    return current in (expected, table.metadata)
 
 
 def _check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: ParseOptions) -> None:
