@@ -43,7 +43,7 @@ class ChatConversation:
             return SkipReason.SYSTEM if speaker else SkipReason.OTHER
         is_call = speaker is _TOOL_CALL
         calls = (message_content.standalone_calls if is_call else message_content.calls)(message)
-        turn = self.builder.current
+        turn = self.builder.turns[-1] if self.builder.turns else None
         if turn is None:
             self.builder.counts.tool_calls += len(calls)
             return SkipReason.PREAMBLE
@@ -149,6 +149,9 @@ class ChatConversation:
 
     def _extend(self, turn: RawTurn, message: ChatLogMessage, span: SourceSpan) -> None:
         written_at = message.time
-        time = parse_timestamp(written_at) if written_at is not None else None
+        if written_at is None:
+            extend(turn, span)
+            return
+        time = parse_timestamp(written_at)
         extend(turn, span, time)
         self.time = time or self.time

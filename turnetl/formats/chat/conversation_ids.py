@@ -26,7 +26,7 @@ def assign_complete_ids(
         turns: in order; their ids are completed.
         seen: counts the equal conversations of the archive; is added to.
     """
-    name = derived_session_id(own_id, encoded_json([*map(_identity, messages)]))
+    name = derived_session_id(own_id, encoded_json([_identity(message) for message in messages]))
     before, seen[name] = seen[name], seen[name] + 1
     session = SessionId(derived_session_id(name, str(before)) if before else name)
     for turn in turns:
@@ -64,9 +64,10 @@ def assign_growing_ids(
 
 
 def _identity(message: ChatLogMessage) -> tuple[object, ...]:
+    content = message.content
     return (
         message.role or message.sender,
-        message.body,
+        content if content is not None else message.body,
         message.tool_calls,
         message.function_call,
         message.tool_call_id,

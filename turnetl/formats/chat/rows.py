@@ -125,8 +125,10 @@ def encoded_messages(raw: bytes) -> list[bytes]:
 
 def id_of(row: ChatLogRow) -> str:
     """Return the id of a conversation; empty if it has none."""
-    candidates = (row.conversation_id, row.session_id, row.id, row.uuid)
-    return str(next((value for value in candidates if value is not None), ""))
+    for value in (row.conversation_id, row.session_id, row.id, row.uuid):
+        if value is not None:
+            return str(value)
+    return ""
 
 
 def _list_of(row: ChatLogRow | _RawConversation) -> list[Any]:
