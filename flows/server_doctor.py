@@ -1,4 +1,4 @@
-"""What is wrong on Prefect's server: dead runs, slots that no run holds, versions that differ."""
+"""What is wrong on Prefect's server, and what the next runs will lack there."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,6 +30,8 @@ from prefect.states import Crashed
 
 from flows.run_flow import VERSION
 from flows.server import FLOW_NAMES, MODEL_LIMIT, server_client
+from flows.server_needs import check_needs
+from flows.server_setup import ServerSetup
 from turnetl.clock import Clock
 from turnetl.prefect_report import DoctorFinding, DoctorReport, FindingKind
 from turnetl.report.layout import plural
@@ -41,21 +43,24 @@ _MOST = 200
 """Runs, deployments and limits that one request returns."""
 
 
-async def check_server(clock: Clock, *, silent_minutes: float, fix: bool) -> DoctorReport:
+async def check_server(
+    clock: Clock, *, silent_minutes: float, fix: ServerSetup | None = None
+) -> DoctorReport:
     """Check the runs, limits, deployments and workers of turnetl's flows.
 
     Args:
         clock: returns the current time.
         silent_minutes: a running run without an event for so long is dead. Every run sends a
             heartbeat every three minutes.
-        fix: set dead runs to Crashed, and give back the slots that no run holds.
+        fix: set dead runs to Crashed, give back the slots that no run holds, and create what this
+            set-up makes if a deployment names it and it is missing; None: change nothing.
 
     Raises:
         BadUsage: no server is configured.
         Retryable: it did not respond.
     """
     async with server_client() as client:
-        check = _Check(client, clock() - timedelta(minutes=silent_minutes), fix=fix)
+        check = _Check(client, clock() - timedelta(minutes=silent_minutes), fix=fix is not None)
         running = await _runs(client, _HOLDING)
         zombies = [run for run in running if await check.is_zombie(run)]
         deployments = await client.read_deployments(flow_filter=_OF_TURNETL, limit=_MOST)
@@ -65,6 +70,7 @@ async def check_server(clock: Clock, *, silent_minutes: float, fix: bool) -> Doc
             *[await check.zombie(run) for run in zombies],
             *await check.leaked_slots(alive, deployments),
             *[one for each in deployments for one in await check.versions(each)],
+            *await check_needs(client, deployments, fix),
             *await check.workers(deployments),
         ]
     return DoctorReport(VERSION, len(running), len(deployments), tuple(findings))

@@ -52,11 +52,35 @@ class ServerSetup:
             items = [
                 await self._pool(client),
                 *[await self._queue(client, name, QUEUES[name]) for name in QUEUES],
-                await self._limit(client),
-                await self._variable(client),
+                await self.create_limit(client),
+                await self.create_variable(client),
                 await self._automation(client, block),
             ]
         return SetupReport(self.pool, tuple(items))
+
+    async def create_limit(self, client: PrefectClient) -> SetupItem:
+        """Create the limit for the model if it does not exist."""
+        try:
+            found = await client.read_global_concurrency_limit_by_name(MODEL_LIMIT)
+        except ObjectNotFound:
+            await client.create_global_concurrency_limit(
+                GlobalConcurrencyLimitCreate(name=MODEL_LIMIT, limit=self.slots)
+            )
+            return _item(
+                ServerObjectKind.LIMIT, MODEL_LIMIT, SetupChange.CREATED, f"{self.slots} slots"
+            )
+        return _item(ServerObjectKind.LIMIT, MODEL_LIMIT, SetupChange.KEPT, f"{found.limit} slots")
+
+    async def create_variable(self, client: PrefectClient) -> SetupItem:
+        """Create the variable with the lake if it does not exist."""
+        found = await client.read_variable_by_name(LAKE_VARIABLE)
+        change = SetupChange.KEPT
+        if found is None:
+            found = await client.create_variable(
+                VariableCreate(name=LAKE_VARIABLE, value=self.lake)
+            )
+            change = SetupChange.CREATED
+        return _item(ServerObjectKind.VARIABLE, LAKE_VARIABLE, change, str(found.value))
 
     async def _block(self, client: PrefectClient) -> Any:
         if self.notify is None:
@@ -94,28 +118,6 @@ class ServerSetup:
             )
             change = SetupChange.CREATED
         return _item(ServerObjectKind.QUEUE, name, change, f"priority {found.priority}")
-
-    async def _limit(self, client: PrefectClient) -> SetupItem:
-        try:
-            found = await client.read_global_concurrency_limit_by_name(MODEL_LIMIT)
-        except ObjectNotFound:
-            await client.create_global_concurrency_limit(
-                GlobalConcurrencyLimitCreate(name=MODEL_LIMIT, limit=self.slots)
-            )
-            return _item(
-                ServerObjectKind.LIMIT, MODEL_LIMIT, SetupChange.CREATED, f"{self.slots} slots"
-            )
-        return _item(ServerObjectKind.LIMIT, MODEL_LIMIT, SetupChange.KEPT, f"{found.limit} slots")
-
-    async def _variable(self, client: PrefectClient) -> SetupItem:
-        found = await client.read_variable_by_name(LAKE_VARIABLE)
-        change = SetupChange.KEPT
-        if found is None:
-            found = await client.create_variable(
-                VariableCreate(name=LAKE_VARIABLE, value=self.lake)
-            )
-            change = SetupChange.CREATED
-        return _item(ServerObjectKind.VARIABLE, LAKE_VARIABLE, change, str(found.value))
 
     async def _automation(self, client: PrefectClient, block: Any) -> SetupItem:
         existing = await client.read_automations_by_name(AUTOMATION)

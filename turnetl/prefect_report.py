@@ -53,6 +53,16 @@ class FindingKind(StrEnum):
     """A deployment of another version of turnetl than this one."""
     WORKER_VERSION = "worker_version"
     """A worker whose last run had another version of turnetl than its deployment."""
+    MISSING_DEPLOYMENT = "missing_deployment"
+    """A deployment whose runs another one starts."""
+    MISSING_QUEUE = "missing_queue"
+    """The work queue of a deployment, alone or with its work pool."""
+    MISSING_LIMIT = "missing_limit"
+    """A concurrency limit that a deployment names."""
+    MISSING_BLOCK = "missing_block"
+    """A Secret block that a deployment names."""
+    MISSING_VARIABLE = "missing_variable"
+    """A variable that a deployment names."""
     NO_WORKER = "no_worker"
     """A work pool without a worker."""
 
@@ -63,7 +73,7 @@ class DoctorFinding:
 
     kind: FindingKind
     subject: str
-    """The run, limit, deployment or work pool, by name."""
+    """The run, or the object on the server, by name."""
     message: str
     remedy: str
     """What to do, or what `--fix` does."""

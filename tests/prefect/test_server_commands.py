@@ -54,7 +54,8 @@ def in_an_hour() -> datetime:
 
 
 async def examined(*, fix: bool = False) -> DoctorReport:
-    return await check_server(in_an_hour, silent_minutes=15, fix=fix)
+    setup = ServerSetup(POOL, slots=3, lake="/lake") if fix else None
+    return await check_server(in_an_hour, silent_minutes=15, fix=setup)
 
 
 def subjects(report: DoctorReport, kind: FindingKind, *, fixed: bool = False) -> list[str]:
@@ -123,7 +124,7 @@ async def test_a_run_without_a_sign_of_life_is_found_and_set_to_crashed(
     dead = await client.create_flow_run(
         backfill, name="dead", parameters={"archives": ["/x"]}, state=Running()
     )
-    early = await check_server(now, silent_minutes=15, fix=True)
+    early = await check_server(now, silent_minutes=15, fix=ServerSetup(POOL, 3, "/lake"))
     assert "dead" not in subjects(early, FindingKind.ZOMBIE_RUN)
     assert "dead" in subjects(await examined(), FindingKind.ZOMBIE_RUN)
     assert (await client.read_flow_run(dead.id)).state_type == "RUNNING"

@@ -9,11 +9,9 @@ from cyclopts.validators import Number
 from turnetl import console
 from turnetl.cli.options import (
     NO_COMMON,
-    NO_OUTPUT,
     SETUP_COMMANDS,
     CommonOptions,
     Flag,
-    OutputOptions,
 )
 from turnetl.clock import now
 from turnetl.errors import BadUsage
@@ -21,6 +19,8 @@ from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from flows.server_setup import ServerSetup
 
 _POOL = "etl"
 _SILENT_MINUTES = 15.0
@@ -49,18 +49,10 @@ def setup(
         slots: Slots of the limit `turnetl-model` [default: the setting llm.concurrency].
         notify: A notification block, as TYPE/NAME: the automation sends to it.
     """
-    with _prefect():
-        from flows.server_setup import ServerSetup
     from turnetl.json_output.prefect import setup_output
     from turnetl.report import prefect as view
 
-    settings = common.settings()
-    made = ServerSetup(
-        pool,
-        slots or settings.llm.concurrency,
-        str(settings.lake_url or settings.lake.absolute()),
-        notify,
-    )
+    made = _setup(pool, slots, notify, common)
     report = console.run_async(made.execute())
     console.print_result(view.setup_table(report), setup_output(report), as_json=common.json)
     return ExitCode.DONE
@@ -73,12 +65,15 @@ def doctor(
     silent_minutes: Annotated[
         float, Parameter(validator=Number(gte=1), show_default=False)
     ] = _SILENT_MINUTES,
-    common: OutputOptions = NO_OUTPUT,
+    common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Find runs that are dead, slots that no run holds, and versions that differ.
+    """Find what is wrong on Prefect's server, and what the next runs will lack there.
+
+    Dead runs, slots that no run holds, versions that differ; queues, limits, blocks and variables
+    that deployments name.
 
     Args:
-        fix: Set dead runs to Crashed, and give back the slots that no run holds.
+        fix: Fix the runs and slots, and create what `turnetl prefect setup` makes.
         silent_minutes: A running run without a sign of life for so long is dead [default: 15].
     """
     with _prefect():
@@ -86,10 +81,26 @@ def doctor(
     from turnetl.json_output.prefect import doctor_output
     from turnetl.report import prefect as view
 
-    report = console.run_async(check_server(now, silent_minutes=silent_minutes, fix=fix))
+    made = _setup(_POOL, None, None, common) if fix else None
+    report = console.run_async(check_server(now, silent_minutes=silent_minutes, fix=made))
     console.print_messages(view.doctor_messages(report))
     console.print_result(view.doctor_table(report), doctor_output(report), as_json=common.json)
     return view.doctor_exit_code(report)
+
+
+def _setup(
+    pool: str, slots: int | None, notify: str | None, common: CommonOptions
+) -> "ServerSetup":
+    """Return what is created, with the values of the settings.
+
+    Raises:
+        BadUsage: Prefect is not installed, or a setting is not valid.
+    """
+    with _prefect():
+        from flows.server_setup import ServerSetup
+    settings = common.settings()
+    lake = str(settings.lake_url or settings.lake.absolute())
+    return ServerSetup(pool, slots or settings.llm.concurrency, lake, notify)
 
 
 @contextmanager

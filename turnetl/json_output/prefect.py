@@ -36,10 +36,12 @@ class DoctorFindingOutput(JsonOutput):
     kind: Annotated[
         FindingKind,
         described(
-            "`zombie_run`, `leaked_slots`, `deployment_version`, `worker_version` or `no_worker`."
+            "`zombie_run`, `leaked_slots`, `deployment_version`, `worker_version`, `no_worker`; or "
+            "`missing_deployment`, `missing_queue`, `missing_limit`, `missing_block` or "
+            "`missing_variable`, which the next run of a deployment would need."
         ),
     ]
-    subject: Annotated[str, described("The run, limit, deployment or work pool, by name.")]
+    subject: Annotated[str, described("The run, or the object on the server, by name.")]
     message: Annotated[str, described("What is wrong.")]
     remedy: Annotated[str, described("What to do, or what `--fix` does.")]
     can_fix: Annotated[bool, described("Whether `--fix` fixes it.")]
