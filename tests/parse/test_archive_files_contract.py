@@ -167,7 +167,8 @@ def test_the_messages_of_a_store_belong_to_their_session(place: ArchivePlace) ->
     found = parsing.expand([place.given], place.files())
     (archive,) = found.archives
     assert archive == place.root / "store/session/f00d/ses_1.json"
-    assert [problem.reason for problem in found.problems] == [SkipReason.ORPHAN]
+    (problem,) = found.problems
+    assert (problem.path, problem.reason) == (f"{place.given}/store/part/msg_9", SkipReason.ORPHAN)
     stat = stat_archive(archive, place.files())
     assert [file.path.name for file in stat.files] == [Path(name).name for name in stored]
     before = stat_archive(archive, place.files())

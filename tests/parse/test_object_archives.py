@@ -3,6 +3,7 @@
 import socket
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import quote
 
 import pytest
 from obstore.exceptions import PermissionDeniedError
@@ -152,13 +153,25 @@ def test_a_url_that_is_not_valid_is_reported_without_a_password(given: str, buck
     assert "secret" not in problem.message
 
 
-def test_a_name_that_is_no_path_is_reported_with_what_to_do(bucket: Bucket) -> None:
-    bucket.put("a/b.jsonl", one_turn().encode())
-    bucket.s3.request("PUT", f"/{bucket.name}/other//two.jsonl", b"{}")
-    problem = only_problem(f"s3://{bucket.name}", bucket)
-    assert problem.reason is SkipReason.UNREADABLE
-    assert "has a name with an empty part" in problem.message
-    assert len(parsing.expand([bucket.given], bucket.files()).archives) == 1
+def test_a_folder_with_a_name_that_is_no_path_is_reported_and_the_others_are_searched(
+    bucket: Bucket,
+) -> None:
+    for name in ("a/b.jsonl", "a/c/d.jsonl", "other/below/x.jsonl", "e.jsonl"):
+        bucket.put(name, b"{}")
+    for name in ("other//two.jsonl", "other/%01.jsonl", "dot/./x.jsonl"):
+        bucket.s3.request("PUT", f"/{bucket.name}/{quote(bucket.key(''))}{name}", b"{}")
+    for given in (bucket.given, f"s3://{bucket.name}"):
+        found = parsing.expand([given], bucket.files())
+        assert [path.name for path in found.archives] == ["b.jsonl", "d.jsonl", "e.jsonl"]
+        assert [problem.path for problem in found.problems] == [
+            f"{bucket.given}/dot",
+            f"{bucket.given}/other",
+        ]
+        assert {problem.reason for problem in found.problems} == {SkipReason.UNREADABLE}
+        assert "cannot be listed, because the name of an object" in found.problems[0].message
+    problem = only_problem(f"{bucket.given}/other", bucket)
+    assert problem.path == f"{bucket.given}/other"
+    assert len(parsing.expand([f"{bucket.given}/other/below"], bucket.files()).archives) == 1
 
 
 def test_a_server_that_does_not_answer_stops_the_run(

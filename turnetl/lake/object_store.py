@@ -77,6 +77,17 @@ class ObjectStore:
             pages = interruptible(lambda: list(self._store.list(folder or None)))
             return {found["path"]: _state(found) for page in pages for found in page}
 
+    def folder(self, folder: str) -> tuple[dict[str, ObjectState], list[str]]:
+        """Return the objects in a folder, and the folders in it.
+
+        Raises:
+            BadUsage, Fatal, LakeBusy: as of `states`.
+        """
+        with self._errors():
+            found = interruptible(lambda: self._store.list_with_delimiter(folder or None))
+            states = {one["path"]: _state(one) for one in found["objects"]}
+            return states, list(found["common_prefixes"])
+
     def read(self, name: str, known: ObjectState | None) -> tuple[bytes, ObjectState] | None:
         """Return an object with its state; None if it has the state that is known.
 

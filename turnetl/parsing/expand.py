@@ -136,7 +136,7 @@ def _search(folder: Path, files: ArchiveFiles) -> Iterator[FoundFile | Problem]:
     problems: list[Problem] = []
 
     def on_problem(path: str, reason: SkipReason, what: str) -> None:
-        problems.append(_problem(path, reason, what))
+        problems.append(_problem(Path(path), reason, what))
 
     store_members = []
     for file in files.walk(folder, on_problem):

@@ -6,7 +6,7 @@ nothing and would hold secrets.
 
 import io
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,10 @@ REQUESTS = 16
 """Requests at once."""
 PART_BYTES = 32 << 20
 """Bytes of one request: it ends within its timeout also on a slow network."""
+_INVALID_NAME = (
+    "cannot be listed, because the name of an object in it has an empty part, `.`, `..` or a "
+    "control character; rename that object, or name other folders"
+)
 _ATTEMPTS = 3
 """How often an object is read that is replaced meanwhile."""
 
@@ -104,8 +108,12 @@ class ObjectArchives:
         bucket, name = self._listed(folder)
         return [folder / entry for entry in bucket.tree.names(name)]
 
-    def walk(self, folder: Path, _: OnProblem) -> Iterator[FoundFile]:
+    def walk(self, folder: Path, on_problem: OnProblem) -> Iterator[FoundFile]:
         bucket, name = self._listed(folder)
+        for omitted in sorted(bucket.omitted):
+            if f"{omitted}/".startswith(f"{name}/" if name else ""):
+                below = folder / omitted.removeprefix(name).removeprefix("/")
+                on_problem(str(below), SkipReason.UNREADABLE, _INVALID_NAME)
         for found in bucket.tree.below(name):
             if has_archive_suffix(found):
                 path = str(folder / found.removeprefix(name).removeprefix("/"))
@@ -166,7 +174,7 @@ class ObjectArchives:
         bucket, name = self._place(folder)
         if not bucket.tree.is_listed(name):
             with _asking(folder):
-                bucket.tree.add_listing(name, bucket.store.states(name))
+                bucket.tree.add_listing(name, bucket.list(name))
         return bucket, name
 
     def _place(self, path: Path) -> tuple["_Bucket", str]:
@@ -187,6 +195,29 @@ class ObjectArchives:
 class _Bucket:
     store: ObjectStore
     tree: ObjectTree = field(default_factory=ObjectTree)
+    omitted: set[str] = field(default_factory=set)
+    """The folders that cannot be listed because of a name in them."""
+
+    def list(self, folder: str) -> Mapping[str, ObjectState]:
+        """Return all objects below a folder but those in folders that cannot be listed.
+
+        Raises:
+            _Unavailable: the folder itself cannot be listed.
+        """
+        try:
+            return self.store.states(folder)
+        except _InvalidName:
+            states, pending = self.store.folder(folder)
+        while pending:
+            below = pending.pop()
+            try:
+                found, folders = self.store.folder(below)
+            except _InvalidName:
+                self.omitted.add(below)
+            else:
+                states |= found
+                pending += folders
+        return states
 
 
 class _Unavailable(Exception):
@@ -195,6 +226,10 @@ class _Unavailable(Exception):
     def __init__(self, reason: SkipReason, what: str) -> None:
         super().__init__(what)
         self.reason, self.what = reason, what
+
+
+class _InvalidName(_Unavailable):
+    """A folder cannot be listed because of a name in it."""
 
 
 @contextmanager
@@ -238,10 +273,7 @@ def _translated(url: ObjectUrl, failure: StoreFailure, status: str | None) -> Ex
                 "that the credentials in this environment may list and read it"
             )
         case StoreFailure.INVALID_NAME:
-            what = (
-                "cannot be listed, because an object in it has a name with an empty part, `.`, "
-                "`..` or a control character; rename that object, or name other folders"
-            )
+            return _InvalidName(SkipReason.UNREADABLE, _INVALID_NAME)
         case _:
             what = (
                 f"cannot be read, because the object store refused the request (status {status}); "
