@@ -1,5 +1,6 @@
 """Archives in a bucket on a real S3 server: what is read again, and what cannot be read."""
 
+import os
 import socket
 from pathlib import Path
 from typing import ClassVar
@@ -10,13 +11,16 @@ from obstore.exceptions import PermissionDeniedError
 
 from tests.parse.archive_places import Bucket
 from tests.parse.parse_runs import one_turn, outcomes, run
+from tests.redact.canaries import fresh
 from tests.servers.s3_server import S3Server
 from turnetl import parsing
 from turnetl.errors import ArchivesBusy, BadArchive, Fatal
 from turnetl.lake import Lake
 from turnetl.lake.object_store import ObjectState, ObjectStore
 from turnetl.model import GroupId
+from turnetl.parsing.archive_paths import find_archive, is_redacted
 from turnetl.parsing.object_archives import ObjectArchives
+from turnetl.redact import SecretRedactor
 from turnetl.skip_reasons import SkipReason
 
 SHOP = GroupId("shop")
@@ -246,6 +250,21 @@ def test_an_object_that_changes_all_the_time_is_reported(bucket: Bucket) -> None
     files = ObjectArchives(["s3"], part_bytes=2, open_store=Store)
     with pytest.raises(BadArchive, match="was replaced each time while it was read; run again"):
         files.read(files.state(bucket.root / "a.jsonl"))
+
+
+def test_a_redacted_name_leads_to_the_object(bucket: Bucket, lake: Lake) -> None:
+    redactor, files = SecretRedactor(os.urandom(32)), bucket.files()
+    name = f"ghp_{fresh(36)}/a.jsonl"
+    bucket.put(name, one_turn().encode())
+    found = parsing.expand([bucket.given], files)
+    run(lake, *found.archives, files=files, redactor=redactor)
+    stored = lake.turn_files()[0].metadata.archive
+    assert is_redacted(stored)
+    assert stored.startswith(f"{bucket.given}/")
+    assert find_archive(stored, redactor.stands_for, bucket.files()) == bucket.root / name
+    bucket.delete(name)
+    with pytest.raises(BadArchive, match="no file has such a path"):
+        find_archive(stored, redactor.stands_for, bucket.files())
 
 
 def test_no_file_is_left_on_this_machine(

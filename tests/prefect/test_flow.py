@@ -27,6 +27,7 @@ from tests.cli.command import turnetl_process
 from tests.cli.provider_setup import model_environment
 from tests.prefect.conftest import ROOT
 from tests.servers.provider import FakeProvider
+from tests.servers.s3_server import S3Server
 from turnetl.errors import BadTurn, GraphBusy, GraphUnusable
 from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
@@ -145,6 +146,24 @@ async def test_noise_rules_and_redaction_come_from_the_config(tmp_path: Path) ->
     assert [group["noise"] for group in done["groups"]] == [{"no_tool_calls": 2}]
     table = pl.read_parquet(tmp_path / "lake" / "episodes" / "shop.parquet")
     assert table["user_text"].str.contains("mail [REDACTED:email:", literal=True).sum() == 1
+
+
+@pytest.fixture
+def archives_url(s3: S3Server, archives: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of the archives in a bucket, which this process finds by its environment."""
+    for name, value in s3.environment.items():
+        monkeypatch.setenv(name, value)
+    bucket = s3.new_bucket()
+    for path in archives.iterdir():
+        s3.objects(bucket).put(f"logs/{path.name}", path.read_bytes())
+    return f"s3://{bucket}/logs"
+
+
+async def test_archives_of_a_bucket_are_ingested(archives_url: str, tmp_path: Path) -> None:
+    given, lake = [archives_url], str(tmp_path / "lake")
+    for committed in (sum(SAMPLES.values()), 0):
+        state: State[Any] = await backfill(given, lake=lake, batch_size=1, return_state=True)
+        assert (await state.aresult())["committed"] == committed
 
 
 async def test_a_relative_path_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
