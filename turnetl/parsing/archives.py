@@ -16,7 +16,13 @@ from turnetl.lake.forgotten import read_forgotten
 from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.grouping import Grouping
-from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, unchanged_report
+from turnetl.parsing.jobs import (
+    ArchiveJob,
+    NumberedJob,
+    StoredArchive,
+    batches,
+    unchanged_report,
+)
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.redacted_problems import redacted_reports
@@ -169,14 +175,15 @@ def _parsed(
     to_parse: Sequence[NumberedJob], options: ParseOptions, jobs: int
 ) -> Iterator[tuple[int, ArchiveReport]]:
     """Parse the archives, and yield the report on each with its position."""
-    from turnetl.parsing.batches import batches, parse_batch  # noqa: PLC0415 - only to parse
-    from turnetl.parsing.workers import parse_in_processes  # noqa: PLC0415 - only to parse
-
     cost = sum(job.cost for _, job in to_parse)
     processes = min(jobs, cost // options.limits.bytes_per_process)
     if processes > 1:
+        from turnetl.parsing.workers import parse_in_processes  # noqa: PLC0415 - only to parse
+
         yield from parse_in_processes(to_parse, options, processes)
     else:
+        from turnetl.parsing.batches import parse_batch  # noqa: PLC0415 - only to parse
+
         for batch in batches(to_parse):
             reports = parse_batch([job for _, job in batch], options)
             yield from zip((position for position, _ in batch), reports, strict=True)

@@ -6,8 +6,7 @@ processor's caches (benchmarks/parse.py).
 
 import gc
 import logging
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -32,7 +31,7 @@ from turnetl.parsing.archive_job import (
     redact,
     write,
 )
-from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive
+from turnetl.parsing.jobs import ArchiveJob, StoredArchive
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
 from turnetl.redact import Redactor
@@ -41,17 +40,6 @@ from turnetl.redact.plain import is_plain
 log = logging.getLogger(__name__)
 
 _Out = TypeVar("_Out")
-
-_BATCH_COST = 16 << 20
-"""Cost of a batch in bytes: about 250 ms, so that parallel processes finish at nearly the same
-time. With a third of it, the setup of the secret search would take a tenth of all time."""
-
-
-def batches(jobs: Iterable[NumberedJob]) -> Iterator[tuple[NumberedJob, ...]]:
-    """Yield the jobs in their order: one large archive, or many small ones at once."""
-    remaining = deque(jobs)
-    while remaining:
-        yield tuple(_next_batch(remaining))
 
 
 def parse_batch(
@@ -241,10 +229,3 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _next_batch(remaining: deque[NumberedJob]) -> Iterator[NumberedJob]:
-    cost = 0
-    while remaining and (not cost or cost + remaining[0][1].cost <= _BATCH_COST):
-        cost += remaining[0][1].cost
-        yield remaining.popleft()

@@ -10,16 +10,16 @@ import logging
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
 from turnetl import stop_signals
 from turnetl.errors import Fatal, Retryable
 from turnetl.parsing import problems, worker_log
-from turnetl.parsing.batches import batches, parse_batch
-from turnetl.parsing.jobs import ArchiveJob, NumberedJob
+from turnetl.parsing.jobs import ArchiveJob, NumberedJob, batches
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
 from turnetl.stop_signals import StopSignals
@@ -179,6 +179,9 @@ def _serve(pipe: Connection, options: ParseOptions, log_level: int) -> None:
     """Parse the batches that arrive until the parent closes the pipe or sends SIGTERM."""
     collected = worker_log.CollectedLog(log_level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The parent does without the steps: it starts its processes before it could import them.
+    from turnetl.parsing.batches import parse_batch  # noqa: PLC0415
+
     # A second signal, from the parent after one to the process group, must not interrupt the exit.
     signals = StopSignals(first_only=True)
     with suppress(EOFError, OSError, KeyboardInterrupt), signals.installed([signal.SIGTERM]):
@@ -186,16 +189,17 @@ def _serve(pipe: Connection, options: ParseOptions, log_level: int) -> None:
         gc.freeze()
         pipe.send(((), collected.take()))
         while True:
-            reports = _reports_or_error(pipe.recv(), options)
+            reports = _reports_or_error(partial(parse_batch, options=options), pipe.recv())
             signals.check()
             pipe.send((reports, collected.take()))
 
 
 def _reports_or_error(
-    jobs: Sequence[ArchiveJob], options: ParseOptions
+    parse_batch: Callable[[Sequence[ArchiveJob]], Sequence[ArchiveReport]],
+    jobs: Sequence[ArchiveJob],
 ) -> Sequence[ArchiveReport] | Fatal | Retryable:
     try:
-        return parse_batch(jobs, options)
+        return parse_batch(jobs)
     except (Fatal, Retryable) as error:
         log.info("archives not parsed", exc_info=True)
         return error
