@@ -20,7 +20,8 @@ class Uploads:
         self.bucket = s3.new_bucket()
         self.url = f"s3://{self.bucket}/team/claude"
         self.objects = s3.objects(self.bucket)
-        self.folder, self.lake = folder, folder / "lake"
+        self.folder = folder
+        self.lake: Path | str = folder / "lake"
         self.environment = s3.environment | {"AWS_SECRET_ACCESS_KEY": CANARY}
         self.local = Path(shutil.copytree(SAMPLES / "bookshop", folder / "archives"))
         self.names = [path.relative_to(self.local).as_posix() for path in self.files()]
@@ -76,9 +77,22 @@ def test_shards_and_a_plan_read_the_archives_of_a_bucket(uploads: Uploads) -> No
     assert plan["parsed"]["archives"]["unchanged"] == len(uploads.names)
 
 
+def test_archives_and_lake_are_in_one_bucket(uploads: Uploads, tmp_path: Path) -> None:
+    uploads.environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    uploads.lake = f"s3://{uploads.bucket}/lake"
+    report = uploads.run("backfill", uploads.url, "--jobs", "2").json
+    assert report["parsed"]["archives"]["new"] == len(uploads.names)
+    again = uploads.run("parse", uploads.url).json
+    assert again["archives"]["unchanged"] == len(uploads.names)
+    copies = [path for path in (tmp_path / "cache").rglob("*") if path.suffix == ".jsonl"]
+    assert not copies
+
+
 def test_a_damaged_table_is_created_again_from_the_object(uploads: Uploads) -> None:
     uploads.run("parse", uploads.url)
-    table = max((uploads.lake / "turns").rglob("*.parquet"), key=lambda path: path.stat().st_size)
+    table = max(
+        Path(uploads.lake, "turns").rglob("*.parquet"), key=lambda path: path.stat().st_size
+    )
     content = bytearray(table.read_bytes())
     content[len(content) // 3] ^= 1
     table.write_bytes(content)

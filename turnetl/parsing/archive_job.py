@@ -16,7 +16,6 @@ from turnetl import formats
 from turnetl.errors import TableUnusable
 from turnetl.formats import Format
 from turnetl.formats.base import ParseCounts, ParsedArchive
-from turnetl.formats.kit.documents import is_document
 from turnetl.formats.kit.limits import TooManyRows
 from turnetl.lake import (
     ArchiveMetadata,
@@ -26,6 +25,7 @@ from turnetl.lake import (
     write_error,
 )
 from turnetl.parsing import problems, retained_turns, sources
+from turnetl.parsing.archive_head import check_head
 from turnetl.parsing.archive_paths import shown_path
 from turnetl.parsing.forgotten_turns import rows_not_forgotten, without_forgotten
 from turnetl.parsing.jobs import ArchiveJob, unchanged_report
@@ -35,9 +35,6 @@ from turnetl.parsing.report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.sources import ArchiveStat
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
-
-_DETECTION_LINES = 64
-"""Lines that are enough to detect the format of an archive of lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,7 @@ def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns
         BadArchive: the archive cannot be read.
     """
     path, previous = job.stat.path, job.stored.metadata
-    _check_head(job.stat, previous, options)
+    check_head(job.stat, previous, options)
     data, stat = sources.read_stored(job.stat, options.files)
     sha256 = hashlib.sha256(data).hexdigest()
     if (
@@ -225,28 +222,6 @@ def _may_replace(job: ArchiveJob, table: TurnsTable, current: ArchiveMetadata | 
     is_elsewhere = previous is None or previous.group != table.metadata.group
     expected = None if is_elsewhere or table.report.table_problem else previous
     return current in (expected, table.metadata)
-
-
-def _check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: ParseOptions) -> None:
-    """Reject a large file without reading all of it, if its head shows that it is no archive.
-
-    Raises:
-        BadArchive: no format can have such a head.
-    """
-    if stat.size <= sources.HEAD_BYTES or stat.is_store_session:
-        return
-    head = sources.read_head(stat, options.files)
-    if options.detect_format(head, previous) is None and not _rest_may_decide(head):
-        raise problems.unknown_format(stat.path, head)
-
-
-def _rest_may_decide(head: bytes) -> bool:
-    """Return whether the format may depend on what follows the head.
-
-    The first lines decide the format of an archive of lines. The keys of a document decide its
-    format, and they may come last.
-    """
-    return head.count(b"\n") < _DETECTION_LINES or is_document(head)
 
 
 def _parse(
