@@ -11,6 +11,7 @@ from tests.cli.command import SAMPLES, run_in_process
 from tests.cli.planted_folder import PlantedFolder, plant
 from tests.cli.provider_setup import SESSION_START
 from tests.cli.summarize_runs import FIRST_TURNS, UNFLUSHED, backfill
+from tests.legacy.migrating import Migrations
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +56,9 @@ def planted(tmp_path: Path) -> PlantedFolder:
 @pytest.fixture
 def key() -> str:
     return f"key-{secrets.token_hex(16)}"
+
+
+@pytest.fixture(scope="session")
+def migrations(tmp_path_factory: pytest.TempPathFactory) -> Migrations:
+    """Return migrations of the samples that are ready for their cutover; they are only copied."""
+    return Migrations(tmp_path_factory.mktemp("migrations"))

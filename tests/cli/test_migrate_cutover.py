@@ -12,6 +12,7 @@ from tests.cli.command import SAMPLES
 from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.migrating import (
     GROUP,
+    Migrations,
     dumped,
     fill,
     migrate,
@@ -47,10 +48,9 @@ def sessions() -> tuple[LegacySession, ...]:
 
 
 def test_a_cutover_gives_the_group_to_the_turns_and_a_backfill_adds_nothing(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    fill(graph_url, sessions)
-    state = migrated(tmp_path, graph_url)
+    state = migrations.ready(tmp_path, graph_url, sessions)
     result = migrate(tmp_path, graph_url, "cutover", "--accept")
     assert result.exit_code == 0, result.stderr
     assert result.json["done"]
@@ -114,10 +114,9 @@ def test_a_rollback_restores_the_graph_before_the_cutover(
 
 
 def test_finish_deletes_the_old_data_and_nothing_else(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    fill(graph_url, sessions)
-    state = migrated(tmp_path, graph_url)
+    state = migrations.ready(tmp_path, graph_url, sessions)
     early = migrate(tmp_path, graph_url, "finish")
     assert (early.exit_code, "is not cut over" in early.messages[0]) == (1, True)
     assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
@@ -159,10 +158,9 @@ def test_a_cutover_needs_a_complete_run_and_a_comparison(
 
 
 def test_episodes_that_are_written_during_the_migration_are_named_and_stay(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    fill(graph_url, sessions)
-    migrated(tmp_path, graph_url)
+    migrations.ready(tmp_path, graph_url, sessions)
     asyncio.run(write_legacy_graph(graph_url, [LATE], GROUP))
     result = migrate(tmp_path, graph_url, "cutover", "--accept")
     assert result.exit_code == 0, result.stderr
@@ -174,10 +172,9 @@ def test_episodes_that_are_written_during_the_migration_are_named_and_stay(
 
 
 def test_a_group_that_is_migrated_is_not_written_by_others_and_is_an_ordinary_one_afterwards(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    fill(graph_url, sessions)
-    state = migrated(tmp_path, graph_url)
+    state = migrations.ready(tmp_path, graph_url, sessions)
     refused = turnetl(tmp_path, graph_url, "ingest", "--group", GROUP)
     assert (refused.exit_code, "is being migrated" in " ".join(refused.messages)) == (1, True)
     assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
@@ -213,11 +210,10 @@ def test_turns_that_were_ingested_after_the_cutover_are_kept_by_a_rollback(
 
 
 def test_a_session_is_forgotten_in_the_turns_of_a_migration_too(
-    tmp_path: Path, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
-    fill(url, sessions)
-    before = migrated(tmp_path, url)
+    before = migrations.ready(tmp_path, url, sessions)
     session = sessions[0].session_id
     assert _commits(url, session)
     options = ("--session", session, "--cascade", "--yes", "--json")
@@ -233,11 +229,10 @@ def test_a_session_is_forgotten_in_the_turns_of_a_migration_too(
 
 
 def test_while_a_cutover_is_interrupted_nothing_is_forgotten_and_verify_says_why(
-    tmp_path: Path, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
-    fill(url, sessions)
-    migrated(tmp_path, url)
+    migrations.ready(tmp_path, url, sessions)
     lake = tmp_path / ".turnetl" / "lake"
     settings = load_settings(None, graph=url, lake=lake)
     cutover = ChangeOptions(MigrationCommand.CUTOVER, accept=True)

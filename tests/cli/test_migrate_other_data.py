@@ -16,6 +16,7 @@ from tests.cli.test_migrate_cutover import LATE
 from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.migrating import (
     GROUP,
+    Migrations,
     dumped,
     fill,
     migrate,
@@ -65,10 +66,9 @@ def test_what_a_relation_of_another_program_uses_stays_and_is_counted(
 
 
 def test_what_an_episode_of_another_program_uses_since_the_plan_stays(
-    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
-    fill(graph_url, sessions)
-    migrated(tmp_path, graph_url)
+    migrations.ready(tmp_path, graph_url, sessions)
     facts: list[str] = []
 
     def progress(update: ProgressUpdate) -> None:
@@ -89,10 +89,9 @@ def test_what_an_episode_of_another_program_uses_since_the_plan_stays(
 
 
 def test_a_fact_that_a_later_episode_states_is_not_deleted(
-    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
-    fill(graph_url, sessions)
-    migrated(tmp_path, graph_url)
+    migrations.ready(tmp_path, graph_url, sessions)
     assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
     fact = state_late_fact(graph_url, sessions_group(GROUP, state_of(graph_url).migration_id))
     result = migrate(tmp_path, graph_url, "finish")
@@ -101,10 +100,9 @@ def test_a_fact_that_a_later_episode_states_is_not_deleted(
 
 
 def test_what_another_program_writes_into_the_old_group_is_not_deleted(
-    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
-    fill(graph_url, sessions)
-    migrated(tmp_path, graph_url)
+    migrations.ready(tmp_path, graph_url, sessions)
     assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
     old = sessions_group(GROUP, state_of(graph_url).migration_id)
     asyncio.run(write_legacy_graph(graph_url, [LATE], old))
@@ -161,10 +159,9 @@ def test_a_group_of_another_program_with_the_name_of_the_shadow_group_is_not_tou
 
 
 def test_data_written_into_the_shadow_group_by_another_program_is_not_deleted(
-    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
-    fill(graph_url, sessions)
-    migrated(tmp_path, graph_url)
+    migrations.ready(tmp_path, graph_url, sessions)
     asyncio.run(write_legacy_graph(graph_url, [LATE], turns_group(GROUP)))
     assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
     assert migrate(tmp_path, graph_url, "rollback", "--discard").exit_code == 0
@@ -172,10 +169,9 @@ def test_data_written_into_the_shadow_group_by_another_program_is_not_deleted(
 
 
 def test_communities_that_are_built_after_a_cutover_are_taken_back_with_it(
-    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
-    fill(graph_url, sessions)
-    migrated(tmp_path, graph_url)
+    migrations.ready(tmp_path, graph_url, sessions)
     before = dumped(graph_url)
     assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
     assert turnetl(tmp_path, graph_url, "communities", "build").exit_code == 0

@@ -8,6 +8,7 @@ import pytest
 from tests.cli.command import SAMPLES
 from tests.legacy.migrating import (
     GROUP,
+    Migrations,
     fill,
     migrate,
     migrated,
@@ -47,10 +48,9 @@ def status_of(folder: Path, url: str) -> dict[str, Any]:
 
 
 def test_a_search_finds_the_old_data_or_the_turns_and_never_a_part_of_both(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    fill(graph_url, sessions)
-    migrated(tmp_path, graph_url)
+    migrations.ready(tmp_path, graph_url, sessions)
     named = {session.session_id for session in sessions}
     summaries = {legacy_episode(session, LegacyStyle.NAME).uuid for session in sessions}
     before = found(tmp_path, graph_url)

@@ -13,7 +13,7 @@ from tests.cli.command import SAMPLES, turnetl_process
 from tests.cli.test_read_only_index import run_unprivileged
 from tests.graph.committing import opened
 from tests.legacy.graphs import write_legacy_graph
-from tests.legacy.migrating import GROUP, dumped, fill, migrated, turnetl
+from tests.legacy.migrating import GROUP, Migrations, dumped, fill, migrated, turnetl
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode
 from turnetl.clock import now
@@ -80,11 +80,10 @@ def test_a_lake_that_may_not_be_written_is_a_sentence_and_the_graph_has_no_turn(
 
 
 def test_another_process_that_writes_an_embedded_graph_is_named(
-    tmp_path: Path, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
-    fill(url, sessions)
-    migrated(tmp_path, url)
+    migrations.ready(tmp_path, url, sessions)
 
     async def refused_meanwhile() -> tuple[int, str]:
         store = await open_graph(url, user="", password="", write=True)
@@ -140,11 +139,11 @@ def test_a_thousand_ambiguous_episodes_are_a_short_table_and_all_rows_of_a_file(
 def test_a_refused_change_makes_no_group_one_of_turnetl(
     graph_url: str,
     tmp_path: Path,
+    migrations: Migrations,
     sessions: tuple[LegacySession, ...],
     command: MigrationCommand,
 ) -> None:
-    fill(graph_url, sessions)
-    migrated(tmp_path, graph_url)
+    migrations.ready(tmp_path, graph_url, sessions)
     settings = load_settings(None, graph=graph_url, lake=tmp_path / "lake")
     before = asyncio.run(groups_of(graph_url))
     report = asyncio.run(execute_change(settings, ChangeOptions(command), now))

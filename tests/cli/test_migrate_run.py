@@ -11,6 +11,7 @@ from tests.graph.statements import run_statements
 from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.migrating import (
     GROUP,
+    Migrations,
     dumped,
     fill,
     migrate,
@@ -168,11 +169,10 @@ def test_a_group_that_is_past_its_run_does_not_keep_others_from_theirs(
 
 
 def test_a_decision_of_a_person_holds_for_an_episode_that_an_earlier_run_matched(
-    tmp_path: Path, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
-    fill(url, sessions[:2])
-    migrated(tmp_path, url)
+    migrations.ready(tmp_path, url, sessions[:2])
     episode, *others = state_of(url).moved
     decided = tmp_path / "plan.tsv"
     decided.write_text(f"episode\tsession\n{episode}\tforeign\n")

@@ -7,6 +7,7 @@ import pytest
 from tests.cli.command import SAMPLES
 from tests.legacy.migrating import (
     GROUP,
+    Migrations,
     dumped,
     fill,
     migrate,
@@ -54,10 +55,9 @@ def test_the_run_is_undone_before_the_cutover_and_the_migration_is_run_again(
 
 
 def test_no_turn_is_undone_while_a_migration_moves_it(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    fill(graph_url, sessions)
-    migrated(tmp_path, graph_url)
+    migrations.ready(tmp_path, graph_url, sessions)
     run, _ = run_of(tmp_path, graph_url)
     stopped(tmp_path, graph_url, MigrationCommand.CUTOVER, steps=5)
     before = dumped(graph_url)
@@ -84,10 +84,9 @@ def test_the_run_is_undone_after_the_cutover_and_the_old_data_is_still_taken_bac
 
 
 def test_a_discarded_run_is_marked_and_its_tables_stay_in_the_lake_with_a_sentence(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    fill(graph_url, sessions)
-    state = migrated(tmp_path, graph_url)
+    state = migrations.ready(tmp_path, graph_url, sessions)
     run, _ = run_of(tmp_path, graph_url)
     tables = sorted((tmp_path / ".turnetl" / "lake" / "turns" / GROUP).iterdir())
     assert tables

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,6 +61,37 @@ def migrated(folder: Path, graph: str) -> dict[str, object]:
     [state] = result.json["migrations"]
     assert state["phase"] == "ready"
     return dict(state)
+
+
+class Migrations:
+    """Migrations up to their cutover: that of an embedded graph is run once, and then copied."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._ready: dict[tuple[str, ...], tuple[Path, dict[str, object]]] = {}
+
+    def ready(
+        self, folder: Path, graph: str, sessions: Sequence[LegacySession]
+    ) -> dict[str, object]:
+        """Fill an empty graph and run the migration of all samples in it; return its state.
+
+        Args:
+            folder: where commands run, with the lake, and with `graph.lbug` if it is embedded.
+            graph: its URL.
+            sessions: those of which the group has a summary.
+        """
+        if graph != _embedded(folder):
+            fill(graph, sessions)
+            return migrated(folder, graph)
+        names = tuple(session.session_id for session in sessions)
+        if names not in self._ready:
+            filled = self._folder / str(len(self._ready))
+            filled.mkdir()
+            fill(_embedded(filled), sessions)
+            self._ready[names] = filled, migrated(filled, _embedded(filled))
+        filled, state = self._ready[names]
+        shutil.copytree(filled, folder, dirs_exist_ok=True)
+        return state
 
 
 def dumped(url: str) -> list[str]:
@@ -130,6 +162,10 @@ class StopAfter:
             self._left -= 1
             if not self._left:
                 raise StoppedError
+
+
+def _embedded(folder: Path) -> str:
+    return f"ladybug://{folder / 'graph.lbug'}"
 
 
 def _ends(line: str) -> list[str]:
