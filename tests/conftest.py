@@ -23,8 +23,9 @@ untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("default", untimed, max_examples=25)
 settings.register_profile(FULL, untimed, max_examples=100)
 
-# Every process of a parallel run must use one server of each kind.
-SERVERS = ("neo4j", "prefect")
+COMMANDS, NEO4J, PREFECT, OWN_PREFECT = "neo4j-commands", "neo4j", "prefect", "own-prefect"
+SERVERS = (COMMANDS, NEO4J, PREFECT, OWN_PREFECT)
+"""The groups that need a server. In one group, the tests with Neo4j would take longest by far."""
 NEO4J_FIXTURE = "neo4j_server_of_this_run"
 """A test that needs it, also through another fixture, is a Neo4j test without being marked."""
 
@@ -68,7 +69,7 @@ def _is_full(item: pytest.Item) -> bool:
 def _assign_groups(items: list[pytest.Item]) -> None:
     """Group the tests for `--dist loadgroup`: one group per server, one per other file.
 
-    A group runs in one process: a server starts once per run, a module's fixtures once. The
+    A group runs in one process: a server starts once per group, a module's fixtures once. The
     groups that need a server are the longest and come first.
     """
     root = items[0].config.rootpath if items else Path()
@@ -83,7 +84,10 @@ def _assign_groups(items: list[pytest.Item]) -> None:
 def _group(item: pytest.Item, file: str) -> str:
     if marker := item.get_closest_marker("xdist_group"):
         return str(marker.args[0])
-    return next((server for server in SERVERS if item.get_closest_marker(server)), file)
+    if item.get_closest_marker("neo4j"):
+        is_command = file.startswith("tests/cli/") and not neo4j_server.IS_GIVEN
+        return COMMANDS if is_command else NEO4J
+    return PREFECT if item.get_closest_marker("prefect") else file
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,4 +1,4 @@
-"""A parallel run starts one server of each kind."""
+"""A parallel run starts one server per group of tests."""
 
 import pytest
 

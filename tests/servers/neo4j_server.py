@@ -33,6 +33,8 @@ CAN_START = bool(shutil.which("java") and shutil.which("mvn"))
 """Whether `started` can start servers."""
 _EXPIRED = "Neo.ClientError.Security.CredentialsExpired"
 ENVIRONMENT = os.environ  # noqa: TID251 - the test servers are no settings of the product
+IS_GIVEN = bool(ENVIRONMENT.get("TURNETL_TEST_NEO4J_URL"))
+"""Whether the user names a server, which only one process of a parallel run may use."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def running(folder: Path) -> Iterator[Neo4jServer]:
     Raises:
         RuntimeError: there is neither a server nor a way to start one.
     """
-    if ENVIRONMENT.get("TURNETL_TEST_NEO4J_URL"):
+    if IS_GIVEN:
         yield _existing()
     elif _docker_runs():
         with _in_docker() as server:
