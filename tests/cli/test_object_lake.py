@@ -5,7 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -252,13 +252,19 @@ def test_machines_pay_once_for_a_response_and_forget_it_together(
     assert here.responses(bucket, prefix) == 0
 
 
-def test_ctrl_c_ends_a_command_whose_store_does_not_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [("status", "--lake", "s3://bucket/lake"), ("parse", "s3://bucket/archives", "--lake", "lake")],
+    ids=["lake", "archives"],
+)
+def test_ctrl_c_ends_a_command_whose_store_does_not_answer(
+    command: Sequence[str], tmp_path: Path
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         environment = clean_environment(tmp_path) | S3Server(port).environment
-        command = command_line("status", "--lake", "s3://bucket/lake")
         with subprocess.Popen(
-            command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+            command_line(*command), cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
         ) as process:
             connection, _ = silent.accept()
             with connection:

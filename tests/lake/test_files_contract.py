@@ -9,6 +9,7 @@ import pytest
 
 from tests.lake import object_lakes
 from tests.servers.s3_server import S3Server
+from turnetl.errors import LakeChanged
 from turnetl.lake import LakeFiles, LocalFiles
 
 OpenFiles = Callable[[str], LakeFiles]
@@ -128,6 +129,36 @@ def test_a_failed_write_leaves_what_was_there(open_files: OpenFiles) -> None:
         here.replace(here.root / "x", fail)
     assert read(here, "x") == read(open_files("b"), "x") == "one"
     assert not [path.name for path in here.root.iterdir() if path.suffix == ".tmp"]
+
+
+def test_a_file_that_must_not_be_replaced_stays(files: LakeFiles) -> None:
+    if files.has_versions:
+        pytest.skip("an object store checks what was read")
+    path, checked = files.root / "x", []
+
+    def check() -> None:
+        checked.append(path.read_text() if path.exists() else None)
+        if len(checked) == 3:
+            raise LakeChanged("another process wrote it")
+
+    files.replace(path, content("one"), check)
+    files.replace(path, content("two"), check)
+    with pytest.raises(LakeChanged):
+        files.replace(path, content("three"), check)
+    assert checked == [None, "one", "two"]
+    assert [file.name for file in files.root.iterdir()] == ["x"]
+
+
+def test_an_object_that_a_listing_did_not_have_is_not_replaced(open_files: OpenFiles) -> None:
+    here, there = open_files("a"), open_files("b")
+    if not here.has_versions:
+        pytest.skip("a folder is not compared with its listing")
+    assert here.names(here.root / "turns") == []
+    there.replace(there.root / "turns" / "shop" / "x", content("one"))
+    with pytest.raises(LakeChanged):
+        here.replace(here.root / "turns" / "shop" / "x", content("two"))
+    here.replace(here.root / "turns" / "shop" / "x", content("three"))
+    assert read(open_files("c"), "turns/shop/x") == "three"
 
 
 def test_all_files_are_fetched_and_nothing_else_stays(open_files: OpenFiles) -> None:
