@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from distributed.client import ClosedClientError, FutureCancelledError
 from prefect import Task
 from prefect_dask.task_runners import DaskTaskRunner
 
 from flows.backfill_run import BackfillParameters
-from flows.dask_results import Pack, PackResults
+from flows.dask_results import Pack, PackResults, lost_scheduler
 from flows.dask_tasks import Profile, ingest_task, parse_task, profile_here, refusal
 from flows.events import emit_ingested
 from flows.run_settings import absolute_paths, check_shared_graph
@@ -88,7 +89,10 @@ class DaskPacks:
 
     def _submit(self, work: Task[..., Any], name: str, given: Mapping[str, Any]) -> Pack:
         shared = {"name": name, "parameters": self.parameters, "expected": self.expected}
-        return self.runner.submit(work, parameters={**shared, **given})
+        try:
+            return self.runner.submit(work, parameters={**shared, **given})
+        except ClosedClientError as error:
+            raise lost_scheduler(str(self.runner.address)) from error
 
     async def _results(self, packs: Sequence[Pack]) -> list[Any]:
         return await PackResults(self.runner.client, str(self.runner.address)).wait(packs)
@@ -122,6 +126,7 @@ def _checked_workers(
 
     Raises:
         BadUsage: there is none, or one of them would not.
+        Retryable: the scheduler was lost.
     """
     client: Any = runner.client
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
@@ -137,6 +142,8 @@ def _checked_workers(
     for worker, probe in probes.items():
         try:
             found = probe.result(timeout=_PROBE)
+        except FutureCancelledError as error:
+            raise lost_scheduler(str(runner.address)) from error
         except Exception as error:
             raise BadUsage(f"the Dask worker {worker} cannot do this run: {error}") from error
         if unequal := differences(expected, found):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from distributed import Client
+from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 from prefect import get_run_logger
 from prefect_dask.task_runners import PrefectDaskFuture
@@ -60,15 +61,14 @@ class PackResults:
         return bool(self.client.scheduler_info(n_workers=1)["workers"])
 
     async def _result(self, pack: Pack, lost: Retryable | None) -> Any:
-        future = _of_dask(pack)
-        if not future.done():
+        if not _of_dask(pack).done():
             return lost
-        if future.cancelled():
-            return self._lost_scheduler()
         try:
             return await asyncio.to_thread(pack.result)
         except TurnetlError as error:
             return error
+        except FutureCancelledError:
+            return lost_scheduler(self.address)
         except KilledWorker:
             return _killed()
         except Exception as error:  # noqa: BLE001 - of the task, of Prefect or of Dask: a pack failed
@@ -82,11 +82,13 @@ class PackResults:
             "not done"
         )
 
-    def _lost_scheduler(self) -> Retryable:
-        return Retryable(
-            f"the connection to the Dask scheduler at `{self.address}` was lost: see that it and "
-            "its workers run, then start this run again; it continues with what is not done"
-        )
+
+def lost_scheduler(address: str) -> Retryable:
+    """Return the error of a run that lost its scheduler."""
+    return Retryable(
+        f"the connection to the Dask scheduler at `{address}` was lost: see that it and its "
+        "workers run, then start this run again; it continues with what is not done"
+    )
 
 
 def _of_dask(pack: Pack) -> Any:

@@ -4,7 +4,7 @@ Each run ends truthfully, and the next one completes the graph of one undisturbe
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -58,13 +58,16 @@ async def check_next_run(cluster: DaskCluster, held: HeldBackfill) -> None:
     await held.check_complete()
 
 
-async def test_the_pack_of_a_killed_worker_is_done_by_another_one(
-    server: PrefectServer, held: HeldBackfill
+@pytest.mark.parametrize(
+    "end", [DaskCluster.kill, pytest.param(DaskCluster.stop, marks=pytest.mark.full)]
+)
+async def test_the_pack_of_a_worker_that_ends_is_done_by_another_one(
+    server: PrefectServer, held: HeldBackfill, end: Callable[[DaskCluster, str], None]
 ) -> None:
     with dask_cluster(server, {}, {}) as cluster:
         async with in_the_middle(cluster, held) as running:
             [busy] = await asyncio.to_thread(cluster.busy)
-            cluster.kill(busy)
+            end(cluster, busy)
     state = running.result()
     assert state.is_completed(), state.message
     await held.check_complete()

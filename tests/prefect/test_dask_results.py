@@ -8,7 +8,9 @@ from uuid import uuid4
 import pytest
 from distributed import Client, LocalCluster
 from distributed.scheduler import KilledWorker
+from prefect_dask.task_runners import DaskTaskRunner
 
+from flows.dask_engine import DaskPacks
 from flows.dask_results import Pack, PackResults
 from turnetl.errors import BadUsage, Fatal, Retryable
 
@@ -56,6 +58,15 @@ async def test_packs_of_a_lost_scheduler_end_with_what_to_do(client: Any) -> Non
     assert isinstance(error, Retryable)
     assert "connection to the Dask scheduler at `tcp://scheduler:8786` was lost" in str(error)
     assert "start this run again" in str(error)
+
+
+async def test_a_scheduler_that_was_lost_between_two_stages_is_named(cluster: Any) -> None:
+    with DaskTaskRunner(address=cluster.scheduler_address) as runner:
+        runner.client.close()
+        parameters: Any = None
+        packs = DaskPacks(runner, parameters, expected={}, processes=1)
+        with pytest.raises(Retryable, match=r"scheduler at `.*` was lost"):
+            await packs.parse([("/archives/a.jsonl",)])
 
 
 async def test_each_pack_has_its_result_or_its_error(cluster: Any, client: Any) -> None:

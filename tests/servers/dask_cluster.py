@@ -48,6 +48,10 @@ class DaskCluster:
         os.killpg(self._processes[name].pid, signal.SIGKILL)
         self._processes[name].wait()
 
+    def stop(self, name: str) -> None:
+        """Ask a worker to end, as Kubernetes does."""
+        self._processes[name].terminate()
+
     def wait_until_ended(self, name: str) -> None:
         """Wait until a worker has ended by itself."""
         self._processes[name].wait(120)
