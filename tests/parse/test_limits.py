@@ -13,7 +13,7 @@ from turnetl.model import GroupId
 from turnetl.skip_reasons import SkipReason
 
 SHOP = GroupId("shop")
-MANY_VALUES = "[]," * (3 << 20)
+MANY_VALUES = "[]," * (1 << 20)
 GEMINI = '"sessionId":"s1","projectHash":"h"'
 GEMINI_PROMPT = '{"id":"a","type":"user","content":"Mend."}'
 CHAT_PROMPT = '{"role":"user","content":"Mend."}'

@@ -19,7 +19,7 @@ from turnetl.shadow_groups import sessions_group
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 
-ARCHIVES = Path(SAMPLES) / "bookshop"
+ARCHIVES = Path(SAMPLES) / "shoebox"
 
 
 @pytest.fixture(scope="module")

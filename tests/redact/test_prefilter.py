@@ -49,7 +49,7 @@ def canary_text(kind: str, start: int) -> str:
     return text[start % len(text) :] if start % 2 else text
 
 
-PIECES = st.sampled_from(fragments()) | st.builds(
+PIECES = st.deferred(lambda: st.sampled_from(fragments())) | st.builds(
     canary_text, st.sampled_from(sorted(CANARIES)), st.integers(0, 200)
 )
 TEXTS = st.lists(st.lists(PIECES, max_size=8).map("".join), max_size=6)
