@@ -10,9 +10,10 @@ from prefect import Task
 from prefect_dask.task_runners import DaskTaskRunner
 
 from flows.backfill_run import BackfillParameters
-from flows.dask_results import Pack, PackResults, lost_scheduler
+from flows.dask_results import ClusterLost, Pack, PackResults, lost_scheduler
 from flows.dask_tasks import Profile, ingest_task, parse_task, profile_here, refusal
 from flows.events import emit_ingested
+from flows.lost_tasks import crash_tasks
 from flows.run_settings import absolute_paths, check_shared_graph
 from turnetl.backfill_report import BackfillReport
 from turnetl.errors import BadUsage, TurnetlError
@@ -95,7 +96,15 @@ class DaskPacks:
             raise lost_scheduler(str(self.runner.address)) from error
 
     async def _results(self, packs: Sequence[Pack]) -> list[Any]:
-        return await PackResults(self.runner.client, str(self.runner.address)).wait(packs)
+        results = await PackResults(self.runner.client, str(self.runner.address)).wait(packs)
+        lost = [
+            pack.task_run_id
+            for pack, result in zip(packs, results, strict=True)
+            if isinstance(result, ClusterLost)
+        ]
+        if lost:
+            await crash_tasks(lost, "its Dask cluster was lost")
+        return results
 
 
 def _connected(address: str) -> DaskTaskRunner:
@@ -126,7 +135,7 @@ def _checked_workers(
 
     Raises:
         BadUsage: there is none, or one of them would not.
-        Retryable: the scheduler was lost.
+        ClusterLost: the scheduler was lost.
     """
     client: Any = runner.client
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])

@@ -23,6 +23,10 @@ _ABSENCE = 60.0
 """The default: Kubernetes and the nanny of a worker start another one earlier."""
 
 
+class ClusterLost(Retryable):
+    """The scheduler or all workers were lost: nobody knows whether a pack was done."""
+
+
 @dataclass(frozen=True, slots=True)
 class PackResults:
     """Waits for packs for as long as the cluster can do them."""
@@ -41,7 +45,7 @@ class PackResults:
         lost = await self._until_ended(packs)
         return [await self._result(pack, lost) for pack in packs]
 
-    async def _until_ended(self, packs: Sequence[Pack]) -> Retryable | None:
+    async def _until_ended(self, packs: Sequence[Pack]) -> ClusterLost | None:
         """Wait until all packs have ended, or return why the others cannot."""
         clock = asyncio.get_running_loop().time
         looked = seen = clock()
@@ -60,7 +64,7 @@ class PackResults:
     def _has_workers(self) -> bool:
         return bool(self.client.scheduler_info(n_workers=1)["workers"])
 
-    async def _result(self, pack: Pack, lost: Retryable | None) -> Any:
+    async def _result(self, pack: Pack, lost: ClusterLost | None) -> Any:
         if not _of_dask(pack).done():
             return lost
         try:
@@ -75,17 +79,17 @@ class PackResults:
             get_run_logger().exception("a pack was not done")
             return Fatal(f"a task on the Dask cluster failed ({type(error).__name__}: {error})")
 
-    def _no_worker(self) -> Retryable:
-        return Retryable(
+    def _no_worker(self) -> ClusterLost:
+        return ClusterLost(
             f"the Dask cluster at `{self.address}` has lost all its workers: start one with "
             f"`dask worker {self.address}`, then start this run again; it continues with what is "
             "not done"
         )
 
 
-def lost_scheduler(address: str) -> Retryable:
+def lost_scheduler(address: str) -> ClusterLost:
     """Return the error of a run that lost its scheduler."""
-    return Retryable(
+    return ClusterLost(
         f"the connection to the Dask scheduler at `{address}` was lost: see that it and its "
         "workers run, then start this run again; it continues with what is not done"
     )

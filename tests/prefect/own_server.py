@@ -66,12 +66,6 @@ class OwnServer:
         """Return the name of the state of a run."""
         return str(self.api.read(f"flow_runs/{run}")["state_name"])
 
-    def task_states(self, run: str) -> list[str]:
-        """Return the names of the states of the tasks of a run."""
-        given = {"flow_runs": {"id": {"any_": [run]}}}
-        answer = self.api.post("task_runs/filter", given)
-        return [str(task["state_name"]) for task in answer.raise_for_status().json()]
-
     def _start(self, name: str, running: AbstractContextManager["subprocess.Popen[bytes]"]) -> None:
         self.stop(name)
         self._processes[name] = ExitStack()

@@ -52,6 +52,13 @@ async def in_the_middle(
         await asyncio.wait({running})
 
 
+def running_tasks(server: PrefectServer, state: State[Any]) -> list[str]:
+    """Return the states of tasks that count as running in the run that ended in a state."""
+    states = server.task_states(str(state.state_details.flow_run_id))
+    assert states
+    return [name for name in states if name not in ("Completed", "Cancelled", "Crashed")]
+
+
 async def check_next_run(cluster: DaskCluster, held: HeldBackfill) -> None:
     state = await run(cluster, held)
     assert state.is_completed(), state.message
@@ -86,6 +93,7 @@ async def test_a_run_whose_scheduler_is_killed_says_what_to_do_and_the_next_one_
         assert state.is_failed()
         assert "connection to the Dask scheduler at `tcp://127.0.0.1:" in str(state.message)
         assert "start this run again" in str(state.message)
+        assert await asyncio.to_thread(eventually, lambda: not running_tasks(server, state))
         cluster.start_scheduler()
         cluster.start_worker("2", {})
         cluster.wait_for(1)
@@ -115,6 +123,7 @@ async def test_a_run_that_has_lost_all_workers_says_what_to_do_and_the_next_one_
         state = running.result()
         assert state.is_failed()
         assert "has lost all its workers: start one with `dask worker tcp://" in str(state.message)
+        assert await asyncio.to_thread(eventually, lambda: not running_tasks(server, state))
         cluster.start_worker("2", {})
         cluster.wait_for(1)
         await check_next_run(cluster, held)

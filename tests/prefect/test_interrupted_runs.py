@@ -110,7 +110,7 @@ def test_a_cancelled_run_ends_on_the_workers_of_dask_too_and_the_next_one_comple
         cancel(backfill, run, way)
         assert eventually(cluster.is_idle)
         assert backfill.committed() < TURNS
-        assert "Cancelled" in backfill.server.task_states(run)
+        assert "Cancelled" in backfill.server.api.task_states(run)
         backfill.release()
         assert backfill.finish(backfill.start(engine=cluster.engine))[0] == "COMPLETED"
     backfill.check_complete()

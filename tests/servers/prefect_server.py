@@ -81,6 +81,11 @@ class PrefectServer:
             time.sleep(1)
         return response
 
+    def task_states(self, run: str) -> list[str]:
+        """Return the names of the states of the tasks of a run."""
+        answer = self.post("task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}})
+        return [str(task["state_name"]) for task in answer.raise_for_status().json()]
+
     def final_run(self, run: str, timeout: float = 180) -> dict[str, Any]:
         """Wait until a run has ended, and return it."""
         deadline = time.monotonic() + timeout
