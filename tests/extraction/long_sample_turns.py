@@ -13,7 +13,7 @@ from typing import Any
 from tests.builders import GROUP
 from turnetl import ids, pipeline
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
@@ -78,7 +78,7 @@ class RecordingExtractor:
         return await self.extractor.extract(episode, context)
 
     async def resolve(
-        self, episode: Episode, extracted: Any, group: MirrorGroup, *, now: datetime
+        self, episode: Episode, extracted: Any, group: GroupView, *, now: datetime
     ) -> Resolved:
         resolved = await self.extractor.resolve(episode, extracted, group, now=now)
         self.resolved[episode.turn_id] = resolved

@@ -14,10 +14,10 @@ from tests.extraction import sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.extraction.hybrid import EntityNameIndex, HybridExtractor, merge
+from turnetl.extraction.hybrid import HybridExtractor, map_to_known, merge
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.llm.chat import ChatModel
 from turnetl.model import Entity, Episode, Fact, GroupId, TurnId, Usage
 from turnetl.recipe_parts import RecipePart, RecipeParts, recipe_digest
@@ -44,7 +44,7 @@ class FixedExtractor(Extractor[None]):
 
     @override
     async def resolve(
-        self, episode: Episode, extracted: None, group: MirrorGroup, *, now: datetime
+        self, episode: Episode, extracted: None, group: GroupView, *, now: datetime
     ) -> Resolved:
         return self._resolved
 
@@ -234,7 +234,7 @@ async def test_an_entity_that_the_model_named_first_is_not_duplicated_by_structu
         entity("s3", "Compose.yaml", "Concept"),
         fact("f1", "s1", "compose.yaml was edited.", "s2"),
     )
-    known = EntityNameIndex(group).map_to_known(structure)
+    known = map_to_known(structure, group)
     one, other, third = known.entities
     assert (one.uuid, one.labels, one.summary) == ("m1", ("File",), "Services.")
     assert one.embedding is not None
@@ -250,7 +250,7 @@ async def test_an_entity_with_two_keys_is_mentioned_in_the_chunks_of_both() -> N
     )
     two = result(entity("s1", "compose.yaml", "File"))
     two = replace(two, mentions=("m1", "s1"), mentioned_in={"m1": (0, 2), "s1": (1,)})
-    assert EntityNameIndex(group).map_to_known(two).mentioned_in == {"m1": (0, 1, 2)}
+    assert map_to_known(two, group).mentioned_in == {"m1": (0, 1, 2)}
 
 
 def test_new_entities_come_before_changed_ones() -> None:

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from tests.ingestion.fakes import PromptExtractor
 from turnetl.extraction.port import Resolved
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.prices import Price, Prices
 from turnetl.model import Episode, GroupId, TurnId, Usage
@@ -125,7 +125,7 @@ class SimulatedExtractor:
         self,
         episode: Episode,
         extracted: tuple[str, Usage, "asyncio.Task[Usage]"],
-        group: MirrorGroup,
+        group: GroupView,
         *,
         now: datetime,
     ) -> Resolved:

@@ -19,7 +19,7 @@ from turnetl.errors import GraphBusy
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.candidates import CandidateIndex
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel
@@ -42,11 +42,12 @@ class ComparingExtractor(long_sample_turns.RecordingExtractor):
     _turns: int = 0
 
     async def resolve(
-        self, episode: Episode, extracted: Any, group: MirrorGroup, *, now: datetime
+        self, episode: Episode, extracted: Any, group: GroupView, *, now: datetime
     ) -> Resolved:
         self._turns += 1
         resolved = await super().resolve(episode, extracted, group, now=now)
         if self._turns % COMPARED_TURNS == 0 and self.store is not None:
+            assert isinstance(group, MirrorGroup)
             loaded = MirrorGroup(await self.store.load(GROUP))
             assert_same(loaded, group, episode)
             repeated = await super().resolve(episode, extracted, loaded, now=now)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.builders import GROUP
+from tests.builders import GROUP, START
 from tests.graph.sample_changes import entity, fact, turn_id
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay
@@ -99,3 +99,34 @@ def test_entities_with_one_of_the_names_are_found_in_order_of_creation(view: Gro
     assert view.entities_named(["file_3.py", "file_0.py", "file_0.py"]) == [FILES[0], FILES[3]]
     assert view.entities_named(["CART.py", "cart", ""]) == []
     assert view.entities_named([]) == []
+
+
+@each_view
+def test_entities_are_found_whatever_the_case_and_spaces_of_the_name(view: GroupView) -> None:
+    assert view.entities_like(" CART.py") == SAME_NAME
+    assert view.entities_like("File_0.PY") == [FILES[0]]
+    assert view.entities_like("file_0") == []
+
+
+@each_view
+def test_valid_facts_are_found_by_source_and_by_target_as_they_are_now(view: GroupView) -> None:
+    relation = FACTS[0].relation
+    assert [view.valid_facts(file.uuid, relation) for file in FILES] == [
+        *([one] for one in FACTS),
+        [],
+    ]
+    assert [view.valid_facts_to(file.uuid, relation) for file in FILES] == [
+        [],
+        *([one] for one in FACTS),
+    ]
+    assert view.valid_facts(FILES[0].uuid, "ANOTHER") == []
+
+
+@each_view
+def test_an_overlay_shows_no_fact_as_valid_that_it_invalidates(view: GroupView) -> None:
+    above, relation = Overlay(view), FACTS[0].relation
+    above.add([], [replace(FACTS[0], invalid_at=START), replace(FACTS[1], source=FILES[0].uuid)])
+    assert above.valid_facts(FILES[0].uuid, relation) == [replace(FACTS[1], source=FILES[0].uuid)]
+    assert above.valid_facts(FILES[1].uuid, relation) == []
+    assert above.valid_facts_to(FILES[1].uuid, relation) == []
+    assert view.valid_facts(FILES[0].uuid, relation) == [FACTS[0]]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.builders import GROUP, START
 from tests.graph.sample_changes import entity, fact, turn_id, vector
 from turnetl.graph.mirror.candidates import CandidateIndex
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
 from turnetl.graph_model import GroupContents
 from turnetl.llm.float_lists import floats
@@ -35,9 +35,25 @@ FACTS = st.builds(
 )
 
 
+def candidates_of(overlay: Overlay) -> CandidateIndex:
+    indexes: dict[int, CandidateIndex] = {}
+
+    def find(view: GroupView) -> CandidateIndex:
+        if id(view) not in indexes:
+            index = OverlayCandidates(view, find) if isinstance(view, Overlay) else None
+            indexes[id(view)] = index or CandidateIndex(view)
+        return indexes[id(view)]
+
+    return find(overlay)
+
+
 def results(candidates: CandidateIndex) -> list[object]:
-    """Return every candidate search, for one entity and one sentence."""
+    """Return every candidate search, for one entity and one sentence, after a refresh."""
     candidates.refresh()
+    return searched(candidates)
+
+
+def searched(candidates: CandidateIndex) -> list[object]:
     near = floats(vector("file_1.py uses file_2.py"))
     pair = frozenset((FILES[1].uuid, FILES[2].uuid))
     return [
@@ -54,7 +70,7 @@ def test_an_overlay_returns_the_candidates_that_the_group_returns_after_the_comm
 ) -> None:
     base = group(FILES[:4], facts[:committed])
     overlay = Overlay(base)
-    candidates = OverlayCandidates(overlay, CandidateIndex(base))
+    candidates = candidates_of(overlay)
     overlay.add(FILES[4:], facts[committed:])
     after = group(FILES, facts)
     assert results(candidates) == results(CandidateIndex(after))
@@ -66,7 +82,7 @@ def test_a_term_has_the_same_weight_in_an_overlay_as_after_the_commit() -> None:
     facts = [joins(first, first + 1, words) for first in range(6) for words in ("uses", "broke")]
     base = group(FILES, facts[:9])
     overlay = Overlay(base)
-    candidates, committed = OverlayCandidates(overlay, CandidateIndex(base)), group(FILES, facts)
+    candidates, committed = candidates_of(overlay), group(FILES, facts)
     after = CandidateIndex(committed)
     overlay.add((), facts[9:])
     candidates.refresh()
@@ -118,3 +134,24 @@ def test_entities_are_found_by_name_as_after_the_commit() -> None:
     assert named == [FILES[0], changed, FILES[5], same_name]
     base.put([changed, FILES[5], same_name], ())
     assert base.entities_named(names) == named
+
+
+@given(st.lists(FACTS, min_size=2, unique_by=lambda one: one.uuid), st.data())
+def test_overlays_over_each_other_return_the_same_while_one_after_the_other_is_committed(
+    facts: list[Fact], data: st.DataObject
+) -> None:
+    first, second = sorted(data.draw(st.integers(0, len(facts))) for _ in range(2))
+    base = group(FILES[:4], facts[:first])
+    lower = Overlay(base)
+    upper = Overlay(lower)
+    lower.add(FILES[4:6], facts[first:second])
+    upper.add(FILES[6:], facts[second:])
+    candidates, after = candidates_of(upper), group(FILES, facts)
+    expected = results(CandidateIndex(after))
+    assert results(candidates) == expected
+    base.put(FILES[4:6], facts[first:second])
+    lower.clear()
+    assert searched(candidates) == expected
+    upper.rebase(base)
+    assert searched(candidates) == expected
+    assert list(upper.facts) == facts

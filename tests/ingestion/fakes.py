@@ -9,7 +9,7 @@ from typing import Any
 from turnetl import ids
 from turnetl.errors import BadTurn, GraphBusy
 from turnetl.extraction.port import Resolved
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.port import GraphStore
 from turnetl.model import Entity, Episode, Fact, GroupId
 from turnetl.recipe_parts import RecipePart, RecipeParts
@@ -51,7 +51,7 @@ class PromptExtractor:
         return episode.turn.user_text
 
     async def resolve(
-        self, episode: Episode, extracted: str, group: MirrorGroup, *, now: datetime
+        self, episode: Episode, extracted: str, group: GroupView, *, now: datetime
     ) -> Resolved:
         turn = episode.turn
         hub = Entity(

@@ -17,7 +17,7 @@ from tests.ingestion.fakes import WORDS_RECIPE, CrashingStore, PromptExtractor
 from turnetl.errors import GraphBusy, GraphUnusable, RunStopped
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Resolved
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile
@@ -191,7 +191,7 @@ class InvalidatingExtractor(PromptExtractor):
     """Invalidates every fact when the prompt contains `forget`; discards something in each turn."""
 
     async def resolve(
-        self, episode: Episode, extracted: str, group: MirrorGroup, *, now: datetime
+        self, episode: Episode, extracted: str, group: GroupView, *, now: datetime
     ) -> Resolved:
         resolved = await super().resolve(episode, extracted, group, now=now)
         resolved = replace(resolved, discarded={DiscardReason.UUID: 1, DiscardReason.FACTS: 2})

@@ -3,18 +3,15 @@
 No entity is duplicated: one that both extractors find is the node of the structural extractor.
 """
 
-import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
 from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.extraction.structural.findings import FILE
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.index.terms import Tokenizer
 from turnetl.model import Entity, Episode, Fact, GroupId
 from turnetl.recipe_parts import RecipePart, RecipeParts
@@ -48,7 +45,6 @@ class HybridExtractor(Generic[StructuralT, LlmT]):
         """
         self._structural = structural
         self._llm = llm
-        self._name_indexes: WeakKeyDictionary[MirrorGroup, EntityNameIndex] = WeakKeyDictionary()
 
     @property
     def model(self) -> str | None:
@@ -69,67 +65,50 @@ class HybridExtractor(Generic[StructuralT, LlmT]):
         self,
         episode: Episode,
         extracted: tuple[StructuralT, LlmT],
-        group: MirrorGroup,
+        group: GroupView,
         *,
         now: datetime,
     ) -> Resolved:
         structural = await self._structural.resolve(episode, extracted[0], group, now=now)
         llm = await self._llm.resolve(episode, extracted[1], group, now=now)
-        index = self._name_indexes.setdefault(group, EntityNameIndex(group))
-        return merge(index.map_to_known(structural), llm, group)
+        return merge(map_to_known(structural, group), llm, group)
 
     async def close(self) -> None:
         await self._structural.close()
         await self._llm.close()
 
 
-class EntityNameIndex:
-    """The entities of one group by name."""
-
-    def __init__(self, group: MirrorGroup) -> None:
-        # A weak reference, so that the index does not keep a group in memory after its run.
-        self._group: MirrorGroup = weakref.proxy(group)
-        self._indexed = 0
-        self._uuids_by_name: dict[str, list[str]] = {}
-
-    def map_to_known(self, resolved: Resolved) -> Resolved:
-        """Return the result with new entities replaced by equal ones that the group already has."""
-        self._refresh()
-        known_by_uuid: dict[str, Entity] = {}
-        for entity in resolved.entities:
-            known = None if self._group.entity(entity.uuid) else self._match(entity)
-            # Two entities of one name are distinct: only the first can be the known one.
-            if known is not None and known not in known_by_uuid.values():
-                known_by_uuid[entity.uuid] = known
-        if not known_by_uuid:
-            return resolved
-        mapping = {uuid: known.uuid for uuid, known in known_by_uuid.items()}
-        entities = (
-            _merge_entity(known_by_uuid[entity.uuid], entity)
-            if entity.uuid in known_by_uuid
-            else entity
-            for entity in resolved.entities
-        )
-        return replace(
-            resolved,
-            entities=tuple(new for new in entities if new != self._group.entity(new.uuid)),
-            facts=tuple(_mapped_facts(resolved, mapping, self._group)),
-            mentions=tuple(sorted({mapping.get(uuid, uuid) for uuid in resolved.mentions})),
-            mentioned_in=_merge_chunks({}, resolved.mentioned_in, mapping),
-        )
-
-    def _match(self, entity: Entity) -> Entity | None:
-        uuids = self._uuids_by_name.get(_normalized(entity.name), ())
-        entities = map(self._group.entity, uuids)
-        return next((e for e in entities if e is not None and _compatible(e, entity)), None)
-
-    def _refresh(self) -> None:
-        for entity in islice(self._group.entities, self._indexed, None):
-            self._uuids_by_name.setdefault(_normalized(entity.name), []).append(entity.uuid)
-            self._indexed += 1
+def map_to_known(resolved: Resolved, group: GroupView) -> Resolved:
+    """Return the result with new entities replaced by equal ones that the group already has."""
+    known_by_uuid: dict[str, Entity] = {}
+    for entity in resolved.entities:
+        known = None if group.entity(entity.uuid) else _known(entity, group)
+        # Two entities of one name are distinct: only the first can be the known one.
+        if known is not None and known not in known_by_uuid.values():
+            known_by_uuid[entity.uuid] = known
+    if not known_by_uuid:
+        return resolved
+    mapping = {uuid: known.uuid for uuid, known in known_by_uuid.items()}
+    entities = (
+        _merge_entity(known_by_uuid[entity.uuid], entity)
+        if entity.uuid in known_by_uuid
+        else entity
+        for entity in resolved.entities
+    )
+    return replace(
+        resolved,
+        entities=tuple(new for new in entities if new != group.entity(new.uuid)),
+        facts=tuple(_mapped_facts(resolved, mapping, group)),
+        mentions=tuple(sorted({mapping.get(uuid, uuid) for uuid in resolved.mentions})),
+        mentioned_in=_merge_chunks({}, resolved.mentioned_in, mapping),
+    )
 
 
-def merge(structural: Resolved, llm: Resolved, group: MirrorGroup) -> Resolved:
+def _known(entity: Entity, group: GroupView) -> Entity | None:
+    return next((e for e in group.entities_like(entity.name) if _compatible(e, entity)), None)
+
+
+def merge(structural: Resolved, llm: Resolved, group: GroupView) -> Resolved:
     """Return the union of both results, each entity and each fact once."""
     mapping = _match_entities(structural, llm, group)
     entities = _merge_entities(structural.entities, llm.entities, mapping)
@@ -159,7 +138,7 @@ def _merge_chunks(
     return merged
 
 
-def _match_entities(structural: Resolved, llm: Resolved, group: MirrorGroup) -> dict[str, str]:
+def _match_entities(structural: Resolved, llm: Resolved, group: GroupView) -> dict[str, str]:
     """Return the uuids of the model's entities that match a structural one, with its uuid."""
     targets = _mentioned_entities(structural, group)
     by_name: dict[str, list[Entity]] = {}
@@ -191,7 +170,7 @@ def _match(entity: Entity, by_name: Mapping[str, list[Entity]]) -> Entity | None
     return files[0] if len(files) == 1 else None
 
 
-def _mentioned_entities(resolved: Resolved, group: MirrorGroup) -> dict[str, Entity]:
+def _mentioned_entities(resolved: Resolved, group: GroupView) -> dict[str, Entity]:
     """Return the entities that the turn mentions, with their new values, by uuid."""
     changed = {entity.uuid: entity for entity in resolved.entities}
     entities = ((uuid, changed.get(uuid) or group.entity(uuid)) for uuid in resolved.mentions)
@@ -203,7 +182,7 @@ def _compatible(one: Entity, other: Entity) -> bool:
     return not one.labels or not other.labels or bool(set(one.labels) & set(other.labels))
 
 
-def _mapped_facts(resolved: Resolved, mapping: Mapping[str, str], group: MirrorGroup) -> list[Fact]:
+def _mapped_facts(resolved: Resolved, mapping: Mapping[str, str], group: GroupView) -> list[Fact]:
     """Return the facts with mapped entities; drops those that would connect one with itself.
 
     Facts that the group already has are not changed.

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.model import Entity, Episode, Fact, GroupId, Usage
 from turnetl.recipe_parts import RecipeParts
 
@@ -77,7 +77,7 @@ class Extractor(Protocol[Extracted]):
         ...
 
     async def resolve(
-        self, episode: Episode, extracted: Extracted, group: MirrorGroup, *, now: datetime
+        self, episode: Episode, extracted: Extracted, group: GroupView, *, now: datetime
     ) -> Resolved:
         """Match the extracted content against the group. Does not change the group."""
         ...

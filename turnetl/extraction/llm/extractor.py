@@ -33,7 +33,7 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
@@ -97,7 +97,7 @@ class LlmExtractor:
             model, GraphitiEmbedder(embedder), ontology, split_text
         )
         self._background = BackgroundTasks()
-        self._candidates: WeakKeyDictionary[MirrorGroup, CandidateIndex] = WeakKeyDictionary()
+        self._candidates: WeakKeyDictionary[GroupView, CandidateIndex] = WeakKeyDictionary()
 
     @property
     def model(self) -> str:
@@ -124,19 +124,17 @@ class LlmExtractor:
         self,
         episode: Episode,  # noqa: ARG002 - the extracted chunks contain its text
         extracted: ExtractedTurn,
-        group: MirrorGroup,
+        group: GroupView,
         *,
         now: datetime,
     ) -> Resolved:
         with graphiti_log.called():
             return await self._resolve(extracted, group, now)
 
-    async def _resolve(
-        self, extracted: ExtractedTurn, group: MirrorGroup, now: datetime
-    ) -> Resolved:
+    async def _resolve(self, extracted: ExtractedTurn, group: GroupView, now: datetime) -> Resolved:
         embedder = GraphitiEmbedder(self._embedder)
         overlay = Overlay(group)
-        candidates = OverlayCandidates(overlay, self._candidates_of(group))
+        candidates = OverlayCandidates(overlay, self._candidates_of)
         mentions, contents = [], []
         usage = Usage()
         for chunk in extracted.chunks:
@@ -176,10 +174,15 @@ class LlmExtractor:
         vectors = await self._embedder.embed(unique) if unique else ()
         return dict(zip(unique, vectors, strict=True))
 
-    def _candidates_of(self, group: MirrorGroup) -> CandidateIndex:
-        if group not in self._candidates:
-            self._candidates[group] = CandidateIndex(group)
-        return self._candidates[group]
+    def _candidates_of(self, group: GroupView) -> CandidateIndex:
+        found = self._candidates.get(group)
+        if found is None:
+            found = self._candidates[group] = (
+                OverlayCandidates(group, self._candidates_of)
+                if isinstance(group, Overlay)
+                else CandidateIndex(group)
+            )
+        return found
 
 
 def _inputs(

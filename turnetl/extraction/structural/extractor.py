@@ -23,7 +23,7 @@ from turnetl.extraction.structural.findings import (
 )
 from turnetl.extraction.structural.recipe import MAX_ENTITIES, MAX_FACTS, structural_recipe
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.model import Entity, Episode, Fact, GroupId
 from turnetl.recipe_parts import RecipeParts
 
@@ -45,7 +45,7 @@ class StructuralExtractor:
         return extract_findings(episode, context)
 
     async def resolve(
-        self, episode: Episode, extracted: TurnFindings, group: MirrorGroup, *, now: datetime
+        self, episode: Episode, extracted: TurnFindings, group: GroupView, *, now: datetime
     ) -> Resolved:
         """Give entities and facts their keys, and invalidate facts that the turn makes untrue.
 
@@ -132,7 +132,7 @@ def _key(group: GroupId, entity: EntityKey) -> str:
 
 
 def _entity(
-    episode: Episode, key: EntityKey, uuid: str, group: MirrorGroup, now: datetime
+    episode: Episode, key: EntityKey, uuid: str, group: GroupView, now: datetime
 ) -> Entity | None:
     """Return the entity if it is new or has a new label; else None."""
     labels = {key.label} | ({key.second_label} if key.second_label else set())
@@ -165,7 +165,7 @@ def _fact(episode: Episode, draft: FactDraft, keys: Mapping[EntityKey, str], now
 
 
 def _invalidated_failures(
-    episode: Episode, successes: Iterable[CommandSuccess], group: MirrorGroup, now: datetime
+    episode: Episode, successes: Iterable[CommandSuccess], group: GroupView, now: datetime
 ) -> list[Fact]:
     """Return open failures of earlier turns that a success of this turn invalidates."""
     invalidated: dict[str, Fact] = {}
@@ -177,7 +177,7 @@ def _invalidated_failures(
     return list(invalidated.values())
 
 
-def _is_invalidated_by(fact: Fact, success: CommandSuccess, group: MirrorGroup) -> bool:
+def _is_invalidated_by(fact: Fact, success: CommandSuccess, group: GroupView) -> bool:
     # Turns may arrive late: a success does not invalidate a failure that happened after it.
     if fact.valid_at is not None and fact.valid_at > success.at:
         return False

@@ -13,7 +13,7 @@ from turnetl import ids
 from turnetl.extraction.structural import choices
 from turnetl.extraction.structural.decision_facts import CHOSEN
 from turnetl.extraction.structural.prose import shorten
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.model import Episode, Fact
 
 _CHOOSING = ("DECIDED", "PREFERS")
@@ -38,7 +38,7 @@ def supersede(
     episode: Episode,
     facts: Iterable[Fact],
     names: Mapping[str, str],
-    group: MirrorGroup,
+    group: GroupView,
     now: datetime,
 ) -> Superseded:
     """Return the facts of a turn and of the group after the decisions of the turn.
@@ -72,7 +72,7 @@ def supersede(
     return Superseded((*own.values(), *links.values()), tuple(ended.values()), tuple(decisions))
 
 
-def _replaced_by(fact: Fact, names: Mapping[str, str], group: MirrorGroup) -> Iterator[Fact]:
+def _replaced_by(fact: Fact, names: Mapping[str, str], group: GroupView) -> Iterator[Fact]:
     """Yield the facts of the group whose decision this fact replaces."""
     if fact.relation != _REJECTING or CHOSEN not in fact.attributes:
         return
@@ -84,7 +84,7 @@ def _replaced_by(fact: Fact, names: Mapping[str, str], group: MirrorGroup) -> It
                     yield older
 
 
-def _replacing(fact: Fact, names: Mapping[str, str], group: MirrorGroup) -> Iterator[Fact]:
+def _replacing(fact: Fact, names: Mapping[str, str], group: GroupView) -> Iterator[Fact]:
     """Yield the facts of the group whose decision replaces that of this fact, of a late turn."""
     if fact.relation not in _CHOOSING or CHOSEN not in fact.attributes:
         return
@@ -94,7 +94,7 @@ def _replacing(fact: Fact, names: Mapping[str, str], group: MirrorGroup) -> Iter
                 yield later
 
 
-def _uuids(uuid: str, name: str, group: MirrorGroup) -> list[str]:
+def _uuids(uuid: str, name: str, group: GroupView) -> list[str]:
     """Return the entities of that name: a package in one turn may be a concept in another."""
     named = (entity.uuid for entity in group.entities_named([name]))
     return list(dict.fromkeys([uuid, *named]))
@@ -123,7 +123,7 @@ def _sentence(fact: Fact) -> str:
     return fact.text.partition(": ")[2]
 
 
-def _parts(fact: Fact, group: MirrorGroup) -> Iterator[Fact]:
+def _parts(fact: Fact, group: GroupView) -> Iterator[Fact]:
     """Yield the valid facts of the same decision in the same turns: what it chose and rejected."""
     for relation in (*_CHOOSING, _REJECTING):
         for part in group.valid_facts(fact.source, relation):

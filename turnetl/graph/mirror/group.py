@@ -35,6 +35,18 @@ class GroupView(Protocol):
         """Return the entities with exactly these names, in order of creation."""
         ...
 
+    def entities_like(self, name: str) -> Sequence[Entity]:
+        """Return the entities whose name differs in case and spaces only, in order of creation."""
+        ...
+
+    def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
+        """Return the facts of that relation from `source` that are still valid, oldest first."""
+        ...
+
+    def valid_facts_to(self, target: str, relation: str) -> Sequence[Fact]:
+        """Return the facts of that relation to `target` that are still valid, oldest first."""
+        ...
+
 
 class MirrorGroup:
     """Entities, facts and the order of the committed turns of one group, as the graph holds them.
@@ -48,6 +60,8 @@ class MirrorGroup:
         self._entities: dict[str, Entity] = {}
         # Order of creation and uuid, by name: a name never changes.
         self._by_name: dict[str, list[tuple[int, str]]] = {}
+        # Uuids in order of creation, by the name without case and spaces.
+        self._by_folded_name: dict[str, list[str]] = {}
         self._facts: dict[str, Fact] = {}
         # The number of chunks of each committed turn.
         self._chunks: dict[TurnId, int] = {}
@@ -80,6 +94,10 @@ class MirrorGroup:
         """Return the entities with exactly these names, in order of creation."""
         found = sorted(entry for name in set(names) for entry in self._by_name.get(name, ()))
         return [self._entities[uuid] for _, uuid in found]
+
+    def entities_like(self, name: str) -> Sequence[Entity]:
+        """Return the entities whose name differs in case and spaces only, in order of creation."""
+        return [self._entities[uuid] for uuid in self._by_folded_name.get(_folded(name), ())]
 
     def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
         """Return the facts of that relation from `source` that are still valid, oldest first."""
@@ -119,7 +137,7 @@ class MirrorGroup:
         What is new gets the order in which a later run loads it: of candidates that fit equally
         well, both show the model the same ones, in the same order.
         """
-        self.put(_in_order(change.entities), _in_order(change.facts))
+        self.put(in_order(change.entities), in_order(change.facts))
         texts = change.summary_texts.items()
         self.put([replace(self._entities[uuid], summary=text) for uuid, text in texts], ())
         self._put_turn(receipt)
@@ -130,6 +148,7 @@ class MirrorGroup:
             if entity.uuid not in self._entities:
                 entry = len(self._entities), entity.uuid
                 self._by_name.setdefault(entity.name, []).append(entry)
+                self._by_folded_name.setdefault(_folded(entity.name), []).append(entity.uuid)
             self._entities[entity.uuid] = entity
         for fact in facts:
             self._put_fact(fact)
@@ -161,7 +180,8 @@ class MirrorGroup:
         self._chunks[receipt.turn_id] = receipt.chunks
 
 
-def _in_order(values: Iterable[_Created]) -> list[_Created]:
+def in_order(values: Iterable[_Created]) -> list[_Created]:
+    """Return what a change creates in the order in which a later run loads it."""
     return sorted(values, key=attrgetter("created_at", "uuid"))
 
 
@@ -169,6 +189,10 @@ def _position(started_at: datetime | None, turn: TurnId) -> _SessionPosition:
     if started_at is None:
         raise ValueError(f"turn {turn} has no time")
     return started_at, turn
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.lower().split())
 
 
 def _endpoint_keys(fact: Fact) -> tuple[tuple[str, str], tuple[str, str]]:

@@ -1,10 +1,12 @@
-"""A group as it will be after the current turn is committed: for a turn in chunks.
+"""A group as it will be after turns that are not committed yet.
 
-A later chunk is resolved against the earlier chunks as if each were committed. The group itself is
-not changed, so a turn that fails has no effect.
+A later chunk of a turn is resolved against the earlier chunks as if each were committed, and a turn
+that runs ahead against the turns before it. The group itself is not changed, so a turn that fails
+has no effect.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+import weakref
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 
 from typing_extensions import override
@@ -18,107 +20,177 @@ from turnetl.model import Entity, Fact, GroupId
 
 
 class Overlay:
-    """A group, overlaid with the new and changed entities and facts of the turn."""
+    """A group, overlaid with new and changed entities and facts."""
 
-    def __init__(self, group: GroupView) -> None:
-        self.group_id: GroupId = group.group_id
-        self._base = group
-        self.new = MirrorGroup(GroupContents(self.group_id, None, (), (), (), {}))
-        """Entities and facts that the base group does not hold."""
+    def __init__(self, base: GroupView) -> None:
+        self.group_id: GroupId = base.group_id
+        self.base = base
+        """The group below."""
+        self.new = _empty(base.group_id)
+        """Entities and facts that the base does not hold."""
+        self.generation = 0
+        """Changes when the base or all that lies over it is replaced."""
         self._entities: dict[str, Entity] = {}
         self._facts: dict[str, Fact] = {}
 
     def add(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
-        """Add the new and changed entities and facts of a chunk, each with its embedding."""
+        """Add new and changed entities and facts, each with its embedding."""
         new_entities = [entity for entity in entities if not self._change_entity(entity)]
         self.new.put(new_entities, [fact for fact in facts if not self._change_fact(fact)])
 
+    def clear(self) -> None:
+        """Remove everything that was added: it was committed, so the base holds it now."""
+        self.new = _empty(self.group_id)
+        self._entities.clear()
+        self._facts.clear()
+        self.generation += 1
+
+    def rebase(self, base: GroupView) -> None:
+        """Lay it over another group with the same contents as the one below."""
+        self.base = base
+        self.generation += 1
+
     @property
     def changed_entities(self) -> Sequence[Entity]:
-        """Entities that the base group holds in another state."""
+        """Entities that the base holds in another state."""
         changed = self._entities.values()
-        return [entity for entity in changed if entity != self._base.entity(entity.uuid)]
+        return [entity for entity in changed if entity != self.base.entity(entity.uuid)]
 
     @property
     def changed_facts(self) -> Sequence[Fact]:
-        """Facts that the base group holds in another state."""
-        return [fact for fact in self._facts.values() if fact != self._base.fact(fact.uuid)]
+        """Facts that the base holds in another state."""
+        return [fact for fact in self._facts.values() if fact != self.base.fact(fact.uuid)]
 
     @property
     def entities(self) -> Iterable[Entity]:
-        base = self._base.entities
+        base = self.base.entities
         if self._entities:
             base = (self._entities.get(entity.uuid, entity) for entity in base)
         return chain(base, self.new.entities)
 
     @property
     def facts(self) -> Iterable[Fact]:
-        base = self._base.facts
+        base = self.base.facts
         if self._facts:
             base = (self._facts.get(fact.uuid, fact) for fact in base)
         return chain(base, self.new.facts)
 
     def entity(self, uuid: str) -> Entity | None:
-        return self.new.entity(uuid) or self._entities.get(uuid) or self._base.entity(uuid)
+        return self.new.entity(uuid) or self._entities.get(uuid) or self.base.entity(uuid)
 
     def entities_named(self, names: Collection[str]) -> Sequence[Entity]:
         """Return the entities with exactly these names, in order of creation."""
-        base = self._base.entities_named(names)
-        current = (self._entities.get(entity.uuid, entity) for entity in base)
-        return [*current, *self.new.entities_named(names)]
+        return [*self._current(self.base.entities_named(names)), *self.new.entities_named(names)]
+
+    def entities_like(self, name: str) -> Sequence[Entity]:
+        """Return the entities whose name differs in case and spaces only, in order of creation."""
+        return [*self._current(self.base.entities_like(name)), *self.new.entities_like(name)]
 
     def fact(self, uuid: str) -> Fact | None:
-        return self.new.fact(uuid) or self._facts.get(uuid) or self._base.fact(uuid)
+        return self.new.fact(uuid) or self._facts.get(uuid) or self.base.fact(uuid)
+
+    def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
+        """Return the facts of that relation from `source` that are still valid, oldest first."""
+        base = self._valid(
+            self.base.valid_facts(source, relation),
+            lambda fact: (fact.source, fact.relation) == (source, relation),
+        )
+        return [*base, *self.new.valid_facts(source, relation)]
+
+    def valid_facts_to(self, target: str, relation: str) -> Sequence[Fact]:
+        """Return the facts of that relation to `target` that are still valid, oldest first."""
+        base = self._valid(
+            self.base.valid_facts_to(target, relation),
+            lambda fact: (fact.target, fact.relation) == (target, relation),
+        )
+        return [*base, *self.new.valid_facts_to(target, relation)]
+
+    def _current(self, base: Iterable[Entity]) -> Iterable[Entity]:
+        return (self._entities.get(entity.uuid, entity) for entity in base)
+
+    def _valid(self, base: Sequence[Fact], is_searched: Callable[[Fact], bool]) -> Iterable[Fact]:
+        """Return the facts that are valid here, of those of the base and of the changed ones."""
+        if not self._facts:
+            return base
+        facts = {fact.uuid: self._facts.get(fact.uuid, fact) for fact in base}
+        facts |= {fact.uuid: fact for fact in self._facts.values() if is_searched(fact)}
+        return [fact for fact in facts.values() if fact.invalid_at is None and is_searched(fact)]
 
     def _change_entity(self, entity: Entity) -> bool:
-        if self._base.entity(entity.uuid) is None:
+        if self.base.entity(entity.uuid) is None:
             return False
         self._entities[entity.uuid] = entity
         return True
 
     def _change_fact(self, fact: Fact) -> bool:
-        if self._base.fact(fact.uuid) is None:
+        if self.base.fact(fact.uuid) is None:
             return False
         self._facts[fact.uuid] = fact
         return True
 
 
 class OverlayCandidates(CandidateIndex):
-    """Candidates in an overlay: those of the base group and those of the new entities and facts."""
+    """Candidates in an overlay: those of the group below and those of what was added to it."""
 
-    def __init__(self, overlay: Overlay, base: CandidateIndex) -> None:
+    def __init__(
+        self, overlay: Overlay, candidates_of: Callable[[GroupView], CandidateIndex]
+    ) -> None:
+        """Index an overlay.
+
+        Args:
+            overlay: it is held weakly.
+            candidates_of: returns the candidates of the group below, also of one that takes its
+                place later.
+        """
         super().__init__(overlay)
-        self._base = base
-        self._new = CandidateIndex(overlay.new)
+        self._overlay: Overlay = weakref.proxy(overlay)
+        self._candidates_of = candidates_of
+        self._generation = overlay.generation
+        self._new_group, self._new = overlay.new, CandidateIndex(overlay.new)
 
     @override
     def refresh(self) -> None:
-        self._base.refresh()
+        self._generation = self._overlay.generation
+        if self._new_group is not self._overlay.new:
+            self._new_group = self._overlay.new
+            self._new = CandidateIndex(self._new_group)
+        self._candidates_of(self._overlay.base).refresh()
         self._new.refresh()
 
     @override
     def nearest_entities(
         self, vector: Sequence[float], limit: int, min_score: float
     ) -> list[ScoredUuid]:
-        base = self._base.nearest_entities(vector, limit, min_score)
+        base = self._below().nearest_entities(vector, limit, min_score)
         return _best(base, self._new.nearest_entities(vector, limit, min_score), limit)
 
     @override
     def nearest_facts(
         self, vector: Sequence[float], limit: int, min_score: float
     ) -> list[ScoredUuid]:
-        base = self._base.nearest_facts(vector, limit, min_score)
+        base = self._below().nearest_facts(vector, limit, min_score)
         return _best(base, self._new.nearest_facts(vector, limit, min_score), limit)
 
     @override
     def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:
-        return [*self._base.fact_uuids_between(endpoints), *self._new.fact_uuids_between(endpoints)]
+        below = self._below().fact_uuids_between(endpoints)
+        return [*below, *self._new.fact_uuids_between(endpoints)]
 
     @override
     def fulltext_matches(self, query: str, limit: int, *more: FullTextIndex) -> list[str]:
-        return self._base.fulltext_matches(query, limit, self._new.fulltext, *more)
+        return self._below().fulltext_matches(query, limit, self._new.fulltext, *more)
+
+    def _below(self) -> CandidateIndex:
+        """Return the candidates of the group below, up to date if it was replaced meanwhile."""
+        if self._generation != self._overlay.generation:
+            self.refresh()
+        return self._candidates_of(self._overlay.base)
+
+
+def _empty(group: GroupId) -> MirrorGroup:
+    return MirrorGroup(GroupContents(group, None, (), (), (), {}))
 
 
 def _best(base: list[ScoredUuid], new: list[ScoredUuid], limit: int) -> list[ScoredUuid]:
-    """Return the nearest of both; among equal ones, those of the base group first."""
+    """Return the nearest of both; among equal ones, those of the base first."""
     return sorted([*base, *new], key=lambda scored: -scored[1])[:limit] if new else base
