@@ -101,6 +101,7 @@ def new_ingest_run(settings: Settings, clock: Clock) -> IngestRun:
         clock=clock,
         lease_ttl=timedelta(seconds=settings.lease_seconds),
         prefetch=settings.prefetch,
+        run_ahead=settings.run_ahead,
         invalidation_alert=settings.invalidation_alert,
         extractor_named=settings.extractor is not None,
     )

@@ -27,6 +27,8 @@ _CAUTION = 1.3
 """Margin of the expected costs if an error would waste what several turns have used."""
 _NEAR_END, _CAUTION_NEAR_END = 0.8, 1.35
 """Share of the budget from which on a single turn has a margin, and this margin."""
+_CAUTION_AHEAD = 2.0
+"""Margin of the expected costs as long as turns are resolved ahead."""
 _MIN_COMMITTED = 0.905
 """Share of what was paid that must be for committed turns, if the rest of a budget prepares the
 next turn, which the next run commits."""
@@ -102,6 +104,15 @@ class TurnAdmission:
         if self._budget is None or (not self._waiting and self._covers(chars)):
             return self._start(chars)
         return None
+
+    def has_room_ahead(self) -> bool:
+        """Return whether requests may be sent that the turns that have started may not need."""
+        if self._budget is None:
+            return True
+        if self._waiting or not self.costs.is_certain:
+            return False
+        required = sum(map(self._still_required, self._started), Amount())
+        return self._budget.covers(required * _CAUTION_AHEAD)
 
     async def start(self, chars: int) -> AdmittedTurn:
         """Start the next turn of a group, as soon as the budget covers it or no other turn runs.

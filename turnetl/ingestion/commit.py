@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from turnetl.errors import GraphBusy
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import Lease, Receipt
 from turnetl.model import Change, Entity, Episode, Fact
@@ -21,9 +22,20 @@ _ATTEMPTS = 4
 def build_change(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Change:
     """Combine what the turn writes with the before-images and the turn's place in its session."""
     previous, following = group.neighbours(episode)
+    in_chunks = len(episode.chunks) > 1
+    return replace(
+        change_of(episode, resolved, group),
+        previous_turn=previous,
+        next_turn=following,
+        previous_chunks=group.chunks_of(previous) if previous else 1,
+        mentioned_in=dict(_mentioning_chunks(episode, resolved, group)) if in_chunks else {},
+    )
+
+
+def change_of(episode: Episode, resolved: Resolved, group: GroupView) -> Change:
+    """Combine what the turn writes with the before-images, without its place in its session."""
     entities_before = (group.entity(entity.uuid) for entity in resolved.entities)
     facts_before = (group.fact(fact.uuid) for fact in resolved.facts)
-    in_chunks = len(episode.chunks) > 1
     return Change(
         episode=episode,
         entities=resolved.entities,
@@ -31,11 +43,9 @@ def build_change(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Ch
         mentions=resolved.mentions,
         entities_before=tuple(entity for entity in entities_before if entity is not None),
         facts_before=tuple(fact for fact in facts_before if fact is not None),
-        previous_turn=previous,
-        next_turn=following,
+        previous_turn=None,
+        next_turn=None,
         usage=resolved.usage,
-        previous_chunks=group.chunks_of(previous) if previous else 1,
-        mentioned_in=dict(_mentioning_chunks(episode, resolved, group)) if in_chunks else {},
     )
 
 

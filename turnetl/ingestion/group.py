@@ -30,6 +30,7 @@ from turnetl.ingestion.report import GroupCounts, GroupReport, StopCause, group_
 from turnetl.ingestion.stale_parts import StalePart, stale_parts
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake
+from turnetl.llm.ahead import AheadModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, Usage
 from turnetl.recipe_parts import RecipeParts, recipe_digest
@@ -50,6 +51,8 @@ class IngestResources:
     admission: TurnAdmission = field(default_factory=TurnAdmission)
     summaries: "SummaryRules | None" = None
     """How entities are summarised; None: not by turnetl."""
+    ahead: AheadModel | None = None
+    """Receives the requests of the extractor; None: no turn is resolved ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,7 @@ async def ingest_group(
         run,
         admission=resources.admission,
         summaries=resources.summaries,
+        ahead=resources.ahead,
     )
     episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
     error = None

@@ -25,6 +25,8 @@ class IngestRun:
     """Lifetime of a lease without renewal."""
     prefetch: int
     """Turns whose extraction may run ahead of the commit."""
+    run_ahead: int = 0
+    """Turns that may also be resolved ahead of the commit, with guessed responses."""
     retry_delay: float = 0.5
     """Seconds before the first retry of a commit without a response; doubled with each retry."""
     invalidation_alert: int = 10

@@ -43,6 +43,7 @@ async def prefetch_extractions(
     *,
     limit: int,
     admission: TurnAdmission,
+    window: deque[PrefetchedTurn] | None = None,
 ) -> AsyncGenerator[PrefetchedTurn]:
     """Yield the turns in order, each with its extraction.
 
@@ -55,10 +56,11 @@ async def prefetch_extractions(
         limit: maximum number of turns in extraction or extracted and not yet yielded; fewer if they
             are very long.
         admission: starts the turns. The receiver finishes each turn that it was yielded.
+        window: an empty one, which holds the turns that have started and are not yielded yet.
     """
     turns = with_context(episodes, context)
     async with aclosing(
-        prefetch_turns(turns, extract, limit=limit, admission=admission)
+        prefetch_turns(turns, extract, limit=limit, admission=admission, window=window)
     ) as prefetched:
         async for turn in prefetched:
             yield turn
@@ -70,9 +72,10 @@ async def prefetch_turns(
     *,
     limit: int,
     admission: TurnAdmission,
+    window: deque[PrefetchedTurn] | None = None,
 ) -> AsyncGenerator[PrefetchedTurn]:
     """Do as `prefetch_extractions` with turns that have their context already."""
-    window: deque[PrefetchedTurn] = deque()
+    window = deque() if window is None else window
     following = next(turns, None)
     try:
         while window or following is not None:
@@ -81,8 +84,11 @@ async def prefetch_turns(
                 admitted = admission.try_start(chars) if window else await admission.start(chars)
                 if admitted is None:
                     break
+                admitted.account.place = len(window)
                 window.append(_start(*following, extract, admitted))
                 following = next(turns, None)
+            for place, turn in enumerate(window):
+                turn.admitted.account.place = place
             yield window.popleft()
     finally:
         for turn in window:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from turnetl.errors import BadTurn
 from turnetl.lake import QUARANTINE, LakeFiles
-from turnetl.model import GroupId, TurnId
+from turnetl.model import Episode, GroupId, TurnId
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,19 @@ class QuarantineEntry(msgspec.Struct, frozen=True):
     first_line: int
     run_id: str
     failed_at: datetime
+
+
+def entry_of(episode: Episode, error: BadTurn, *, run_id: str, now: datetime) -> QuarantineEntry:
+    """Return the entry of a turn that failed now."""
+    turn = episode.turn
+    return QuarantineEntry(
+        turn_id=turn.turn_id,
+        error=str(error),
+        archive=turn.archive,
+        first_line=turn.first_line,
+        run_id=run_id,
+        failed_at=now,
+    )
 
 
 class Quarantine:

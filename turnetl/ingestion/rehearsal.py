@@ -15,13 +15,12 @@ from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.bad_turns import as_bad_turn
+from turnetl.ingestion.bad_turns import MAX_CONSECUTIVE_FAILURES, as_bad_turn
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.resolved_turn import resolve_turn
-from turnetl.ingestion.turn_pipeline import MAX_CONSECUTIVE_FAILURES
 from turnetl.ingestion.undo_plan import UndoPlan
 from turnetl.ingestion.undo_state import UndoState
 from turnetl.llm.accounts import charged_to

@@ -16,7 +16,8 @@ from turnetl.model import Change, Episode
 from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_texts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
-    from turnetl.ingestion.turn_summaries import SummarisedChange, TurnSummaries
+    from turnetl.ingestion.summarised_change import SummarisedChange
+    from turnetl.ingestion.turn_summaries import TurnSummaries
 
 
 @dataclass(frozen=True, slots=True)

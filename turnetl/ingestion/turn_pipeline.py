@@ -6,6 +6,7 @@ repeated.
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -17,35 +18,34 @@ from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from turnetl.errors import BadTurn, RunStopped
+from turnetl.errors import BadTurn
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile, Lease, Receipt
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.bad_turns import as_bad_turn
-from turnetl.ingestion.commit import commit_turn, invalidated_facts
+from turnetl.ingestion.bad_turns import MAX_CONSECUTIVE_FAILURES, as_bad_turn, too_many_failures
+from turnetl.ingestion.commit import commit_turn
 from turnetl.ingestion.extractor_change import check_extractor
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
-from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.ingestion.quarantine import Quarantine, entry_of
 from turnetl.ingestion.recipe_recorder import RecipeRecorder
-from turnetl.ingestion.report import Invalidation
-from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
+from turnetl.ingestion.resolved_turn import resolve_turn
+from turnetl.ingestion.turn_counts import with_turn
 from turnetl.llm.accounts import charged_to
+from turnetl.llm.ahead import AheadModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, TurnId
 from turnetl.reason import add_counts
 from turnetl.recipe_parts import recipe_digest
 
-if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
+if TYPE_CHECKING:  # import numpy, which a run without new turns does without
+    from turnetl.ingestion.run_ahead import RunAhead
     from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
 
 log = logging.getLogger(__name__)
-
-MAX_CONSECUTIVE_FAILURES = 5
-"""After this many failed turns in a row the cause is not the content of a turn: the run stops."""
 
 
 @dataclass
@@ -56,6 +56,9 @@ class _LeasedGroup:
     mirror: MirrorGroup
     summaries: "TurnSummaries | None"
     turns_left: int
+    window: deque[PrefetchedTurn]
+    """The turns that follow and whose extraction has started."""
+    ahead: "RunAhead | None" = None
 
 
 class TurnPipeline:
@@ -71,6 +74,7 @@ class TurnPipeline:
         *,
         admission: TurnAdmission | None = None,
         summaries: "SummaryRules | None" = None,
+        ahead: AheadModel | None = None,
     ) -> None:
         """Make a pipeline for one group.
 
@@ -82,6 +86,8 @@ class TurnPipeline:
             run: identity and limits of the run.
             admission: shared by all groups of the run; None: without a budget.
             summaries: how entities are summarised; None: not at all.
+            ahead: receives the requests of the extractor, also of turns that run ahead; None: no
+                turn runs ahead.
         """
         self._store = store
         self._extractor = extractor
@@ -90,6 +96,7 @@ class TurnPipeline:
         self._run = run
         self._admission = admission or TurnAdmission()
         self._summary_rules = summaries
+        self._ahead = ahead
         self._recipes = RecipeRecorder(store, extractor, retry_delay=run.retry_delay)
         self.done = IngestProgress(0, 0)
         """Progress so far, also after `ingest` raised."""
@@ -132,18 +139,20 @@ class TurnPipeline:
             recipe = recipe_digest(self._extractor.recipe_parts(group_id))
             earlier = (one.usage for one in contents.receipts if one.recipe == recipe)
             self._admission.costs.learn_earlier(earlier)
+            window: deque[PrefetchedTurn] = deque()
             turns = prefetch_extractions(
                 episodes,
                 context,
                 self._extract,
                 limit=self._run.prefetch,
                 admission=self._admission,
+                window=window,
             )
             rules = self._summary_rules
             summaries = None if rules is None else rules.of_group(contents)
             decided = contents if summaries is None else summaries.decided(contents)
-            group = _LeasedGroup(held, MirrorGroup(decided), summaries, turns_left=len(context))
-            async with aclosing(turns) as prefetched:
+            group = _LeasedGroup(held, MirrorGroup(decided), summaries, len(context), window)
+            async with aclosing(turns) as prefetched, self._running_ahead(group):
                 await self._ingest_turns(group, prefetched, progress)
             if group.summaries is not None:
                 await self._flush(group.summaries, held)
@@ -157,18 +166,45 @@ class TurnPipeline:
     ) -> None:
         failures = 0
         async for turn in turns:
+            if group.ahead is not None:
+                group.ahead.follow([turn, *group.window])
             with turn.admitted, charged_to(turn.admitted.account):
                 try:
                     await self._ingest_turn(group, turn)
                     failures = 0
                 except BadTurn as error:
+                    if group.ahead is not None:
+                        group.ahead.failed(turn)
                     self._quarantine_turn(turn.episode, error)
                     failures += 1
             group.turns_left -= 1
             self._admission.costs.finish(len(turn.episode.text))
             if failures >= MAX_CONSECUTIVE_FAILURES:
-                raise _too_many_failures(group.mirror.group_id, failures)
+                raise too_many_failures(group.mirror.group_id, failures)
             progress(self.done)
+
+    @asynccontextmanager
+    async def _running_ahead(self, group: _LeasedGroup) -> AsyncIterator[None]:
+        """Resolve the next turns of the group ahead, if the run does."""
+        if self._ahead is None or not self._run.run_ahead:
+            yield
+            return
+        from turnetl.ingestion.run_ahead import RunAhead  # noqa: PLC0415 - imports numpy
+
+        group.ahead = RunAhead(
+            self._extractor,
+            self._embedder,
+            self._ahead,
+            group.mirror,
+            group.summaries,
+            depth=self._run.run_ahead,
+            clock=self._run.clock,
+            may_run=self._admission.has_room_ahead,
+        )
+        try:
+            yield
+        finally:
+            await group.ahead.close()
 
     async def _flush(self, summaries: "TurnSummaries", lease: Lease) -> None:
         """Write the summaries that are still deferred after the last commit."""
@@ -235,45 +271,19 @@ class TurnPipeline:
         )
         turn.admitted.commit(change.usage)
         group.mirror.apply(resolved.for_mirror, receipt)
+        if group.ahead is not None:
+            group.ahead.committed(turn, resolved.for_mirror)
         if group.summaries is not None:
             group.summaries.apply(change)
         self._quarantine.release(episode.turn_id)
-        self._count(resolved, written=written)
-
-    def _count(self, resolved: ResolvedTurn, *, written: bool) -> None:
-        done, change = self.done, resolved.change
-        if not written:
-            self.done = replace(done, already_committed=done.already_committed + 1)
-            return
-        turn, facts = change.episode.turn, len(invalidated_facts(change))
-        invalidations = done.invalidations
-        if facts > self._run.invalidation_alert:
-            log.warning(
-                "a turn invalidated many facts", extra={"turn_id": turn.turn_id, "facts": facts}
-            )
-            invalidation = Invalidation(turn.turn_id, turn.archive, turn.first_line, facts)
-            invalidations = (*invalidations, invalidation)
-        self.done = replace(
-            done,
-            committed=done.committed + 1,
-            discarded=add_counts(done.discarded, resolved.resolved.discarded),
-            invalidations=invalidations,
-            summaries=add_counts(done.summaries, resolved.summary_reasons),
+        self.done = with_turn(
+            self.done, resolved, written=written, invalidation_alert=run.invalidation_alert
         )
 
     def _quarantine_turn(self, episode: Episode, error: BadTurn) -> None:
-        turn = episode.turn
-        log.info("turn quarantined", extra={"turn_id": turn.turn_id, "error": str(error)})
-        self._quarantine.add(
-            QuarantineEntry(
-                turn_id=turn.turn_id,
-                error=str(error),
-                archive=turn.archive,
-                first_line=turn.first_line,
-                run_id=self._run.run_id,
-                failed_at=self._run.clock(),
-            )
-        )
+        run = self._run
+        log.info("turn quarantined", extra={"turn_id": episode.turn_id, "error": str(error)})
+        self._quarantine.add(entry_of(episode, error, run_id=run.run_id, now=run.clock()))
         self.done = replace(self.done, quarantined=self.done.quarantined + 1)
 
 
@@ -285,10 +295,3 @@ async def run_profile(
     # In a thread: an embedder behind HTTP may have to ask its server.
     dimensions = await asyncio.to_thread(lambda: embedder.dimensions)
     return GroupProfile(embedder.name, dimensions, recipe)
-
-
-def _too_many_failures(group: GroupId, failures: int) -> RunStopped:
-    return RunStopped(
-        f"group `{group}`: {failures} turns in a row failed; `turnetl status` shows the reasons: "
-        "correct the cause, then run `turnetl retry`"
-    )

@@ -1,6 +1,6 @@
 """The summaries of a group, kept up to date with its turns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,12 +12,13 @@ from turnetl.graph_model import GroupContents, Lease
 from turnetl.ingestion.commit import while_busy
 from turnetl.ingestion.flush import Flush
 from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.summaries_ahead import SummariesAhead
+from turnetl.ingestion.summarised_change import SummarisedChange, shown, time_of, with_texts
 from turnetl.model import Change, Episode, SummaryWrites, TurnId, Usage
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_sagas import sagas_of
 from turnetl.summaries.group_summaries import GroupSummaries
 from turnetl.summaries.port import Summarised, Summariser
-from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import with_flushed
 from turnetl.summaries.saga_summary import SagaTurn
 from turnetl.summaries.summary_input import SummaryInput
@@ -47,18 +48,6 @@ class DeferredEstimate:
     """If no response is in the journal."""
     kept: tuple[str, ...] = ()
     """Names of the entities whose summary was edited by hand and is not to be written, sorted."""
-
-
-@dataclass(frozen=True, slots=True)
-class SummarisedChange:
-    """A change with the summaries that its turn writes, and why."""
-
-    change: Change
-    for_mirror: Change
-    """The change as later turns of the run see it: without what the ends of runs wrote, so that no
-    prompt depends on the number of runs."""
-    reasons: Mapping[GateReason, int]
-    """How many summaries were refreshed and kept, by reason."""
 
 
 class TurnSummaries:
@@ -93,6 +82,10 @@ class TurnSummaries:
         view._rules = replace(self._rules, summariser=summariser)  # noqa: SLF001 - of this class
         return view
 
+    def ahead(self) -> SummariesAhead:
+        """Return the summaries of turns that are not committed."""
+        return SummariesAhead(self._group, self._rules.summariser)
+
     async def summarise(self, change: Change, *, ends_run: bool) -> SummarisedChange:
         """Return the change with its summaries and their record. Applies nothing.
 
@@ -105,9 +98,7 @@ class TurnSummaries:
             ModelBusy: no response after all retries.
             ModelUnusable: the user must act first.
         """
-        at = change.episode.turn.started_at
-        if at is None:
-            raise AssertionError(f"turn {change.episode.turn_id} has no time and is never planned")
+        at = time_of(change)
         plan = self._group.plan(change, at, ends_run=ends_run and self._rules.flushes)
         self._without_text.clear()
         written = (await self._summarise(plan.inputs)).all()
@@ -120,7 +111,7 @@ class TurnSummaries:
             saga_texts=self._sagas.after(_saga_turn(change.episode, at), change.facts),
         )
         return SummarisedChange(
-            with_texts(self._shown(decided), texts),
+            with_texts(shown(decided, self._group), texts),
             with_texts(decided, written.texts),
             outcome(plan, texts, is_flushed=flushed.error is None),
         )
@@ -227,16 +218,6 @@ class TurnSummaries:
         self._without_text -= written.texts.keys()
         return written
 
-    def _shown(self, change: Change) -> Change:
-        """Return the change with the summaries that its entities have in the graph."""
-        entities = (
-            entity
-            if (shown := self._group.summary(entity.uuid)) is None
-            else replace(entity, summary=shown)
-            for entity in change.entities
-        )
-        return replace(change, entities=tuple(entities))
-
 
 @dataclass(frozen=True, slots=True)
 class _LatestTurn:
@@ -277,21 +258,3 @@ def _saga_turn(episode: Episode, at: datetime) -> SagaTurn:
     # As the graph returns the text, which is split there.
     text = "\n\n".join(episode.chunks)
     return SagaTurn.of_text(episode.turn_id, episode.turn.session_id, at, text)
-
-
-def with_texts(change: Change, texts: Mapping[str, str]) -> Change:
-    """Return the change with new summaries, in its own entities and apart from them.
-
-    Args:
-        change: the change of a turn.
-        texts: by uuid of the entity.
-    """
-    changed = {entity.uuid for entity in change.entities}
-    return replace(
-        change,
-        entities=tuple(
-            replace(entity, summary=texts.get(entity.uuid, entity.summary))
-            for entity in change.entities
-        ),
-        summary_texts={uuid: text for uuid, text in texts.items() if uuid not in changed},
-    )

@@ -9,6 +9,8 @@
     retry, validate     repeated requests, and the check of each response against its schema
     limiter, rate_limits, rate_window
                         requests per minute, tokens per minute, requests in flight
+    request_queue       which of the waiting requests is sent first
+    ahead               requests that are sent before their turn, and guessed responses to them
     shared_limits       the same for several processes together
     meter, prices       tokens and cost of every attempt
     routing             the prompts of a run, and one of several models for each

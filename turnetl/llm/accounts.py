@@ -19,6 +19,8 @@ class Account:
 
     def __init__(self, approve: Approve) -> None:
         self._approve = approve
+        self.place = 0
+        """Place in the queue for the limits of a provider; requests with a lower one go first."""
         self.spent = Amount()
         """Paid for so far."""
         self.in_flight = Amount()

@@ -2,8 +2,8 @@
 
 The limits are those of the process alone or shared with others (`rate_limits`).
 
-Requests are admitted in order of arrival. A request that is cancelled while it waits consumes
-nothing.
+Requests are admitted by the place of their turn (`request_queue`), and equal ones in order of
+arrival. A request that is cancelled while it waits consumes nothing.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from turnetl.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.rate_limits import AdmissionLimits
 from turnetl.llm.rate_window import Admission
+from turnetl.llm.request_queue import RequestQueue
 from turnetl.llm.retry import Sleep
 
 
@@ -60,7 +61,7 @@ class Limiter:
         queue = self._queues.setdefault(model, _ModelQueue())
         queue.waiting += 1
         try:
-            async with queue.lock:
+            async with queue.requests:
                 admission = await self._admit(queue, model, characters)
         finally:
             queue.waiting -= 1
@@ -145,10 +146,10 @@ class LimitedModel:
 
 
 class _ModelQueue:
-    """Requests to one model, in order of arrival: the lock is fair."""
+    """Requests to one model."""
 
     def __init__(self) -> None:
-        self.lock = asyncio.Lock()
+        self.requests = RequestQueue()
         self.waiting = 0
         self.paused_until = -math.inf
         self.blocked_by: str | None = None

@@ -94,6 +94,9 @@ class Settings(BaseModel):
     """Earlier turns of the same session that the model sees as context."""
     prefetch: int = Field(default=16, ge=1)
     """Turns of a group that may be extracted ahead of the commit."""
+    run_ahead: int = Field(default=4, ge=0, le=64)
+    """Turns of a group that may be resolved ahead of the commit, with guesses of the responses that
+    have not arrived; 0: none. A wrong guess costs a request, never a wrong graph."""
     invalidation_alert: int = Field(default=10, ge=0)
     """The report names each turn that invalidates more facts than this."""
     close_after_minutes: float = Field(default=30, ge=0, le=_MAX_CLOSE_AFTER_MINUTES)

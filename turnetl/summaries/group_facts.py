@@ -1,12 +1,34 @@
 """The facts of one group by entity, with the active facts of each entity kept up to date."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
 
 from turnetl.model import Fact
 from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
 
 
-class GroupFacts:
+class FactsOfGroup(Protocol):
+    """Facts by entity, which grow turn by turn."""
+
+    def put(self, fact: Fact) -> None:
+        """Add a fact, or replace it by its new state."""
+
+    def active_about(self, entity: str, changed: Iterable[Fact] = ()) -> tuple[Fact, ...]: ...
+
+    def ended_about(
+        self, entity: str, uuids: Iterable[str] | None, changed: Iterable[Fact] = ()
+    ) -> tuple[Fact, ...]: ...
+
+    def degree_changes(self, changed: Iterable[Fact]) -> Mapping[str, int]: ...
+
+    def degrees(self, facts: Iterable[Fact], changes: Mapping[str, int]) -> Mapping[str, int]: ...
+
+    def active_after(self, entity: str, changed: Iterable[Fact]) -> ActiveFacts: ...
+
+    def active_between(self, one: str, other: str) -> Iterator[Fact]: ...
+
+
+class GroupFacts(FactsOfGroup):
     """All facts of a group, in memory. The cost of a change does not depend on their number."""
 
     def __init__(self, facts: Iterable[Fact], embedder: str | None = None) -> None:
@@ -125,6 +147,45 @@ class GroupFacts:
             facts = (self._facts[fact] for fact in of_entity)
             self._active[entity] = ActiveFactSet(facts, self._embedder)
         return self._active[entity]
+
+
+class FactsAhead(FactsOfGroup):
+    """The facts of a group after turns that are not applied to it: it is not changed."""
+
+    def __init__(self, base: FactsOfGroup) -> None:
+        self._base = base
+        self._changed: dict[str, Fact] = {}
+
+    def put(self, fact: Fact) -> None:
+        self._changed[fact.uuid] = fact
+
+    def active_about(self, entity: str, changed: Iterable[Fact] = ()) -> tuple[Fact, ...]:
+        return self._base.active_about(entity, self._with(changed))
+
+    def ended_about(
+        self, entity: str, uuids: Iterable[str] | None, changed: Iterable[Fact] = ()
+    ) -> tuple[Fact, ...]:
+        return self._base.ended_about(entity, uuids, self._with(changed))
+
+    def degree_changes(self, changed: Iterable[Fact]) -> Mapping[str, int]:
+        return self._base.degree_changes(self._with(changed))
+
+    def degrees(self, facts: Iterable[Fact], changes: Mapping[str, int]) -> Mapping[str, int]:
+        return self._base.degrees(facts, changes)
+
+    def active_after(self, entity: str, changed: Iterable[Fact]) -> ActiveFacts:
+        return self._base.active_after(entity, self._with(changed))
+
+    def active_between(self, one: str, other: str) -> Iterator[Fact]:
+        for fact in self._base.active_between(one, other):
+            if fact.uuid not in self._changed:
+                yield fact
+        for fact in self._changed.values():
+            if fact.invalid_at is None and _is_about(fact, one) and _is_about(fact, other):
+                yield fact
+
+    def _with(self, changed: Iterable[Fact]) -> Iterable[Fact]:
+        return (self._changed | {fact.uuid: fact for fact in changed}).values()
 
 
 def _put_if_about(active: ActiveFactSet, fact: Fact, entity: str) -> None:

@@ -4,7 +4,9 @@ Its cost for a turn depends on the entities that the turn touches, not on the si
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 
@@ -20,7 +22,7 @@ from turnetl.summaries.gate import (
     should_refresh,
     without_text,
 )
-from turnetl.summaries.group_facts import GroupFacts
+from turnetl.summaries.group_facts import FactsAhead, FactsOfGroup, GroupFacts
 from turnetl.summaries.records import (
     EntitySummary,
     add_record,
@@ -65,9 +67,9 @@ class GroupSummaries:
         """
         self._limits = limits
         self._now = now
-        self._entities = {entity.uuid: entity for entity in entities}
-        self._facts = GroupFacts(facts, embedder)
-        self._summaries = replay(records)
+        self._entities: MutableMapping[str, Entity] = {one.uuid: one for one in entities}
+        self._facts: FactsOfGroup = GroupFacts(facts, embedder)
+        self._summaries: MutableMapping[str, EntitySummary] = replay(records)
         self._unrecorded_until = unrecorded_until
         self._deferred = {
             uuid for uuid, summary in self._summaries.items() if summary.state.deferred
@@ -80,6 +82,15 @@ class GroupSummaries:
             if not self._summaries[uuid].state.pause
         ]
         heapq.heapify(self._bursts)
+
+    def ahead(self) -> "GroupSummaries":
+        """Return the same summaries, to which turns may be applied that are not committed.
+
+        It may be used as long as the turns that are applied here are those that are applied there.
+        """
+        ahead = copy(self)
+        ahead._run_ahead()  # noqa: SLF001 - of this class
+        return ahead
 
     def plan(self, change: Change, at: datetime, *, ends_run: bool = False) -> SummaryPlan:
         """Decide about the entities that a turn touches, and about bursts that have ended.
@@ -161,7 +172,7 @@ class GroupSummaries:
     def apply(self, change: Change, record: str, at: datetime) -> None:
         """Apply a committed change and its record."""
         self._now = at if self._now is None else max(self._now, at)
-        self._entities |= {entity.uuid: entity for entity in change.entities}
+        self._entities.update({entity.uuid: entity for entity in change.entities})
         for fact in change.facts:
             self._facts.put(fact)
         self.apply_record(record)
@@ -202,6 +213,14 @@ class GroupSummaries:
         if known is None or known.flushed is None or entity.summary != known.flushed:
             return entity
         return replace(entity, summary=known.text)
+
+    def _run_ahead(self) -> None:
+        """Put what may change over what it was copied from."""
+        self._entities = ChainMap({}, self._entities)
+        self._facts = FactsAhead(self._facts)
+        self._summaries = ChainMap({}, self._summaries)
+        self._deferred = set(self._deferred)
+        self._bursts = list(self._bursts)
 
     def _deltas(self, change: Change, at: datetime) -> Mapping[str, NodeDelta]:
         return node_deltas(

@@ -7,7 +7,7 @@ summary are recorded once.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -134,7 +134,9 @@ def replay(records: Iterable[str]) -> dict[str, EntitySummary]:
     return summaries
 
 
-def add_record(summaries: dict[str, EntitySummary], record: str) -> Mapping[str, EntitySummary]:
+def add_record(
+    summaries: MutableMapping[str, EntitySummary], record: str
+) -> Mapping[str, EntitySummary]:
     """Apply the record of the next turn; return the summaries of its entities before it.
 
     Raises:

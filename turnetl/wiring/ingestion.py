@@ -13,6 +13,8 @@ from turnetl.wiring.tables import lake
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.ingestion.group import IngestResources
+    from turnetl.llm.ahead import AheadModel
+    from turnetl.llm.chat import ChatModel
     from turnetl.llm.stack import ModelStack
 
 
@@ -56,7 +58,8 @@ async def ingest_resources(
     metered = embedder(settings, meter=stack.meter)
     async with metered as vectors, store(settings, write=True) as graph:
         model = clients.model(settings, stack) if settings.uses_model else None
-        extracts = extraction.extractor(settings, vectors, model)
+        ahead = _ahead(model, stack) if model is not None and settings.run_ahead else None
+        extracts = extraction.extractor(settings, vectors, ahead or model)
         try:
             await graph.prepare()
             admission = TurnAdmission(stack.budget, prepares=stack.journal is not None)
@@ -66,7 +69,16 @@ async def ingest_resources(
                 extracts,
                 vectors,
                 admission,
-                summaries.summary_rules(settings, model),
+                summaries.summary_rules(settings, ahead or model),
+                ahead,
             )
         finally:
             await extracts.close()
+
+
+def _ahead(model: "ChatModel", stack: "ModelStack") -> "AheadModel":
+    """Return the model of a run whose turns are resolved ahead."""
+    from turnetl.extraction.llm.guesses import ResolutionGuesses
+    from turnetl.llm.ahead import AheadModel
+
+    return AheadModel(model, ResolutionGuesses(), is_sent=stack.limiter.is_in_flight)

@@ -11,6 +11,7 @@ It takes the steps of Graphiti's `add_episode` in their order, with these differ
   result.
 """
 
+import asyncio
 from asyncio import Task
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -143,7 +144,8 @@ class LlmExtractor:
             resolver = ChunkResolver(clients, self._ontology, chunk.source)
             _remember(embedder, chunk.vectors)
             nodes, keys = await resolver.resolve_entities(chunk.entities.entities)
-            facts, vectors = await chunk.facts
+            # Shielded: a resolution that is given up must not end what the next one needs.
+            facts, vectors = await asyncio.shield(chunk.facts)
             _remember(embedder, vectors)
             nodes, edges = await resolver.resolve_facts(facts, nodes, keys)
             resolved = mapping.resolved(nodes, edges, overlay, known=embedder.known, now=now)

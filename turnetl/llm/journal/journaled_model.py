@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -26,9 +27,9 @@ class JournaledModel:
     """A model that looks up each request in a journal and stores the response before returning it.
 
     Equal concurrent requests share one call, also those of several processes with one journal: one
-    claims the request, and the others wait for its response. A call continues when its caller is
-    cancelled: it is paid for, and the next equal request gets its response. Truncation of a
-    response is stored too.
+    claims the request, and the others wait for its response. A call that was sent continues when
+    its caller is cancelled: it is paid for, and the next equal request gets its response; one that
+    still waits to be sent ends with its last caller. Truncation of a response is stored too.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class JournaledModel:
             journal: of all models of the process. Its owner closes it, after this model.
             parameters: sent with every request, part of the key.
             grace_period: seconds that `close` waits for responses without a caller.
-            is_sent: whether a task has sent its request; `close` waits for no other.
+            is_sent: whether a task has sent its request; no other continues without a caller.
         """
         self._model = model
         self._journal = journal
@@ -55,6 +56,7 @@ class JournaledModel:
         self._grace_period = grace_period
         self._is_sent = is_sent
         self._calls: dict[str, asyncio.Task[ChatResponse]] = {}
+        self._callers: Counter[asyncio.Task[ChatResponse]] = Counter()
 
     @property
     def name(self) -> str:
@@ -75,8 +77,7 @@ class JournaledModel:
                 return stored
         if key not in self._calls:
             self._start(key, request)
-        # Shielded: the call is shared, and the cancellation of one caller must not end it.
-        return await asyncio.shield(self._calls[key])
+        return await self._response(key, self._calls[key])
 
     async def close(self) -> None:
         """Wait for responses that are paid for, up to the grace period; then cancel and close."""
@@ -85,6 +86,21 @@ class JournaledModel:
         finally:
             await _cancel(self._calls.values())
             await self._model.close()
+
+    async def _response(self, key: str, call: asyncio.Task[ChatResponse]) -> ChatResponse:
+        self._callers[call] += 1
+        try:
+            # Shielded: the call is shared, and the cancellation of one caller must not end it.
+            return await asyncio.shield(call)
+        except asyncio.CancelledError:
+            if self._callers[call] == 1 and not self._is_sent(call):
+                self._forget(key, call)
+                call.cancel()
+            raise
+        finally:
+            self._callers[call] -= 1
+            if not self._callers[call]:
+                del self._callers[call]
 
     async def _drain(self) -> None:
         # A request that still waits to be sent would cost money after the end of the run.
@@ -158,10 +174,14 @@ class JournaledModel:
         return response
 
     def _finish(self, key: str, call: asyncio.Task[ChatResponse]) -> None:
-        del self._calls[key]
+        self._forget(key, call)
         # Mark the exception as retrieved: all callers may have been cancelled.
         if not call.cancelled():
             call.exception()
+
+    def _forget(self, key: str, call: asyncio.Task[ChatResponse]) -> None:
+        if self._calls.get(key) is call:
+            del self._calls[key]
 
 
 def _is_valid(response: ChatResponse, request: ChatRequest) -> bool:

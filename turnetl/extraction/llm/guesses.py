@@ -1,0 +1,80 @@
+"""Probable responses to the prompts with which a turn is resolved.
+
+An entity is taken for the candidate of its name, else for new. A fact is taken for new, because
+Graphiti asks only about facts that it does not know word by word, and for one that contradicts no
+other.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from turnetl.llm import validate
+from turnetl.llm.ahead import Guesses
+from turnetl.llm.chat import ChatRequest
+
+_ENTITIES, _FACTS = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"
+_NO_OTHER_FACT = json.dumps({"duplicate_facts": [], "contradicted_facts": []})
+_NEW = -1
+"""`duplicate_candidate_id` of an entity that is new."""
+
+
+class ResolutionGuesses(Guesses):
+    """Guesses of how entities and facts are resolved; none for other prompts."""
+
+    def guess(self, request: ChatRequest) -> str | None:
+        if request.prompt_name == _FACTS:
+            return _NO_OTHER_FACT
+        if request.prompt_name != _ENTITIES:
+            return None
+        try:
+            return json.dumps(_resolutions(request.messages[-1].text))
+        except (ValueError, KeyError, TypeError):
+            return None  # Another version of Graphiti writes the prompt in another way.
+
+    def agrees(self, request: ChatRequest, guess: str, text: str) -> bool:
+        try:
+            return _effect(request.prompt_name, guess) == _effect(request.prompt_name, text)
+        except (ValueError, KeyError, TypeError):
+            return False
+
+
+def _resolutions(prompt: str) -> Mapping[str, Any]:
+    candidates: dict[str, int] = {}
+    for candidate in json.loads(_section(prompt, "EXISTING ENTITIES")):
+        candidates.setdefault(_folded(candidate["name"]), candidate["candidate_id"])
+    return {
+        "entity_resolutions": [
+            {
+                "id": entity["id"],
+                "name": entity["name"],
+                "duplicate_candidate_id": candidates.get(_folded(entity["name"]), _NEW),
+            }
+            for entity in json.loads(_section(prompt, "ENTITIES"))
+        ]
+    }
+
+
+def _section(prompt: str, name: str) -> str:
+    """Return the text between two delimiters, which occur nowhere else: texts are escaped."""
+    found = re.search(rf"<{name}>\n(.*?)\n</{name}>", prompt, re.DOTALL)
+    if found is None:
+        raise ValueError(f"the prompt has no section {name}")
+    return found[1]
+
+
+def _effect(prompt_name: str, response: str) -> object:
+    """Return what Graphiti reads from a response."""
+    parsed = validate.parse_object(validate.strip_wrapping(response))
+    if prompt_name == _FACTS:
+        # Of several duplicates the first counts.
+        return parsed["duplicate_facts"][:1], sorted(set(parsed["contradicted_facts"]))
+    found: dict[int, int] = {}
+    for one in parsed["entity_resolutions"]:
+        found.setdefault(one["id"], max(one["duplicate_candidate_id"], _NEW))
+    return found
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())

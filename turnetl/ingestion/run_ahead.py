@@ -1,0 +1,267 @@
+"""Turns that are resolved before the turns before them are committed, so that requests are sent.
+
+The turns after the one that commits are resolved one after the other, each against the group as it
+will be if the turns before it change what is guessed (`llm.ahead`). Nothing of it is written: the
+commit resolves each turn again, against the group as it is, and finds the responses to the requests
+that were guessed right. When a response shows that a guess was wrong, and when a turn was committed
+with another result, the turns from there on are resolved again.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from turnetl.errors import TurnetlError
+from turnetl.extraction.port import Extractor
+from turnetl.graph.mirror.group import GroupView, MirrorGroup, in_order
+from turnetl.graph.mirror.overlay import Overlay
+from turnetl.ingestion.commit import change_of
+from turnetl.ingestion.embedding import with_embeddings
+from turnetl.ingestion.prefetch import PrefetchedTurn
+from turnetl.ingestion.turn_summaries import TurnSummaries
+from turnetl.llm.accounts import charged_to
+from turnetl.llm.ahead import AheadModel, TurnAhead
+from turnetl.llm.embedders.port import Embedder
+from turnetl.model import Change, Entity, Fact, TurnId
+
+log = logging.getLogger(__name__)
+
+MAX_UNUSED_SHARE = 0.15
+"""Of all tokens: if more were spent on requests that ran ahead in vain, no turn runs ahead."""
+
+_LATER = timedelta(days=365)
+"""What runs ahead is created later than everything that is committed meanwhile: facts are shown in
+order of creation."""
+
+_Created = TypeVar("_Created", Entity, Fact)
+_Outcome = Mapping[str, object]
+"""What a turn makes of each entity and fact, by uuid, without times of the run."""
+
+
+@dataclass(slots=True, eq=False)
+class _Step:
+    """A turn that is resolved ahead."""
+
+    turn: PrefetchedTurn
+    requests: TurnAhead
+    overlay: Overlay
+    """The group after the turn, if the guesses are right."""
+    change: Change | None = None
+    """What the turn changes, if the guesses are right."""
+    outcome: _Outcome = field(default_factory=dict)
+
+    def take_times(self, committed: Change) -> None:
+        """Take the times at which a turn before this one created what this one changes."""
+        if self.change is None:
+            return
+        times = {one.uuid: one.created_at for one in committed.entities}
+        times |= {one.uuid: one.created_at for one in committed.facts}
+        entities = [one.uuid for one in self.change.entities if one.uuid in times]
+        facts = [one.uuid for one in self.change.facts if one.uuid in times]
+        self.overlay.add(
+            _with_times(map(self.overlay.entity, entities), times),
+            _with_times(map(self.overlay.fact, facts), times),
+        )
+        self.change = replace(
+            self.change,
+            entities=tuple(_with_times(self.change.entities, times)),
+            facts=tuple(_with_times(self.change.facts, times)),
+        )
+
+
+class RunAhead:
+    """Resolves the next turns of one group ahead of their commit."""
+
+    def __init__(
+        self,
+        extractor: Extractor[Any],
+        embedder: Embedder,
+        model: AheadModel,
+        mirror: MirrorGroup,
+        summaries: TurnSummaries | None,
+        *,
+        depth: int,
+        clock: Callable[[], datetime],
+        may_run: Callable[[], bool],
+    ) -> None:
+        """Start with no turn.
+
+        Args:
+            extractor: of the run; it sends its requests to `model`.
+            embedder: embeds names and facts.
+            model: sends the requests.
+            mirror: the group as it is committed.
+            summaries: of the group as it is committed; None: the run keeps none.
+            depth: turns after the one that commits, at least 1.
+            clock: the time now.
+            may_run: whether the budget of the run has room.
+        """
+        self._extractor, self._embedder, self._model = extractor, embedder, model
+        self._mirror, self._summaries = mirror, summaries
+        self._depth, self._clock, self._may_run = depth, clock, may_run
+        self._turns: Sequence[PrefetchedTurn] = ()
+        self._chain: deque[_Step] = deque()
+        self._attempted: _Step | None = None
+        """The turn after the last one of the chain, while it is being resolved."""
+        self._attempts: set[asyncio.Task[None]] = set()
+        self._requests: dict[TurnId, TurnAhead] = {}
+        self._failed: TurnId | None = None
+        """The turn that cannot be resolved ahead as long as nothing before it changes."""
+
+    def follow(self, turns: Sequence[PrefetchedTurn]) -> None:
+        """Take the turns to come: the one that commits next, and those whose extraction started."""
+        self._turns = turns[: self._depth + 1]
+        self._advance()
+
+    def committed(self, turn: PrefetchedTurn, change: Change) -> None:
+        """Go on from a turn that was committed and applied to the group.
+
+        Args:
+            turn: the first of the turns to come.
+            change: as later turns see it.
+        """
+        first = self._chain.popleft() if self._chain else None
+        if first is not None and first.turn is turn and first.outcome == _outcome(change):
+            first.overlay.clear()
+            for step in self._chain:
+                step.take_times(change)
+            if self._chain:
+                self._chain[0].overlay.rebase(self._mirror)
+        else:
+            self._drop(0)
+        self._end(turn)
+
+    def failed(self, turn: PrefetchedTurn) -> None:
+        """Go on after a turn that is not committed."""
+        self._drop(0)
+        self._end(turn)
+
+    async def close(self) -> None:
+        """End all that runs ahead."""
+        self._turns = ()
+        self._drop(0)
+        for requests in self._requests.values():
+            self._model.release(requests)
+        self._requests.clear()
+        for attempt in self._attempts:
+            attempt.cancel()
+        await asyncio.gather(*self._attempts, return_exceptions=True)
+
+    def _end(self, turn: PrefetchedTurn) -> None:
+        requests = self._requests.pop(turn.episode.turn_id, None)
+        if requests is not None:
+            self._model.release(requests)
+        self._turns = [other for other in self._turns if other is not turn]
+        self._failed = None
+        self._advance()
+
+    def _advance(self) -> None:
+        """Resolve the next turn ahead, if none is being resolved."""
+        if self._attempted is not None or (turn := self._following()) is None:
+            return
+        base = self._chain[-1].overlay if self._chain else self._mirror
+        turn_id = turn.episode.turn_id
+        requests = self._requests.setdefault(turn_id, TurnAhead(self._on_wrong_guess))
+        step = self._attempted = _Step(turn, requests, Overlay(base))
+        attempt = asyncio.create_task(self._resolve(step, base, tuple(self._chain)))
+        self._attempts.add(attempt)
+        attempt.add_done_callback(lambda done: self._finish(step, done))
+
+    def _finish(self, step: _Step, attempt: asyncio.Task[None]) -> None:
+        self._attempts.discard(attempt)
+        # Marks the exception as retrieved, also that of an attempt that was given up.
+        error = None if attempt.cancelled() else attempt.exception()
+        if step is not self._attempted:
+            return
+        self._attempted = None
+        if error is None:
+            self._model.keep_asked(step.requests)
+            self._chain.append(step)
+        else:
+            level = logging.DEBUG if isinstance(error, TurnetlError) else logging.WARNING
+            turn_id = self._failed = step.turn.episode.turn_id
+            log.log(level, "a turn cannot run ahead", extra={"turn_id": turn_id}, exc_info=error)
+        self._advance()
+
+    def _following(self) -> PrefetchedTurn | None:
+        """Return the next turn to resolve ahead, if its extraction is complete."""
+        number = len(self._chain)
+        if number >= len(self._turns) or self._model.unused_share > MAX_UNUSED_SHARE:
+            return None
+        turn = self._turns[number]
+        if turn.episode.turn_id == self._failed or not self._may_run():
+            return None
+        if not turn.extraction.done():
+            turn.extraction.add_done_callback(lambda _: self._advance())
+            return None
+        is_extracted = not turn.extraction.cancelled() and turn.extraction.exception() is None
+        return turn if is_extracted else None
+
+    async def _resolve(self, step: _Step, group: GroupView, earlier: Sequence[_Step]) -> None:
+        """Resolve a turn against the group after the earlier turns."""
+        turn = step.turn
+        with charged_to(turn.admitted.account), self._model.attempt(step.requests):
+            resolved = await self._extractor.resolve(
+                turn.episode, turn.extraction.result(), group, now=self._clock() + _LATER
+            )
+            entities, facts = await with_embeddings(
+                resolved.entities, resolved.facts, self._embedder.embed
+            )
+            change = change_of(
+                turn.episode, replace(resolved, entities=entities, facts=facts), group
+            )
+            step.change, shown = await self._summarised(change, earlier)
+        texts = shown.summary_texts.items()
+        known = ((group.entity(uuid), text) for uuid, text in texts)
+        others = [replace(entity, summary=text) for entity, text in known if entity is not None]
+        step.overlay.add([*in_order(shown.entities), *others], in_order(shown.facts))
+        step.outcome = _outcome(shown)
+
+    async def _summarised(self, change: Change, earlier: Sequence[_Step]) -> tuple[Change, Change]:
+        """Return the change with its summaries, and as later turns see it."""
+        if self._summaries is None:
+            return change, change
+        ahead = self._summaries.ahead()
+        for step in earlier:
+            if step.change is not None:
+                ahead.apply(step.change)
+        summarised = await ahead.summarise(change)
+        return summarised.change, summarised.for_mirror
+
+    def _on_wrong_guess(self, requests: TurnAhead) -> None:
+        numbers = (number for number, step in enumerate(self._chain) if step.requests is requests)
+        self._drop(next(numbers, len(self._chain)))
+        # In the next round: the responses to several requests of a turn often arrive together.
+        asyncio.get_running_loop().call_soon(self._advance)
+
+    def _drop(self, number: int) -> None:
+        """Drop the turns from this one on; they are resolved again."""
+        while len(self._chain) > number:
+            self._chain.pop().requests.latest = None
+        if self._attempted is not None:
+            self._attempted.requests.latest = None
+        self._attempted = self._failed = None
+
+
+def _outcome(change: Change) -> _Outcome:
+    entities = {
+        one.uuid: (one.name, one.labels, one.summary, one.attributes) for one in change.entities
+    }
+    facts = {
+        one.uuid: (one.source, one.target, one.text, one.turns, one.valid_at, one.invalid_at)
+        for one in change.facts
+    }
+    return {**entities, **facts, **change.summary_texts}
+
+
+def _with_times(
+    items: Iterable[_Created | None], times: Mapping[str, datetime]
+) -> Iterator[_Created]:
+    """Yield the items with these times of creation, by uuid."""
+    for item in items:
+        if item is not None:
+            yield replace(item, created_at=times.get(item.uuid, item.created_at))
