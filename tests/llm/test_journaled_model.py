@@ -148,6 +148,33 @@ async def test_the_next_equal_request_shares_a_call_without_callers(journal: Jou
     assert len(model.requests) == 1
 
 
+async def test_a_call_that_was_not_sent_yet_ends_with_its_last_caller(journal: Journal) -> None:
+    model = fake_model(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal, is_sent=lambda _: False)
+    callers = [asyncio.create_task(journaled.complete(chat_request())) for _ in range(2)]
+    await model.arrived.acquire()
+    for caller, ended in zip(callers, (0, 1), strict=True):
+        caller.cancel()
+        await asyncio.sleep(0.01)
+        assert model.cancelled == ended
+    gate(model).set()
+    assert (await journaled.complete(chat_request())).text == chat_response('{"to": 2}').text
+    assert len(model.requests) == 2
+
+
+async def test_a_new_caller_does_not_join_a_call_that_ends(journal: Journal) -> None:
+    model = fake_model(gate=asyncio.Event())
+    journaled = JournaledModel(model, journal, is_sent=lambda _: False)
+    first = asyncio.create_task(journaled.complete(chat_request()))
+    await model.arrived.acquire()
+    first.cancel()
+    await asyncio.sleep(0)
+    second = asyncio.create_task(journaled.complete(chat_request()))
+    await model.arrived.acquire()
+    gate(model).set()
+    assert (await second).text == chat_response('{"to": 2}').text
+
+
 async def test_closing_leaves_no_open_call(journal: Journal) -> None:
     model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal, grace_period=0.01)

@@ -13,6 +13,7 @@ import pytest
 
 from tests.llm import virtual_clock
 from turnetl.errors import ModelBusy, ModelUnusable
+from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.rate_limits import AdmissionLimits, OwnLimits, ProviderLimits
@@ -198,6 +199,33 @@ def test_requests_are_admitted_in_order_of_arrival(
     provider = CountingProvider()
     send(provider, lambda: limiter(**limits), [chat_request(n) for n in range(50)])
     assert [name for _, name in provider.arrived] == [str(n) for n in range(50)]
+
+
+@pytest.mark.parametrize("limits", [{"concurrency": 1}, {"requests": 10, "concurrency": 1}])
+def test_requests_of_earlier_turns_go_first_also_if_they_move_up_while_they_wait(
+    limiter: MakeLimiter, limits: dict[str, int]
+) -> None:
+    provider = CountingProvider()
+
+    async def main() -> None:
+        model = LimitedModel(provider, limiter(**limits))
+        accounts = [Account(lambda _: None) for _ in range(12)]
+        tasks = []
+        for number, account in enumerate(accounts):
+            account.place = 12 - number
+            with charged_to(account):
+                tasks.append(asyncio.create_task(model.complete(chat_request(number))))
+        await asyncio.sleep(0.5)
+        accounts[5].place = 0
+        await asyncio.gather(*tasks)
+
+    virtual_clock.run(main())
+    # The first is sent immediately, and the second is the next one by the time it is chosen.
+    names = [int(name) for _, name in provider.arrived]
+    assert names[:1] == [0]
+    rest = [name for name in names[2:] if name != 5]
+    assert rest == sorted(rest, reverse=True)
+    assert 5 in names[1:3]
 
 
 def test_a_requested_wait_pauses_all_requests_to_that_model_and_no_others(
