@@ -164,13 +164,13 @@ async def run_turnetl(
     await store.prepare()
     with tempfile.TemporaryDirectory() as folder:
         extractor = LlmExtractor(
-            _stack(provider_process), embedder, prompts=_prompts(), ontology=CODING
+            _stack(provider_process), embedder, prompts=prompts(), ontology=CODING
         )
         quarantine = Quarantine(LocalFiles(Path(folder)), TURNETL)
-        pipeline = TurnPipeline(store, extractor, embedder, quarantine, _run())
+        pipeline = TurnPipeline(store, extractor, embedder, quarantine, ingest_run())
         provider_process.reset()
         started = time.perf_counter()
-        done = await pipeline.ingest(TURNETL, turns, _context(turns), lambda _: None)
+        done = await pipeline.ingest(TURNETL, turns, context(turns), lambda _: None)
         seconds = time.perf_counter() - started
         await extractor.close()
     await store.close()
@@ -210,7 +210,7 @@ def _in_group(episode: Episode, group: GroupId) -> Episode:
     return replace(episode, turn=replace(episode.turn, group_id=group))
 
 
-def _context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
+def context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
     """Return for each turn the last turns of its session."""
     sessions: dict[str, list[TurnId]] = {}
     context = {}
@@ -228,11 +228,11 @@ def _stack(provider_process: ProviderProcess) -> ChatModel:
     return wrap(bare, ModelStack(None, None, RetryPolicy(), limiter, meter))
 
 
-def _prompts() -> PromptConfigs:
+def prompts() -> PromptConfigs:
     return PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
 
 
-def _run() -> IngestRun:
+def ingest_run() -> IngestRun:
     clock = lambda: datetime.now(UTC)  # noqa: E731, TID251 - the run's clock
     return IngestRun("bench", "bench:0", clock, timedelta(minutes=5), PREFETCH)
 

@@ -20,6 +20,8 @@ class RunCost:
     """What this run paid for the turns that it committed; None without a budget."""
     repeated_responses: int = 0
     """Responses that were requested again, because a learned limit had truncated them."""
+    unused_tokens: int = 0
+    """Of responses to requests that ran ahead and that no turn needed; part of `tokens`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,15 +184,17 @@ class ExtractionOptions:
     "Reflexion passes, in which the model looks for what it missed: 0 to 3 [default: 0]."
     budget: Annotated[tuple[str, ...], _REPEATABLE] = ()
     "Stop the run when this much is used: 5usd, '200k tokens', or one of each."
+    run_ahead: Annotated[int | None, Parameter(validator=Number(gte=0, lte=64))] = None
+    "Turns of a group resolved ahead of the commit, with guessed responses; 0: none [default: 4]."
 
     @property
     def settings(self) -> dict[str, Any]:
         """The options that are settings."""
         if not self.budget:
-            return {}
+            return {"run_ahead": self.run_ahead}
         from turnetl.settings.units import parse_budget
 
-        return {"budget": parse_budget(self.budget)}
+        return {"run_ahead": self.run_ahead, "budget": parse_budget(self.budget)}
 
     def run_options(self) -> "RunOptions":
         from turnetl.run_options import RunOptions

@@ -33,6 +33,7 @@ from turnetl.lake import Lake
 from turnetl.llm.ahead import AheadModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, Usage
+from turnetl.progress import RunCost
 from turnetl.recipe_parts import RecipeParts, recipe_digest
 from turnetl.summaries.reasons import GateReason, reason_counts
 
@@ -53,6 +54,15 @@ class IngestResources:
     """How entities are summarised; None: not by turnetl."""
     ahead: AheadModel | None = None
     """Receives the requests of the extractor; None: no turn is resolved ahead."""
+
+    def run_cost(self, used: Usage) -> RunCost:
+        """Return the cost of the run so far.
+
+        Args:
+            used: by all requests of the run.
+        """
+        unused = 0 if self.ahead is None else self.ahead.unused_tokens
+        return replace(self.admission.run_cost(used), unused_tokens=unused)
 
 
 @dataclass(frozen=True, slots=True)

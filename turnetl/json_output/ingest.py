@@ -47,6 +47,10 @@ class RunUsageOutput(UsageOutput):
         int,
         described("Responses requested again, because a limit below the longest truncated them."),
     ]
+    unused_tokens: Annotated[
+        int,
+        described("Tokens of responses to requests that ran ahead and that no turn needed."),
+    ]
     by_prompt: Annotated[dict[str, UsageOutput], described("The same per prompt, sorted by name.")]
 
 
@@ -183,6 +187,7 @@ def run_usage_output(
         expected_cost=rounded_cost(cost.expected_usd),
         committed_cost=rounded_cost(cost.committed_usd),
         repeated_responses=cost.repeated_responses,
+        unused_tokens=cost.unused_tokens,
         by_prompt={prompt: usage_output(usage) for prompt, usage in by_prompt.items()},
     )
 

@@ -103,8 +103,12 @@ class AheadModel:
     @property
     def unused_share(self) -> float:
         """Share of all tokens that was spent on unused responses."""
-        unused, used = _tokens(self.unused), _tokens(self.used)
+        unused, used = self.unused_tokens, _tokens(self.used)
         return unused / (used + unused) if unused else 0.0
+
+    @property
+    def unused_tokens(self) -> int:
+        return _tokens(self.unused)
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the response, or a guess of it during an attempt to resolve a turn ahead.

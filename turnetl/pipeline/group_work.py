@@ -68,7 +68,7 @@ class GroupWork:
         )
 
     def _report_progress(self, done: int, total: int) -> None:
-        cost = self.resources.admission.run_cost(self.used())
+        cost = self.resources.run_cost(self.used())
         self.progress(ProgressUpdate("ingest", self.group, done, total, cost))
 
 

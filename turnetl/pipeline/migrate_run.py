@@ -146,7 +146,7 @@ class _Run:
             reports.append(report)
             states.append(await self._ended(resources.store, shadow, state, report, run))
         ingested = IngestReport(run.run_id, tuple(reports))
-        cost = resources.admission.run_cost(stack.used())
+        cost = resources.run_cost(stack.used())
         ingested = replace(with_model_usage(ingested, stack), cost=cost, estimate=estimate)
         return MigrationRun(begun_with.plan, tuple(states), tuple(refused), ingested)
 

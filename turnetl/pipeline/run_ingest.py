@@ -154,7 +154,7 @@ async def _ingest(
                     await recorder.ended(report)
             await index.finish()
             # The index may have asked an embedder for vectors meanwhile.
-            cost = resources.admission.run_cost(stack.used())
+            cost = resources.run_cost(stack.used())
             keep(replace(with_model_usage(report, stack), cost=cost))
 
     return await kept_report(work)

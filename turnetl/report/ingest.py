@@ -158,6 +158,8 @@ def _usage(report: IngestReport) -> str:
         parts.append(f"{usage.calls:,} calls, {costs.token_count(usage):,} tokens")
     if report.journal_hits:
         parts.append(f"{report.journal_hits:,} responses from the journal")
+    if report.cost is not None and report.cost.unused_tokens:
+        parts.append(f"{report.cost.unused_tokens:,} tokens for requests ahead that none needed")
     return f"{', '.join(parts)}, cost: {costs.format_cost(usage.cost)}" if parts else ""
 
 
