@@ -73,7 +73,7 @@ SETTINGS = (
 
 
 @dataclass(frozen=True)
-class Measured:
+class ThroughputResult:
     """What a run took, for all its turns."""
 
     seconds: float
@@ -91,7 +91,7 @@ async def ingest(
     groups: Sequence[Sequence[Episode]],
     setting: Setting,
     pace: float,
-) -> Measured:
+) -> ThroughputResult:
     """Ingest groups with the complete model stack, a few at a time."""
     store = await open_graph(server.url, user="", password="", write=True)
     await store.prepare()
@@ -117,7 +117,7 @@ async def ingest(
         count * MEASURED_LATENCY.get(kind, 0) * pace
         for kind, count in running.counts().requests.items()
     )
-    return Measured(seconds, cpu, model.unused_share, waited / (setting.slots * seconds))
+    return ThroughputResult(seconds, cpu, model.unused_share, waited / (setting.slots * seconds))
 
 
 async def _ingest_group(

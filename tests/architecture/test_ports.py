@@ -11,6 +11,7 @@ CONTRACTS = {
     "ChatModel": "tests/llm/test_model_contract.py",
     "CommunityWriter": "tests/summaries/test_community_writer_contract.py",
     "Embedder": "tests/llm/test_embedder_contract.py",
+    "FactsOfGroup": "tests/summaries/test_facts_contract.py",
     "Executor": "tests/prefect/test_executor_contract.py",
     "Extractor": "tests/extraction/test_extractor_contract.py",
     "Reader": "tests/formats/test_contract.py",
@@ -27,6 +28,7 @@ CONTRACTS = {
 }
 """The suite of each Protocol; it is parametrised over the implementations."""
 WITHOUT_CONTRACT = {
+    "Guesses": "one implementation, ResolutionGuesses, of the extractor that knows the prompts",
     "LadybugConnection": "the methods of a library's class that the store calls",
     "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
     "MigrationStore": "a part of GraphStore, whose contract suite has its methods",

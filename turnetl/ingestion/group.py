@@ -30,7 +30,6 @@ from turnetl.ingestion.report import GroupCounts, GroupReport, StopCause, group_
 from turnetl.ingestion.stale_parts import StalePart, stale_parts
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake
-from turnetl.llm.ahead import AheadModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, Usage
 from turnetl.progress import RunCost
@@ -39,6 +38,7 @@ from turnetl.summaries.reasons import GateReason, reason_counts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummaryRules
+    from turnetl.llm.ahead import AheadModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class IngestResources:
     admission: TurnAdmission = field(default_factory=TurnAdmission)
     summaries: "SummaryRules | None" = None
     """How entities are summarised; None: not by turnetl."""
-    ahead: AheadModel | None = None
+    ahead: "AheadModel | None" = None
     """Receives the requests of the extractor; None: no turn is resolved ahead."""
 
     def run_cost(self, used: Usage) -> RunCost:

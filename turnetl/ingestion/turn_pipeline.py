@@ -35,7 +35,6 @@ from turnetl.ingestion.recipe_recorder import RecipeRecorder
 from turnetl.ingestion.resolved_turn import resolve_turn
 from turnetl.ingestion.turn_counts import with_turn
 from turnetl.llm.accounts import charged_to
-from turnetl.llm.ahead import AheadModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, TurnId
 from turnetl.reason import add_counts
@@ -44,6 +43,7 @@ from turnetl.recipe_parts import recipe_digest
 if TYPE_CHECKING:  # import numpy, which a run without new turns does without
     from turnetl.ingestion.run_ahead import RunAhead
     from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
+    from turnetl.llm.ahead import AheadModel
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class TurnPipeline:
         *,
         admission: TurnAdmission | None = None,
         summaries: "SummaryRules | None" = None,
-        ahead: AheadModel | None = None,
+        ahead: "AheadModel | None" = None,
     ) -> None:
         """Make a pipeline for one group.
 

@@ -1,7 +1,7 @@
 """Episode tables to the graph, groups in parallel."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -172,7 +172,7 @@ async def ingest_groups(
     on_commits: Callable[[], None] = lambda: None,
     used: Callable[[], Usage] = Usage,
 ) -> IngestReport:
-    """Ingest the groups that have turns to ingest; the others keep their report.
+    """Ingest the groups that have turns to ingest, the longest first; the others keep their report.
 
     Busy groups are tried again after the others. `on_commits` is called after each group of which
     turns were committed; `used` returns the usage of the run so far.
@@ -198,18 +198,26 @@ async def ingest_groups(
             on_commits()
         return report
 
-    reports = await _all(ingest_one(state) for state in planned.report.groups)
+    reports = await _longest_first(planned.report.groups, ingest_one)
     reports = await after_busy_groups(reports, ingest_one, seconds=options.wait_seconds)
     return IngestReport(run.run_id, tuple(reports))
 
 
-async def _all(jobs: Iterable[Awaitable[GroupReport]]) -> list[GroupReport]:
-    """Wait for every job, then raise the first exception, if there is one."""
-    results = await asyncio.gather(*jobs, return_exceptions=True)
+async def _longest_first(
+    groups: Sequence[GroupReport], ingest_one: Callable[[GroupReport], Awaitable[GroupReport]]
+) -> list[GroupReport]:
+    """Start the groups with the most turns first: started last, one would run alone at the end.
+
+    Returns:
+        The reports, in the order given, after all groups; then the first exception is raised.
+    """
+    order = sorted(groups, key=lambda group: -group.ready)
+    results = await asyncio.gather(*map(ingest_one, order), return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             raise result
-    return [result for result in results if not isinstance(result, BaseException)]
+    reports = {one.group: one for one in results if not isinstance(one, BaseException)}
+    return [reports[group.group] for group in groups]
 
 
 def _estimate(
