@@ -247,7 +247,7 @@ def test_responses_that_a_stopped_run_has_prepared_are_not_part_of_the_estimate(
     here: ShopFolder,
 ) -> None:
     whole = here.json("plan", "a")["total"]["requests"]["low"]
-    here.run("backfill", "a", "--budget", "60000 tokens")
+    here.run("backfill", "a", "--budget", "52000 tokens")
     prepared = here.json("plan")
     left = prepared["turns"] * 2 - prepared["answered_requests"]
     assert prepared["answered_requests"] > 0
