@@ -56,11 +56,7 @@ class IngestResources:
     """Receives the requests of the extractor; None: no turn is resolved ahead."""
 
     def run_cost(self, used: Usage) -> RunCost:
-        """Return the cost of the run so far.
-
-        Args:
-            used: by all requests of the run.
-        """
+        """Return the cost of the run, of whose requests `used` is the usage so far."""
         unused = 0 if self.ahead is None else self.ahead.unused_tokens
         return replace(self.admission.run_cost(used), unused_tokens=unused)
 
