@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import ROOT, SAMPLES
+from tests.cli.command import ROOT, SAMPLES, run_in_process
 from tests.graph.statements import run_statements
 from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.migrating import (
@@ -22,6 +22,7 @@ from tests.legacy.migrating import (
 )
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
+from tests.servers.s3_server import S3Server
 from turnetl.graph.open import open_graph
 from turnetl.model import GroupId, TurnId
 from turnetl.shadow_groups import turns_group
@@ -88,6 +89,23 @@ def test_the_turns_are_those_of_a_backfill_of_the_group(
     migrated = asyncio.run(receipts(url, turns_group(GROUP)))
     assert migrated == asyncio.run(receipts(other, GROUP))
     assert len(migrated) > len(sessions)
+
+
+def test_the_archives_may_be_in_a_bucket(
+    tmp_path: Path, sessions: tuple[LegacySession, ...], s3: S3Server
+) -> None:
+    url, bucket = f"ladybug://{tmp_path / 'graph.lbug'}", s3.new_bucket()
+    fill(url, sessions)
+    for path in (path for path in SAMPLES.rglob("*") if path.is_file()):
+        s3.objects(bucket).put(f"x/{path.relative_to(SAMPLES).as_posix()}", path.read_bytes())
+    result = run_in_process(
+        *("migrate", "run", f"s3://{bucket}/x", "--graph", url, "--lake", "lake", "--json"),
+        folder=tmp_path,
+        **s3.environment,
+    )
+    assert result.exit_code == 0, result.stderr
+    assert [one["phase"] for one in result.json["migrations"]] == ["ready"]
+    assert result.json["ingest"]["committed"] > len(sessions)
 
 
 def test_an_interrupted_run_is_continued_and_other_archives_add_their_sessions(

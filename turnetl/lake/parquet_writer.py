@@ -39,7 +39,7 @@ def write_table(
         rows: the table's columns in their order.
         table: the schema that the rows must have.
         metadata: the text to store in the file.
-        replace: replaces a file at once, as `LakeFiles.replace`.
+        replace: replaces a file atomically, as `LakeFiles.replace`.
 
     Raises:
         Fatal: a column is missing, unknown or of another type, or the file cannot be written.
