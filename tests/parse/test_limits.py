@@ -14,6 +14,7 @@ from turnetl.skip_reasons import SkipReason
 
 SHOP = GroupId("shop")
 MANY_VALUES = "[]," * (1 << 20)
+TOO_LONG = f'"{"a" * (9 << 20)}",'
 GEMINI = '"sessionId":"s1","projectHash":"h"'
 GEMINI_PROMPT = '{"id":"a","type":"user","content":"Mend."}'
 CHAT_PROMPT = '{"role":"user","content":"Mend."}'
@@ -40,9 +41,12 @@ def test_a_valid_line_with_too_many_values_is_counted_and_named(lake: Lake, tmp_
     assert prompts(lake) == ["Mend the cart."]
 
 
-def test_a_damaged_line_with_too_many_values_is_invalid(lake: Lake, tmp_path: Path) -> None:
+@pytest.mark.parametrize("values", [MANY_VALUES, TOO_LONG], ids=["many values", "long"])
+def test_a_damaged_line_with_too_many_values_or_too_long_to_be_repaired_is_invalid(
+    values: str, lake: Lake, tmp_path: Path
+) -> None:
     path = tmp_path / "s1.jsonl"
-    path.write_text(f'{one_turn()}{{"type":"x","a":[{MANY_VALUES}1]\n')
+    path.write_text(f'{one_turn()}{{"type":"x","a":[{values}1]\n')
     (problem,) = run(lake, path).problems
     assert (problem.reason, problem.line) == (SkipReason.INVALID_JSON, one_turn().count("\n") + 1)
     assert prompts(lake) == ["Mend the cart."]
