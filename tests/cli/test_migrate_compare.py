@@ -10,6 +10,7 @@ import pytest
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
 from tests.graph.graph_dump import dump_graph
 from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_graph
+from tests.legacy.migrating import Migrations
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode, LegacyStyle, legacy_episode
 from turnetl.graph.migrations import TurnMigration
@@ -43,12 +44,6 @@ def turnetl(folder: Path, graph: str, *arguments: str | Path) -> CommandResult:
     return run_in_process(*map(str, arguments), "--graph", graph, folder=folder)
 
 
-def migrated(folder: Path, graph: str, sessions: Sequence[LegacySession]) -> None:
-    fill(graph, summaries(sessions))
-    result = turnetl(folder, graph, "migrate", "run", ARCHIVES)
-    assert result.exit_code == 0, result.stderr
-
-
 def refusal(url: str) -> tuple[TurnMigration, str | None]:
     """Return the recorded state, and what a cutover would say about it."""
 
@@ -64,9 +59,9 @@ def refusal(url: str) -> tuple[TurnMigration, str | None]:
 
 
 def test_sessions_facts_and_probes_of_both_sides_are_compared_and_judged(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    migrated(tmp_path, graph_url, sessions)
+    migrations.ready(tmp_path, graph_url, sessions)
     before = asyncio.run(dump_graph(graph_url))
     result = turnetl(tmp_path, graph_url, "migrate", "compare", "--json", "--html", "page.html")
     assert result.exit_code in (0, 3), result.stderr
@@ -110,9 +105,9 @@ def test_old_data_without_facts_lose_none_and_have_no_probes(
 
 
 def test_after_a_cutover_the_same_data_are_compared_and_nothing_is_written(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    migrated(tmp_path, graph_url, sessions)
+    migrations.ready(tmp_path, graph_url, sessions[:2])
     [before] = turnetl(tmp_path, graph_url, "migrate", "compare", "--json").json["groups"]
     assert turnetl(tmp_path, graph_url, "migrate", "cutover", "--accept", "--yes").exit_code == 0
     graph = asyncio.run(dump_graph(graph_url))
@@ -129,9 +124,9 @@ def test_after_a_cutover_the_same_data_are_compared_and_nothing_is_written(
 
 
 def test_thresholds_are_settings_and_a_verdict_counts_for_its_state_only(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    migrated(tmp_path, graph_url, sessions[:1])
+    migrations.ready(tmp_path, graph_url, sessions[:1])
     lenient = {"TURNETL_MIGRATION__MIN_EXPRESSED": "0", "TURNETL_MIGRATION__MIN_PROBE_HITS": "0"}
     words = ("migrate", "compare", "--graph", graph_url)
     passed = run_in_process(*words, folder=tmp_path, **lenient)
@@ -167,10 +162,10 @@ def test_a_run_keeps_the_verdict_and_new_turns_make_it_count_no_longer(
 
 
 def test_questions_of_a_file_are_asked_instead_of_old_facts(
-    tmp_path: Path, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
-    migrated(tmp_path, url, sessions)
+    migrations.ready(tmp_path, url, sessions)
     wanted = min(sessions, key=lambda one: one.started_at).session_id
     lines = ["question\tsession", f"integer cents\t{wanted}", f"discount code\t{wanted}"]
     (tmp_path / "questions.tsv").write_text("\n".join(lines), encoding="utf-8")
@@ -195,9 +190,11 @@ def test_without_a_migration_the_command_names_the_one_that_begins_it(
     assert turnetl(tmp_path, graph_url, "migrate", "compare", "--html", "no/page").exit_code == 2
 
 
-def test_an_unknown_group_is_refused(tmp_path: Path, sessions: tuple[LegacySession, ...]) -> None:
+def test_an_unknown_group_is_refused(
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
+) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
-    migrated(tmp_path, url, sessions[:1])
+    migrations.ready(tmp_path, url, sessions[:1])
     result = turnetl(tmp_path, url, "migrate", "compare", "--group", "other")
     assert result.exit_code == 2
     assert "other" in result.stderr
@@ -224,12 +221,12 @@ def test_hostile_texts_of_old_data_reach_neither_terminal_nor_page_as_markup(
 
 
 def test_old_embeddings_are_not_compared_so_that_their_dimensions_do_not_matter(
-    tmp_path: Path, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     reports = []
     for name, dimensions in (("one", DIMENSIONS), ("other", 3)):
         url = f"ladybug://{tmp_path / name}.lbug"
-        migrated(tmp_path, url, sessions[:1])
+        migrations.ready(tmp_path, url, sessions[:1])
         asyncio.run(
             write_legacy_graph(
                 url,
@@ -245,10 +242,10 @@ def test_old_embeddings_are_not_compared_so_that_their_dimensions_do_not_matter(
 
 
 def test_the_table_fits_into_80_columns(
-    tmp_path: Path, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
-    migrated(tmp_path, url, sessions)
+    migrations.ready(tmp_path, url, sessions)
     result = run_in_process("migrate", "compare", "--graph", url, folder=tmp_path, COLUMNS="80")
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert "session level" in result.stdout
