@@ -66,7 +66,7 @@ def replace_metadata(path: Path, before: str, after: str, replace: ReplaceFile) 
         path: the file.
         before: its metadata.
         after: the new metadata, as long in bytes.
-        replace: replaces a file at once, as `LakeFiles.replace`.
+        replace: replaces a file atomically, as `LakeFiles.replace`.
 
     Raises:
         TableUnusable: the file cannot be read, is damaged, or has other metadata by now.
