@@ -173,6 +173,8 @@ def test_a_folder_with_a_name_that_is_no_path_is_reported_and_the_others_are_sea
         ]
         assert {problem.reason for problem in found.problems} == {SkipReason.UNREADABLE}
         assert "cannot be listed, because the name of an object" in found.problems[0].message
+    bucket.s3.request("PUT", f"/{bucket.name}/only/here//x.jsonl", b"{}")
+    assert only_problem(f"s3://{bucket.name}/only", bucket).path.endswith("/only/here")
     problem = only_problem(f"{bucket.given}/other", bucket)
     assert problem.path == f"{bucket.given}/other"
     assert len(parsing.expand([f"{bucket.given}/other/below"], bucket.files()).archives) == 1

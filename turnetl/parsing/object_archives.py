@@ -6,7 +6,7 @@ nothing and would hold secrets.
 
 import io
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,7 +102,7 @@ class ObjectArchives:
 
     def is_folder(self, path: Path) -> bool:
         bucket, name = self._listed(path)
-        return bool(bucket.tree.names(name))
+        return bool(bucket.tree.names(name) or bucket.omitted_below(name))
 
     def entries(self, folder: Path) -> list[Path]:
         bucket, name = self._listed(folder)
@@ -110,10 +110,9 @@ class ObjectArchives:
 
     def walk(self, folder: Path, on_problem: OnProblem) -> Iterator[FoundFile]:
         bucket, name = self._listed(folder)
-        for omitted in sorted(bucket.omitted):
-            if f"{omitted}/".startswith(f"{name}/" if name else ""):
-                below = folder / omitted.removeprefix(name).removeprefix("/")
-                on_problem(str(below), SkipReason.UNREADABLE, _INVALID_NAME)
+        for omitted in bucket.omitted_below(name):
+            below = folder / omitted.removeprefix(name).removeprefix("/")
+            on_problem(str(below), SkipReason.UNREADABLE, _INVALID_NAME)
         for found in bucket.tree.below(name):
             if has_archive_suffix(found):
                 path = str(folder / found.removeprefix(name).removeprefix("/"))
@@ -218,6 +217,11 @@ class _Bucket:
                 states |= found
                 pending += folders
         return states
+
+    def omitted_below(self, folder: str) -> Sequence[str]:
+        """Return the folders below a folder that could not be listed, sorted."""
+        prefix = f"{folder}/" if folder else ""
+        return sorted(omitted for omitted in self.omitted if omitted.startswith(prefix))
 
 
 class _Unavailable(Exception):
