@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 MAX_UNUSED_SHARE = 0.15
 """Of all tokens: if more were spent on requests that ran ahead in vain, no turn runs ahead."""
 
+_GRACE_PERIOD = 0.5
+"""Seconds that the end of a group waits for attempts that are over; they take some milliseconds,
+unless they wait for a response."""
 _LATER = timedelta(days=365)
 """What runs ahead is created later than everything that is committed meanwhile: facts are shown in
 order of creation."""
@@ -147,6 +150,10 @@ class RunAhead:
         for requests in self._requests.values():
             self._model.release(requests)
         self._requests.clear()
+        # They end with their next request. One that is cancelled before leaves coroutines of
+        # Graphiti's that were never awaited, and a warning for each on the terminal.
+        if self._attempts:
+            await asyncio.wait(self._attempts, timeout=_GRACE_PERIOD)
         for attempt in self._attempts:
             attempt.cancel()
         await asyncio.gather(*self._attempts, return_exceptions=True)
