@@ -10,7 +10,7 @@ from flows.dask_wanted import while_wanted
 pytestmark = pytest.mark.prefect
 
 
-class Work:
+class EndlessWork:
     """Waits until it is told to end, and remembers that it was cancelled."""
 
     def __init__(self) -> None:
@@ -29,13 +29,13 @@ class Work:
 
 
 async def test_work_that_is_wanted_returns_its_result() -> None:
-    work = Work()
+    work = EndlessWork()
     work.may_end.set()
     assert await while_wanted(work.run(), lambda: True) == "done"
 
 
 async def test_work_that_nobody_wants_any_more_is_cancelled() -> None:
-    work = Work()
+    work = EndlessWork()
     state = await while_wanted(work.run(), lambda: not work.has_begun.is_set())
     assert isinstance(state, State)
     assert state.is_cancelled()
@@ -51,7 +51,7 @@ async def test_a_timeout_of_the_work_is_an_error_of_its_own() -> None:
 
 
 async def test_a_cancellation_from_outside_cancels_the_work() -> None:
-    work = Work()
+    work = EndlessWork()
     running = asyncio.ensure_future(while_wanted(work.run(), lambda: True))
     await work.has_begun.wait()
     running.cancel()
