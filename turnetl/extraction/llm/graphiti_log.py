@@ -6,6 +6,7 @@ turn, so that only their templates and numbers are logged.
 """
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,6 +14,7 @@ from contextvars import ContextVar
 log = logging.getLogger(__name__)
 
 _GRAPHITI = "graphiti_core"
+_UNSTARTED = r"coroutine '\w+_(search|embeddings)' was never awaited"
 _is_called: ContextVar[bool] = ContextVar("turnetl_calls_graphiti", default=False)
 
 
@@ -21,6 +23,8 @@ def prepare() -> None:
 
     What Graphiti logs when another program calls it stays as it is. Safe to repeat.
     """
+    # Of searches that Graphiti was about to start when a run stopped.
+    warnings.filterwarnings("ignore", _UNSTARTED, RuntimeWarning)
     for name, logger in [*logging.root.manager.loggerDict.items()]:
         is_graphiti = name == _GRAPHITI or name.startswith(f"{_GRAPHITI}.")
         if (
