@@ -98,7 +98,7 @@ async def ingest(
     bare = open_model("openai-compatible", model="canned", base_url=running.base_url())
     limiter = Limiter(OwnLimits(ProviderLimits(None, None, setting.slots)))
     stack = ModelStack(None, None, RetryPolicy(), limiter, Meter(Prices()))
-    model = AheadModel(wrap(bare, stack), ResolutionGuesses(), is_sent=limiter.is_in_flight)
+    model = AheadModel(wrap(bare, stack), ResolutionGuesses(), is_sent=limiter.has_sent)
     embedder = session.RemoteEmbedder(pace)
     extractor = LlmExtractor(model, embedder, prompts=session.prompts(), ontology=CODING)
     places = asyncio.Semaphore(CONCURRENT_GROUPS)

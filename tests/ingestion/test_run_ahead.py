@@ -197,12 +197,20 @@ def expected(seed: int, name: str, bad: float) -> tuple[Mapping[str, object], In
 async def test_the_graph_is_that_of_one_turn_after_the_other(
     store: GraphStore, tmp_path: Path, name: str
 ) -> None:
-    (tmp_path / "one").mkdir()
-    serial, _ = await run(store, turns(1), tmp_path / "one", UnevenModel(), 0, name=name)
-    alone = comparable(await store.load(GROUP))
-    assert serial.committed == TURNS
-    ahead = await asyncio.to_thread(expected, 1, name, 0.0)
-    assert alone == ahead[0]
+    graph, alone = await asyncio.to_thread(expected, 1, name, 0.0)
+    done, _ = await run(store, turns(1), tmp_path, Reordered(seed=1), 4, name=name)
+    assert alone.committed == TURNS
+    assert (comparable(await store.load(GROUP)), done) == (graph, alone)
+
+
+@pytest.mark.parametrize("order", range(4))
+async def test_nothing_is_sent_in_vain_if_every_guess_is_right(tmp_path: Path, order: int) -> None:
+    store = await open_graph(f"ladybug://{tmp_path}/graph.lbug", user="", password="")
+    await store.prepare()
+    _, ahead = await run(store, turns(1), tmp_path, AsGuessed(order=order), 4)
+    await store.close()
+    assert ahead.used.calls
+    assert ahead.unused.calls == 0
 
 
 @settings(max_examples=10)
@@ -270,3 +278,13 @@ class Reordered(UnevenModel):
         for _ in range(chance.randrange(40)):
             await asyncio.sleep(0)
         return await super().complete(request)
+
+
+@dataclass
+class AsGuessed(Reordered):
+    """Every response is the guess, if there is one."""
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        response = await super().complete(request)
+        guess = ResolutionGuesses().guess(request)
+        return response if guess is None else replace(response, text=guess)

@@ -2,15 +2,23 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from tests.fakes.models import FakeModel, scripted
+from tests.llm.journal_fixtures import clock
 from turnetl.errors import BadTurn, ModelBusy, RunStopped
 from turnetl.llm.ahead import AheadModel, GivenUp, TurnAhead
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
+from turnetl.llm.journal import Journal
+from turnetl.llm.limiter import Limiter
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Usage
 
 FIRST, SECOND = (
@@ -173,6 +181,70 @@ async def test_a_request_that_a_later_attempt_does_not_need_ends_if_it_is_not_se
     assert given.inner.cancelled == (not is_sent)
     await given.release_responses()
     assert given.model.unused == (RESPONSE.usage if is_sent else Usage())
+
+
+@pytest.fixture
+def stacked(tmp_path: Path) -> Iterator[Ahead]:
+    """A model under a journal and a limiter with one slot, as in a run."""
+    with closing(Journal(tmp_path / "journal.sqlite", clock=clock)) as journal:
+        yield _stacked(journal)
+
+
+def _stacked(journal: Journal) -> Ahead:
+    inner, wrong = scripted([RESPONSE], gate=asyncio.Event()), list[TurnAhead]()
+    limiter = Limiter(OwnLimits(ProviderLimits(None, None, 1)))
+    stack = ModelStack(journal, None, RetryPolicy(), limiter, None)
+    model = AheadModel(wrap(inner, stack), AlwaysNew(), is_sent=limiter.has_sent)
+    return Ahead(inner, model, TurnAhead(wrong.append), wrong)
+
+
+async def test_with_a_journal_what_was_sent_in_vain_is_counted_and_what_waits_is_not_sent(
+    stacked: Ahead,
+) -> None:
+    await stacked.attempt(FIRST)
+    await stacked.inner.arrived.acquire()
+    await stacked.attempt(SECOND)
+    await asyncio.sleep(0.05)
+    stacked.model.release(stacked.turn)
+    await stacked.release_responses()
+    await stacked.model.close()
+    assert stacked.inner.requests == [FIRST]
+    assert (stacked.inner.cancelled, stacked.model.unused) == (0, RESPONSE.usage)
+    assert stacked.model.unused_tokens == 100
+
+
+@pytest.mark.parametrize("has_arrived", [True, False])
+async def test_what_was_given_up_and_is_needed_after_all_is_sent_once_and_not_unused(
+    stacked: Ahead, *, has_arrived: bool
+) -> None:
+    await stacked.attempt(FIRST)
+    await stacked.inner.arrived.acquire()
+    stacked.model.release(stacked.turn)
+    if has_arrived:
+        await stacked.release_responses()
+        await asyncio.sleep(0.05)
+        assert stacked.model.unused_tokens == 100
+    committing = asyncio.create_task(stacked.model.complete(FIRST))
+    await asyncio.sleep(0.01)
+    await stacked.release_responses()
+    assert (await committing).text == RESPONSE.text
+    await stacked.model.close()
+    assert stacked.inner.requests == [FIRST]
+    assert (stacked.model.unused, stacked.model.unused_tokens) == (Usage(), 0)
+
+
+async def test_a_later_attempt_takes_back_what_an_earlier_one_gave_up(stacked: Ahead) -> None:
+    await stacked.attempt(FIRST)
+    await stacked.inner.arrived.acquire()
+    stacked.model.release(stacked.turn)
+    await stacked.attempt(FIRST)
+    await stacked.release_responses()
+    await asyncio.sleep(0.05)
+    assert stacked.model.unused == Usage()
+    stacked.model.release(stacked.turn)
+    await asyncio.sleep(0)
+    await stacked.model.close()
+    assert (stacked.inner.requests, stacked.model.unused) == ([FIRST], RESPONSE.usage)
 
 
 async def test_an_attempt_that_is_over_sends_nothing() -> None:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -120,6 +121,14 @@ class RunAhead:
         self._turns = turns[: self._depth + 1]
         self._advance()
 
+    def committing(self, turn: PrefetchedTurn) -> AbstractContextManager[None]:
+        """Share the requests of this context, in which the turn is committed, with what ran ahead.
+
+        Args:
+            turn: the first of the turns to come.
+        """
+        return self._model.committing(self._requests_of(turn))
+
     def committed(self, turn: PrefetchedTurn, change: Change) -> None:
         """Go on from a turn that was committed and applied to the group.
 
@@ -171,12 +180,13 @@ class RunAhead:
         if self._attempted is not None or (turn := self._following()) is None:
             return
         base = self._chain[-1].overlay if self._chain else self._mirror
-        turn_id = turn.episode.turn_id
-        requests = self._requests.setdefault(turn_id, TurnAhead(self._on_wrong_guess))
-        step = self._attempted = _Step(turn, requests, Overlay(base))
-        attempt = asyncio.create_task(self._resolve(step, base, tuple(self._chain)))
+        step = self._attempted = _Step(turn, self._requests_of(turn), Overlay(base))
+        attempt = asyncio.create_task(self._resolve(step, base))
         self._attempts.add(attempt)
         attempt.add_done_callback(lambda done: self._finish(step, done))
+
+    def _requests_of(self, turn: PrefetchedTurn) -> TurnAhead:
+        return self._requests.setdefault(turn.episode.turn_id, TurnAhead(self._on_wrong_guess))
 
     def _finish(self, step: _Step, attempt: asyncio.Task[None]) -> None:
         self._attempts.discard(attempt)
@@ -208,8 +218,8 @@ class RunAhead:
         is_extracted = not turn.extraction.cancelled() and turn.extraction.exception() is None
         return turn if is_extracted else None
 
-    async def _resolve(self, step: _Step, group: GroupView, earlier: Sequence[_Step]) -> None:
-        """Resolve a turn against the group after the earlier turns."""
+    async def _resolve(self, step: _Step, group: GroupView) -> None:
+        """Resolve a turn against the group after the turns of the chain."""
         turn = step.turn
         with charged_to(turn.admitted.account), self._model.attempt(step.requests):
             resolved = await self._extractor.resolve(
@@ -221,19 +231,20 @@ class RunAhead:
             change = change_of(
                 turn.episode, replace(resolved, entities=entities, facts=facts), group
             )
-            step.change, shown = await self._summarised(change, earlier)
+            step.change, shown = await self._summarised(change)
         texts = shown.summary_texts.items()
         known = ((group.entity(uuid), text) for uuid, text in texts)
         others = [replace(entity, summary=text) for entity, text in known if entity is not None]
         step.overlay.add([*in_order(shown.entities), *others], in_order(shown.facts))
         step.outcome = _outcome(shown)
 
-    async def _summarised(self, change: Change, earlier: Sequence[_Step]) -> tuple[Change, Change]:
+    async def _summarised(self, change: Change) -> tuple[Change, Change]:
         """Return the change with its summaries, and as later turns see it."""
         if self._summaries is None:
             return change, change
         ahead = self._summaries.ahead()
-        for step in earlier:
+        # The chain as it is now: a turn that was committed meanwhile is in the summaries already.
+        for step in self._chain:
             if step.change is not None:
                 ahead.apply(step.change)
         summarised = await ahead.summarise(change)

@@ -168,7 +168,8 @@ class TurnPipeline:
         async for turn in turns:
             if group.ahead is not None:
                 group.ahead.follow([turn, *group.window])
-            with turn.admitted, charged_to(turn.admitted.account):
+            committing = nullcontext() if group.ahead is None else group.ahead.committing(turn)
+            with turn.admitted, charged_to(turn.admitted.account), committing:
                 try:
                     await self._ingest_turn(group, turn)
                     failures = 0

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from turnetl.errors import Fatal, Retryable, TurnetlError
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.journal.key import request_key
+from turnetl.llm.limiter import send_for_this_task
 from turnetl.model import Usage
 
 
@@ -36,13 +37,15 @@ class GivenUp(TurnetlError):
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A request that was sent ahead."""
+    """A request of turns that run ahead."""
 
     response: asyncio.Task[ChatResponse]
     turns: "set[TurnAhead]"
     """Those that sent it and are not committed yet."""
     is_used: bool = False
     """Whether a turn that is committed sent the same request."""
+    waiting: int = 0
+    """Requests of turns that are committed, which wait for the response."""
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +68,7 @@ class TurnAhead:
     latest: _Attempt | None = None
     """None: it is not resolved ahead at present."""
     sent: set[str] = field(default_factory=set)
-    """Keys of the requests of all attempts."""
+    """Keys of the requests of all attempts, and of the commit."""
 
 
 class AheadModel:
@@ -83,18 +86,22 @@ class AheadModel:
         Args:
             model: receives each request once, as long as its turn is not committed.
             guesses: the probable responses.
-            is_sent: whether a task has sent its request; one that has not is given up if no turn
-                needs it any more.
+            is_sent: whether the request of a task was sent; one that was not is cancelled if no
+                turn needs it any more.
         """
         self._model = model
         self._guesses = guesses
         self._is_sent = is_sent
         self._calls: dict[str, _Call] = {}
-        self._given_up: set[asyncio.Task[ChatResponse]] = set()
+        # Those that no turn needs and whose response is paid for, until it arrives.
+        self._given_up: dict[str, _Call] = {}
+        self._open: set[asyncio.Task[ChatResponse]] = set()
+        # By key of the request: a turn that is committed may still send an equal one.
+        self._unused: dict[str, Usage] = {}
+        self.unused_tokens = 0
+        """Of `unused`."""
         self.used = Usage()
-        """Of the responses that turns received, without those to requests that ran ahead."""
-        self.unused = Usage()
-        """Of the responses to requests that ran ahead and that no turn sent."""
+        """Of the responses that turns received when they were committed."""
 
     @property
     def name(self) -> str:
@@ -107,8 +114,9 @@ class AheadModel:
         return unused / (used + unused) if unused else 0.0
 
     @property
-    def unused_tokens(self) -> int:
-        return _tokens(self.unused)
+    def unused(self) -> Usage:
+        """Of the responses to requests that ran ahead and that no committed turn sent."""
+        return sum(self._unused.values(), Usage())
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the response, or a guess of it during an attempt to resolve a turn ahead.
@@ -121,10 +129,9 @@ class AheadModel:
         attempt = _attempted.get()
         if attempt is not None:
             return await self._response_or_guess(attempt, key, request)
-        call = self._calls.get(key)
-        sent = self._model.complete(request) if call is None else self._joined(call, request)
-        response = await sent
+        response = await self._committed_response(_committed.get(), key, request)
         self.used += response.usage
+        self.unused_tokens -= _tokens(self._unused.pop(key, Usage()))
         return response
 
     @contextmanager
@@ -137,10 +144,24 @@ class AheadModel:
         finally:
             _attempted.reset(token)
 
+    @contextmanager
+    def committing(self, turn: TurnAhead) -> Iterator[None]:
+        """Share the requests of this context with attempts to resolve the same turn ahead.
+
+        The attempt with which a chain begins runs beside the commit: a request of both is sent
+        once, whichever of them comes first.
+        """
+        token = _committed.set(turn)
+        try:
+            yield
+        finally:
+            _committed.reset(token)
+
     def keep_asked(self, turn: TurnAhead) -> None:
         """Give up the requests that earlier attempts sent and the latest one did not."""
         if turn.latest is not None:
-            self._release(turn, turn.sent - turn.latest.asked)
+            unneeded = turn.sent - turn.latest.asked
+            self._release(turn, {key for key in unneeded if not self._calls[key].is_used})
 
     def release(self, turn: TurnAhead) -> None:
         """Give up all requests of a turn that is committed or will not be."""
@@ -148,13 +169,21 @@ class AheadModel:
         self._release(turn, set(turn.sent))
 
     async def close(self) -> None:
-        """Give up all requests, and close the model. May be called more than once."""
-        calls = {call.response for call in self._calls.values()} | self._given_up
-        self._calls.clear()
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-        await self._model.close()
+        """Give up all requests, and close the model. May be called more than once.
+
+        The model decides how long it waits for responses that are paid for: they are counted.
+        """
+        for call in self._open:
+            if not self._is_sent(call):
+                call.cancel()
+        try:
+            await self._model.close()
+        finally:
+            self._calls.clear()
+            calls = tuple(self._open)
+            for call in calls:
+                call.cancel()
+            await asyncio.gather(*calls, return_exceptions=True)
 
     async def _response_or_guess(
         self, attempt: _Attempt, key: str, request: ChatRequest
@@ -162,9 +191,7 @@ class AheadModel:
         turn = attempt.turn
         if attempt is not turn.latest:
             raise GivenUp("the turn is resolved again")
-        call = self._calls.get(key) or self._send(key, request)
-        call.turns.add(turn)
-        turn.sent.add(key)
+        call = self._call_of(turn, key, request)
         attempt.asked.add(key)
         guess = None if call.response.done() else self._guesses.guess(request)
         if guess is None:
@@ -172,11 +199,47 @@ class AheadModel:
         attempt.guessed[key] = request, guess
         return ChatResponse(guess, 0, 0, truncated=False, calls=0)
 
-    def _send(self, key: str, request: ChatRequest) -> _Call:
-        call = _Call(asyncio.create_task(self._model.complete(request)), set())
+    async def _committed_response(
+        self, turn: TurnAhead | None, key: str, request: ChatRequest
+    ) -> ChatResponse:
+        """Return the response to a request of a turn that is committed, or of an extraction."""
+        call = self._calls.get(key) or self._given_up.get(key)
+        ran_ahead = call is not None
+        if turn is not None:
+            call = self._call_of(turn, key, request)
+        if call is None:
+            return await self._model.complete(request)
+        call.is_used = True
+        call.waiting += 1
+        try:
+            return await asyncio.shield(call.response)
+        except (Retryable, Fatal):
+            if not ran_ahead:
+                raise
+            # It may have failed because it ran ahead, or in another state of the provider.
+            return await self._model.complete(request)
+        finally:
+            call.waiting -= 1
+
+    def _call_of(self, turn: TurnAhead, key: str, request: ChatRequest) -> _Call:
+        """Return the call of the request, sent now if it was not, and keep it for the turn."""
+        call = self._calls.get(key) or self._given_up.pop(key, None) or self._send(key, request)
         self._calls[key] = call
+        call.turns.add(turn)
+        turn.sent.add(key)
+        return call
+
+    def _send(self, key: str, request: ChatRequest) -> _Call:
+        call = _Call(asyncio.create_task(self._complete(request)), set())
+        self._open.add(call.response)
+        call.response.add_done_callback(self._open.discard)
         call.response.add_done_callback(lambda done: self._check(key, call, done))
         return call
+
+    async def _complete(self, request: ChatRequest) -> ChatResponse:
+        # A journal sends the request in a task of its own.
+        send_for_this_task()
+        return await self._model.complete(request)
 
     def _check(self, key: str, call: _Call, done: asyncio.Task[ChatResponse]) -> None:
         """Compare a response with the guesses of it."""
@@ -189,15 +252,6 @@ class AheadModel:
             if guessed and (text is None or not self._guesses.agrees(*guessed, text)):
                 turn.on_wrong_guess(turn)
 
-    async def _joined(self, call: _Call, request: ChatRequest) -> ChatResponse:
-        """Return the response to a request that ran ahead."""
-        call.is_used = True
-        try:
-            return await asyncio.shield(call.response)
-        except (Retryable, Fatal):
-            # It may have failed because it ran ahead, or in another state of the provider.
-            return await self._model.complete(request)
-
     def _release(self, turn: TurnAhead, keys: set[str]) -> None:
         turn.sent -= keys
         for key in keys:
@@ -207,19 +261,24 @@ class AheadModel:
             call.turns.discard(turn)
             if not call.turns:
                 del self._calls[key]
-                if not call.is_used:
-                    self._give_up(call.response)
+                self._give_up(key, call)
 
-    def _give_up(self, response: asyncio.Task[ChatResponse]) -> None:
-        if not response.done() and not self._is_sent(response):
-            response.cancel()
-        self._given_up.add(response)
-        response.add_done_callback(self._count_unused)
+    def _give_up(self, key: str, call: _Call) -> None:
+        if not (call.waiting or call.response.done() or self._is_sent(call.response)):
+            call.response.cancel()
+            return
+        self._given_up[key] = call
+        call.response.add_done_callback(lambda done: self._count_unused(key, call, done))
 
-    def _count_unused(self, response: asyncio.Task[ChatResponse]) -> None:
-        self._given_up.discard(response)
-        if not response.cancelled() and response.exception() is None:
-            self.unused += response.result().usage
+    def _count_unused(self, key: str, call: _Call, done: asyncio.Task[ChatResponse]) -> None:
+        if self._given_up.get(key) is not call:
+            return  # A later attempt needs it after all.
+        del self._given_up[key]
+        if call.is_used or done.cancelled() or done.exception() is not None:
+            return
+        usage = done.result().usage
+        self.unused_tokens += _tokens(usage) - _tokens(self._unused.get(key, Usage()))
+        self._unused[key] = usage
 
 
 def _tokens(usage: Usage) -> int:
@@ -228,3 +287,5 @@ def _tokens(usage: Usage) -> int:
 
 _attempted: ContextVar[_Attempt | None] = ContextVar("attempted", default=None)
 """The attempt of this context."""
+_committed: ContextVar[TurnAhead | None] = ContextVar("committed", default=None)
+"""The turn that is committed in this context."""

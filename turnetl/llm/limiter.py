@@ -11,7 +11,9 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
+from weakref import WeakSet
 
 from turnetl.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
@@ -43,7 +45,7 @@ class Limiter:
         self._limits = limits
         self._admitting = asyncio.Lock()
         self._queues: dict[str, _ModelQueue] = {}
-        self._in_flight: set[asyncio.Task[Any] | None] = set()
+        self._sent: WeakSet[asyncio.Task[Any]] = WeakSet()
         self._max_wait = max_wait
         self._clock = clock
         self._sleep = sleep
@@ -65,17 +67,22 @@ class Limiter:
                 admission = await self._admit(queue, model, characters)
         finally:
             queue.waiting -= 1
-        task = asyncio.current_task()
-        self._in_flight.add(task)
+        tasks = {task for task in (asyncio.current_task(), _sent_for.get()) if task is not None}
+        self._sent.update(tasks)
         try:
             yield admission
+        except BaseException:
+            self._sent.difference_update(tasks)
+            raise
         finally:
-            self._in_flight.discard(task)
             self._limits.release()
 
-    def is_in_flight(self, task: "asyncio.Task[Any]") -> bool:
-        """Return whether the task has sent a request and waits for the response."""
-        return task in self._in_flight
+    def has_sent(self, task: "asyncio.Task[Any]") -> bool:
+        """Return whether the request of a task was sent: its response is, or will be, paid for.
+
+        A request that failed is not sent, as long as it waits to be tried again.
+        """
+        return task in self._sent
 
     def settle(self, admission: Admission, tokens: int) -> None:
         """Replace the estimate of a request with the tokens it used."""
@@ -114,6 +121,11 @@ class Limiter:
             if remaining > self._max_wait:
                 raise ModelBusy(f"model `{model}` is paused at its provider's request", remaining)
             await self._sleep(remaining)
+
+
+def send_for_this_task() -> None:
+    """Count what this context sends as sent by the current task, whichever task sends it."""
+    _sent_for.set(asyncio.current_task())
 
 
 class LimitedModel:
@@ -157,3 +169,7 @@ class _ModelQueue:
 
     def is_open(self, now: float) -> bool:
         return self.blocked_by is None and self.paused_until <= now
+
+
+_sent_for: ContextVar["asyncio.Task[Any] | None"] = ContextVar("sent_for", default=None)
+"""The task that waits for what this context sends, if it is not the one that sends it."""

@@ -63,5 +63,5 @@ def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:
         model,
         shared.journal,
         parameters=shared.parameters,
-        is_sent=shared.limiter.is_in_flight,
+        is_sent=shared.limiter.has_sent,
     )

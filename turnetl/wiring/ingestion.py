@@ -81,4 +81,4 @@ def _ahead(model: "ChatModel", stack: "ModelStack") -> "AheadModel":
     from turnetl.extraction.llm.guesses import ResolutionGuesses
     from turnetl.llm.ahead import AheadModel
 
-    return AheadModel(model, ResolutionGuesses(), is_sent=stack.limiter.is_in_flight)
+    return AheadModel(model, ResolutionGuesses(), is_sent=stack.limiter.has_sent)
