@@ -54,15 +54,16 @@ async def opened(
         await store.close()
 
 
-def new_run(run_id: str) -> IngestRun:
+def new_run(run_id: str, run_ahead: int = 0) -> IngestRun:
     return IngestRun(
         run_id,
         f"here:1:{run_id}",
         lambda: NOW,
         timedelta(seconds=60),
-        prefetch=2,
+        prefetch=max(2, 2 * run_ahead),
         retry_delay=0.01,
         extractor_named=True,
+        run_ahead=run_ahead,
     )
 
 
@@ -93,8 +94,9 @@ async def carry_out(
     *,
     run_id: str = "redo",
     progress: Callable[[str, int, int], None] = lambda *_: None,
+    run_ahead: int = 0,
 ) -> RedoneGroup:
-    run, rehearsal = new_run(run_id), None
+    run, rehearsal = new_run(run_id, run_ahead), None
     if resources.extractor.model is not None:
         rehearsal = Rehearsal(
             resources.store,

@@ -22,6 +22,7 @@ from tests.builders import GROUP, START
 from tests.extraction.canned_model import CannedModel, request_text
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.extraction.long_sample_turns import TickingClock
+from tests.ingestion import redo_runs
 from tests.ingestion.model_summaries import LIMITS, open_journal
 from tests.servers import order_sensitive_responses, summary_responses
 from tests.servers.toy_embedder import ToyEmbedder
@@ -34,6 +35,7 @@ from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
+from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
@@ -267,6 +269,35 @@ def test_a_run_that_ends_anywhere_is_continued_to_the_same_graph_and_pays_for_no
         assert asyncio.run(interrupted(Path(folder))) == expected(seed, "llm", 0.0)[0]
 
 
+async def test_a_redo_sends_nothing_after_it_began_to_undo(
+    store: GraphStore, tmp_path: Path
+) -> None:
+    episodes = [
+        replace(one.turn, user_text=one.text, first_line=number + 1)
+        for number, one in enumerate(turns(1))
+    ]
+    lake, model = redo_runs.write_lake(tmp_path / "lake", episodes), UnevenModel(seed=1)
+    requests: dict[str, int] = {}
+
+    def count(stage: str, done: int, total: int) -> None:
+        if done == total:
+            requests[stage] = len(model.requests)
+
+    before = IngestResources(lake, store, StructuralExtractor(), ToyEmbedder())
+    await redo_runs.ingest(before)
+    with closing(open_journal(tmp_path)) as journal:
+        ahead = AheadModel(Late(JournaledModel(model, journal)), ResolutionGuesses())
+        extractor = LlmExtractor(ahead, ToyEmbedder(), prompts=fixed_prompt(None))
+        resources = replace(before, extractor=extractor, ahead=ahead)
+        planned = await redo_runs.plan_redo_of(resources)
+        assert planned is not None
+        done = await redo_runs.carry_out(resources, planned, progress=count, run_ahead=4)
+        await extractor.close()
+    assert done.ingested is not None
+    assert done.ingested.committed == TURNS
+    assert requests["extract"] == len(model.requests)
+
+
 @dataclass
 class Reordered(UnevenModel):
     """The same responses in another order."""
@@ -288,3 +319,22 @@ class AsGuessed(Reordered):
         response = await super().complete(request)
         guess = ResolutionGuesses().guess(request)
         return response if guess is None else replace(response, text=guess)
+
+
+@dataclass
+class Late:
+    """A model whose responses arrive after every guess."""
+
+    model: ChatModel
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return await self.model.complete(request)
+
+    async def close(self) -> None:
+        await self.model.close()

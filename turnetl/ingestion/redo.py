@@ -92,8 +92,9 @@ class _Steps:
     ) -> None:
         self._plan = plan
         self._resources = resources
-        # The extractor was checked with the plan, when the group had all its turns.
-        self._run = replace(run, extractor_named=True)
+        # The extractor was checked with the plan, when the group had all its turns. The journal has
+        # all responses: turns that run ahead would only send what nothing needs.
+        self._run = replace(run, extractor_named=True, run_ahead=0)
         self._progress = progress
         self.undone = 0
 
