@@ -175,6 +175,32 @@ async def test_a_new_caller_does_not_join_a_call_that_ends(journal: Journal) -> 
     assert (await second).text == chat_response('{"to": 2}').text
 
 
+async def test_a_call_that_ends_before_it_is_sent_leaves_no_claim_to_other_processes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.sqlite"
+    with (
+        closing(Journal(path, clock=clock, owner="one")) as one,
+        closing(Journal(path, clock=clock, owner="other")) as other,
+    ):
+        model = fake_model(gate=asyncio.Event())
+        journaled = JournaledModel(model, one, is_sent=lambda _: False)
+        for rounds in range(80):
+            request = chat_request(str(rounds))
+            caller = asyncio.create_task(journaled.complete(request))
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            caller.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await caller
+            for _ in range(10):
+                await asyncio.sleep(0)
+            key = request_key(model.name, request)
+            await one.claim("another")  # After what was asked of the journal before.
+            assert await other.claim(key)
+        await journaled.close()
+
+
 async def test_closing_leaves_no_open_call(journal: Journal) -> None:
     model = fake_model(gate=asyncio.Event())
     journaled = JournaledModel(model, journal, grace_period=0.01)

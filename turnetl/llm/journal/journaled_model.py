@@ -146,9 +146,14 @@ class JournaledModel:
     async def _claimed(self, key: str) -> AsyncIterator[None]:
         """Wait until no other process sends this request, and claim it during the block."""
         interval = _FIRST_INTERVAL
-        while not await self._journal.claim(key):
-            await asyncio.sleep(interval)
-            interval = min(2 * interval, _LAST_INTERVAL)
+        try:
+            while not await self._journal.claim(key):
+                await asyncio.sleep(interval)
+                interval = min(2 * interval, _LAST_INTERVAL)
+        except asyncio.CancelledError:
+            # The claim may be made at this moment: other processes would wait for nobody.
+            self._journal.release_claim(key)
+            raise
         renewal = asyncio.create_task(self._renew(key))
         try:
             yield
