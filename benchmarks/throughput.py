@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests import real_archives
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl import ids
+from turnetl.clock import now
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.llm.guesses import ResolutionGuesses
 from turnetl.extraction.ontology import CODING
@@ -36,6 +38,7 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import LocalFiles
 from turnetl.llm.ahead import AheadModel
+from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
@@ -92,12 +95,31 @@ async def ingest(
     setting: Setting,
     pace: float,
 ) -> ThroughputResult:
-    """Ingest groups with the complete model stack, a few at a time."""
+    """Ingest groups with the complete model stack and a new journal, a few at a time."""
     store = await open_graph(server.url, user="", password="", write=True)
     await store.prepare()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(Journal(Path(folder) / "journal.sqlite", clock=now)) as journal,
+    ):
+        try:
+            return await _ingest(store, journal, running, groups, setting=setting, pace=pace)
+        finally:
+            await store.close()
+
+
+async def _ingest(
+    store: GraphStore,
+    journal: Journal,
+    running: ProviderProcess,
+    groups: Sequence[Sequence[Episode]],
+    *,
+    setting: Setting,
+    pace: float,
+) -> ThroughputResult:
     bare = open_model("openai-compatible", model="canned", base_url=running.base_url())
     limiter = Limiter(OwnLimits(ProviderLimits(None, None, setting.slots)))
-    stack = ModelStack(None, None, RetryPolicy(), limiter, Meter(Prices()))
+    stack = ModelStack(journal, None, RetryPolicy(), limiter, Meter(Prices()))
     model = AheadModel(wrap(bare, stack), ResolutionGuesses(), is_sent=limiter.has_sent)
     embedder = session.RemoteEmbedder(pace)
     extractor = LlmExtractor(model, embedder, prompts=session.prompts(), ontology=CODING)
@@ -112,7 +134,6 @@ async def ingest(
     await asyncio.gather(*map(one, groups))
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     await extractor.close()
-    await store.close()
     waited = sum(
         count * MEASURED_LATENCY.get(kind, 0) * pace
         for kind, count in running.counts().requests.items()

@@ -16,6 +16,10 @@ from turnetl.ingestion.report import GroupReport
 from turnetl.settings import Settings
 from turnetl.shard import Shard
 
+_REQUESTS_A_MINUTE = 10
+"""For each turn that is resolved ahead. With fewer, requests wait for the limit and not for
+responses: a turn ahead would only take the place of the one that commits."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
@@ -101,10 +105,18 @@ def new_ingest_run(settings: Settings, clock: Clock) -> IngestRun:
         clock=clock,
         lease_ttl=timedelta(seconds=settings.lease_seconds),
         prefetch=settings.prefetch,
-        run_ahead=settings.run_ahead,
+        run_ahead=_turns_ahead(settings),
         invalidation_alert=settings.invalidation_alert,
         extractor_named=settings.extractor is not None,
     )
+
+
+def _turns_ahead(settings: Settings) -> int:
+    """Return how many turns are resolved ahead: fewer if the limits leave no room for them."""
+    limits = settings.llm
+    per_minute = limits.requests_per_minute
+    most = settings.run_ahead if per_minute is None else per_minute // _REQUESTS_A_MINUTE
+    return min(settings.run_ahead, limits.concurrency - 1, most)
 
 
 def ingest_scope(settings: Settings, options: RunOptions, now: datetime) -> Scope:

@@ -44,7 +44,10 @@ from turnetl.lake import LocalFiles
 from turnetl.llm.ahead import AheadModel
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.journal import JournaledModel
-from turnetl.llm.retry import RetryingModel, RetryPolicy
+from turnetl.llm.limiter import Limiter
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Episode
 from turnetl.summaries.model_summariser import ModelSummariser
 
@@ -129,14 +132,13 @@ async def run(
     *,
     name: str = "llm",
     clock: TickingClock | None = None,
+    slots: int = 16,
 ) -> tuple[IngestProgress, AheadModel]:
-    """Ingest the turns; the model is under a journal in the folder."""
+    """Ingest the turns; the model is under a journal in the folder, and has slots."""
     with closing(open_journal(folder)) as journal:
-        policy = RetryPolicy(first_wait=0)
-        ahead = AheadModel(
-            JournaledModel(RetryingModel(model, policy), journal, grace_period=5),
-            ResolutionGuesses(),
-        )
+        limiter = Limiter(OwnLimits(ProviderLimits(None, None, slots)))
+        shared = ModelStack(journal, None, RetryPolicy(first_wait=0), limiter, None)
+        ahead = AheadModel(wrap(model, shared), ResolutionGuesses(), is_sent=limiter.has_sent)
         llm = LlmExtractor(ahead, ToyEmbedder(), prompts=fixed_prompt(None))
         extractor: Extractor[Any] = (
             llm if name == "llm" else HybridExtractor(StructuralExtractor(), llm)
@@ -219,21 +221,21 @@ async def test_nothing_is_sent_in_vain_if_every_guess_is_right(tmp_path: Path, o
 @given(
     st.sampled_from([1, 2, 3]),
     st.sampled_from(["llm", "hybrid"]),
-    st.integers(1, 8),
+    st.sampled_from([(1, 16), (2, 2), (4, 16), (4, 1), (8, 16)]),
     st.integers(0, 1_000),
     st.sampled_from([(0.0, 0.0), (0.3, 0.0), (0.3, 0.04)]),
 )
 def test_whatever_arrives_first_or_fails_the_graph_is_that_of_one_turn_after_the_other(
-    seed: int, name: str, depth: int, order: int, failures: tuple[float, float]
+    seed: int, name: str, limits: tuple[int, int], order: int, failures: tuple[float, float]
 ) -> None:
-    busy, bad = failures
+    (depth, slots), (busy, bad) = limits, failures
     graph, done = expected(seed, name, bad)
 
     async def run_ahead(folder: Path) -> tuple[Mapping[str, object], IngestProgress]:
         store = await open_graph(f"ladybug://{folder}/graph.lbug", user="", password="")
         await store.prepare()
         model = Reordered(seed=seed, bad=bad, busy=busy, order=order)
-        progress, _ = await run(store, turns(seed), folder, model, depth, name=name)
+        progress, _ = await run(store, turns(seed), folder, model, depth, name=name, slots=slots)
         contents = await store.load(GROUP)
         await store.close()
         assert max(Counter(map(request_text, model.requests)).values()) == 1

@@ -115,6 +115,7 @@ class RunAhead:
         self._requests: dict[TurnId, TurnAhead] = {}
         self._failed: TurnId | None = None
         """The turn that cannot be resolved ahead as long as nothing before it changes."""
+        self._warned: set[TurnId] = set()
 
     def follow(self, turns: Sequence[PrefetchedTurn]) -> None:
         """Take the turns to come: the one that commits next, and those whose extraction started."""
@@ -199,8 +200,10 @@ class RunAhead:
             self._model.keep_asked(step.requests)
             self._chain.append(step)
         else:
-            level = logging.DEBUG if isinstance(error, TurnetlError) else logging.WARNING
             turn_id = self._failed = step.turn.episode.turn_id
+            is_expected = isinstance(error, TurnetlError) or turn_id in self._warned
+            level = logging.DEBUG if is_expected else logging.WARNING
+            self._warned.add(turn_id)
             log.log(level, "a turn cannot run ahead", extra={"turn_id": turn_id}, exc_info=error)
         self._advance()
 
