@@ -211,7 +211,7 @@ print(int(peak.split()[1]) // 1024)
 def test_a_hundred_megabytes_take_bounded_memory_in_one_line_or_in_many(
     tmp_path: Path, turns: int
 ) -> None:
-    """At most 300 MB plus three times the archive."""
+    """At most 330 MB plus three times the archive."""
     process = subprocess.run(
         [sys.executable, "-c", LARGE, tmp_path, str(turns)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # noqa: TID251 - for the child
@@ -220,7 +220,7 @@ def test_a_hundred_megabytes_take_bounded_memory_in_one_line_or_in_many(
         check=False,
     )
     assert process.returncode == 0, process.stderr
-    assert int(process.stdout) < 300 + 3 * 105
+    assert int(process.stdout) < 330 + 3 * 105
 
 
 @pytest.mark.archives

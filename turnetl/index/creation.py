@@ -1,17 +1,23 @@
 """Create and replace the index in a folder, while no other process does so."""
 
-import shutil
 import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 
 from turnetl import private_files
 from turnetl.errors import IndexBusy
 from turnetl.index.catalog import Catalog
-from turnetl.index.files import CATALOG, LEXICAL, LOCK, DamagedIndex, share, translated_errors
+from turnetl.index.files import (
+    CATALOG,
+    LEXICAL,
+    LOCK,
+    DamagedIndex,
+    delete_folder,
+    share,
+    translated_errors,
+)
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.location import IndexEmbedder, lake_of
 from turnetl.index.lock import write_lock
@@ -124,16 +130,6 @@ def _delete_files(folder: Path) -> None:
     paths = sorted(folder.iterdir(), key=lambda path: path.name != CATALOG)
     for path in paths:
         if path.is_dir():
-            _delete_folder(path)
+            delete_folder(path)
         elif not path.name.startswith(LOCK):
             path.unlink(missing_ok=True)
-
-
-def _delete_folder(folder: Path) -> None:
-    try:
-        shutil.rmtree(folder)
-    except OSError as error:
-        # A process that was just opening the old index may have created a lock of Tantivy.
-        if error.errno not in (ENOTEMPTY, EEXIST):
-            raise
-        shutil.rmtree(folder)

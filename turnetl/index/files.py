@@ -1,10 +1,12 @@
 """The files of an index, and the errors about them."""
 
 import os
+import shutil
 import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 from stat import S_IMODE, S_IRGRP, S_IROTH, S_IRUSR, S_IRWXU
 
@@ -129,3 +131,13 @@ def _unusable(folder: Path, reason: str) -> IndexUnusable:
         f"the search index `{folder}` cannot be used ({reason}): make sure that its disk has free "
         "space and that you may write to it; `turnetl index --rebuild` rebuilds it"
     )
+
+
+def delete_folder(folder: Path) -> None:
+    """Delete a folder of an index; Tantivy may create a lock in it at the same time."""
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        if error.errno not in (ENOTEMPTY, EEXIST):
+            raise
+        shutil.rmtree(folder)

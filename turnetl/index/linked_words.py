@@ -3,6 +3,8 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from turnetl.index.files import delete_folder
+
 _LOCKS = ".tantivy-*.lock"
 
 
@@ -24,4 +26,7 @@ class LinkedWords:
                 link.symlink_to(path.absolute())
 
     def close(self) -> None:
+        """Delete the folder. Safe to repeat."""
+        if self.folder.exists():
+            delete_folder(self.folder)
         self._temporary.cleanup()
