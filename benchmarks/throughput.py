@@ -212,7 +212,10 @@ async def measure_groups(
 
 
 def _groups(turns: Sequence[Episode], count: int) -> Iterator[list[Episode]]:
-    """Yield groups of the same turns under other ids: fewer turns if there are more groups."""
+    """Yield groups of turns that differ in their first word: fewer turns if there are more groups.
+
+    Equal requests of several groups would share their responses.
+    """
     size = max(len(turns) * 4 // count, 8)
     for number in range(count):
         group = GroupId(f"group{number}")
@@ -222,7 +225,9 @@ def _groups(turns: Sequence[Episode], count: int) -> Iterator[list[Episode]]:
 def _in_group(episode: Episode, group: GroupId) -> Episode:
     turn = episode.turn
     turn_id = ids.turn_id(group, turn.format, f"{turn.turn_id} {group}")
-    return replace(episode, turn=replace(turn, group_id=group, turn_id=turn_id))
+    chunks = tuple(f"{group} {chunk}" for chunk in episode.chunks)
+    moved = replace(turn, group_id=group, turn_id=turn_id)
+    return replace(episode, turn=moved, text="\n\n".join(chunks), chunks=chunks)
 
 
 def _ends(server: Neo4jServer) -> set[tuple[str, str]]:
