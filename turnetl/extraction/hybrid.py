@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.extraction.structural.findings import FILE
-from turnetl.graph.mirror.group import GroupView
+from turnetl.graph.mirror.group import GroupView, folded
 from turnetl.index.terms import Tokenizer
 from turnetl.model import Entity, Episode, Fact, GroupId
 from turnetl.recipe_parts import RecipePart, RecipeParts
@@ -143,7 +143,7 @@ def _match_entities(structural: Resolved, llm: Resolved, group: GroupView) -> di
     targets = _mentioned_entities(structural, group)
     by_name: dict[str, list[Entity]] = {}
     for entity in targets.values():
-        by_name.setdefault(_normalized(entity.name), []).append(entity)
+        by_name.setdefault(folded(entity.name), []).append(entity)
     others = _mentioned_entities(llm, group)
     matches = {
         uuid: _match(entity, by_name) for uuid, entity in others.items() if uuid not in targets
@@ -156,7 +156,7 @@ def _match(entity: Entity, by_name: Mapping[str, list[Entity]]) -> Entity | None
 
     If two files match, neither is returned.
     """
-    name = _normalized(entity.name)
+    name = folded(entity.name)
     same_name = [named for named in by_name.get(name, ()) if _compatible(named, entity)]
     if same_name:
         return same_name[0]
@@ -246,7 +246,3 @@ def _dedup_key(fact: Fact, words: Tokenizer) -> tuple[frozenset[str], frozenset[
     tokens = (word.strip(_PUNCTUATION) for word in fact.text.lower().split())
     negations = sum(word in _NEGATIONS or word.endswith(_NEGATION_SUFFIX) for word in tokens)
     return frozenset((fact.source, fact.target)), frozenset(words.count(fact.text)), negations
-
-
-def _normalized(name: str) -> str:
-    return " ".join(name.lower().split())

@@ -28,7 +28,12 @@ def as_bad_turn(episode: Episode) -> Iterator[None]:
 
 
 def too_many_failures(group: GroupId, failures: int) -> RunStopped:
-    """Return the error of a run that stops after so many failures in a row."""
+    """Return the error of a run that stops after consecutive failures.
+
+    Args:
+        group: of the turns.
+        failures: their number.
+    """
     return RunStopped(
         f"group `{group}`: {failures} turns in a row failed; `turnetl status` shows the reasons: "
         "correct the cause, then run `turnetl retry`"

@@ -58,8 +58,6 @@ def build_receipt(
         AssertionError: the turn has no time, so it was never planned.
     """
     episode, turn = change.episode, change.episode.turn
-    if turn.started_at is None:
-        raise AssertionError(f"turn {turn.turn_id} has no time and is never planned")
     return Receipt(
         turn_id=turn.turn_id,
         group_id=turn.group_id,
@@ -76,7 +74,7 @@ def build_receipt(
         model=extractor.model,
         recipe=recipe_digest(extractor.recipe_parts(turn.group_id, episode.kind)),
         committed_at=now,
-        started_at=turn.started_at,
+        started_at=time_of(episode),
         ended_at=turn.ended_at,
         cwd=turn.cwd,
         git_branch=turn.git_branch,
@@ -89,6 +87,17 @@ def build_receipt(
         facts_new=len(change.facts) - len(change.facts_before),
         facts_invalidated=len(invalidated_facts(change)),
     )
+
+
+def time_of(episode: Episode) -> datetime:
+    """Return when the turn started.
+
+    Raises:
+        AssertionError: the turn has no time, so it was never planned.
+    """
+    if episode.turn.started_at is None:
+        raise AssertionError(f"turn {episode.turn_id} has no time and is never planned")
+    return episode.turn.started_at
 
 
 async def commit_turn(

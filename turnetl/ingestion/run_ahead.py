@@ -11,12 +11,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, TypeVar
 
-from turnetl.errors import TurnetlError
+from turnetl.errors import BadTurn, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import GroupView, MirrorGroup, in_order
 from turnetl.graph.mirror.overlay import Overlay
@@ -117,18 +118,25 @@ class RunAhead:
         """The turn that cannot be resolved ahead as long as nothing before it changes."""
         self._warned: set[TurnId] = set()
 
-    def follow(self, turns: Sequence[PrefetchedTurn]) -> None:
-        """Take the turns to come: the one that commits next, and those whose extraction started."""
-        self._turns = turns[: self._depth + 1]
-        self._advance()
-
-    def committing(self, turn: PrefetchedTurn) -> AbstractContextManager[None]:
-        """Share the requests of this context, in which the turn is committed, with what ran ahead.
+    @contextmanager
+    def committing(
+        self, turn: PrefetchedTurn, following: Iterable[PrefetchedTurn]
+    ) -> Iterator[None]:
+        """Run ahead of a turn while this context commits it, and share their requests.
 
         Args:
-            turn: the first of the turns to come.
+            turn: the next one.
+            following: those after it whose extraction has started.
         """
-        return self._model.committing(self._requests_of(turn))
+        self._turns = [turn, *islice(following, self._depth)]
+        self._advance()
+        with self._model.committing(self._requests_of(turn)):
+            try:
+                yield
+            except BadTurn:
+                self._drop(0)
+                self._end(turn)
+                raise
 
     def committed(self, turn: PrefetchedTurn, change: Change) -> None:
         """Go on from a turn that was committed and applied to the group.
@@ -146,11 +154,6 @@ class RunAhead:
                 self._chain[0].overlay.rebase(self._mirror)
         else:
             self._drop(0)
-        self._end(turn)
-
-    def failed(self, turn: PrefetchedTurn) -> None:
-        """Go on after a turn that is not committed."""
-        self._drop(0)
         self._end(turn)
 
     async def close(self) -> None:
@@ -250,8 +253,7 @@ class RunAhead:
         for step in self._chain:
             if step.change is not None:
                 ahead.apply(step.change)
-        summarised = await ahead.summarise(change)
-        return summarised.change, summarised.for_mirror
+        return await ahead.summarise(change)
 
     def _on_wrong_guess(self, requests: TurnAhead) -> None:
         numbers = (number for number, step in enumerate(self._chain) if step.requests is requests)

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from turnetl.ingestion.summarised_change import SummarisedChange, shown, time_of, with_texts
+from turnetl.ingestion.commit import time_of
+from turnetl.ingestion.summarised_change import shown, with_texts
 from turnetl.model import Change
 from turnetl.summaries.group_summaries import GroupSummaries
 from turnetl.summaries.port import Summariser
-from turnetl.summaries.summary_plan import outcome
 
 
 class SummariesAhead:
@@ -17,21 +17,19 @@ class SummariesAhead:
         self._group = group.ahead()
         self._summariser = summariser
 
-    async def summarise(self, change: Change) -> SummarisedChange:
-        """Return the change of the next turn with its summaries. Applies nothing.
+    async def summarise(self, change: Change) -> tuple[Change, Change]:
+        """Return the next turn's change with its summaries, and as later turns see it.
+
+        Applies nothing.
 
         Raises:
             RunStopped, ModelBusy, ModelUnusable: as `TurnSummaries.summarise`.
         """
-        plan = self._group.plan(change, time_of(change))
+        plan = self._group.plan(change, time_of(change.episode))
         texts = (await self._summariser.summarise(plan.inputs)).all().texts
         decided = replace(change, summaries=self._group.record(plan, texts))
-        return SummarisedChange(
-            with_texts(shown(decided, self._group), texts),
-            with_texts(decided, texts),
-            outcome(plan, texts),
-        )
+        return with_texts(shown(decided, self._group), texts), with_texts(decided, texts)
 
     def apply(self, change: Change) -> None:
         """Apply a change of `summarise`, in the order of the turns."""
-        self._group.apply(change, change.summaries, time_of(change))
+        self._group.apply(change, change.summaries, time_of(change.episode))

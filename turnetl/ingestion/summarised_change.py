@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from turnetl.model import Change
 from turnetl.summaries.group_summaries import GroupSummaries
@@ -49,15 +48,3 @@ def shown(change: Change, group: GroupSummaries) -> Change:
             for entity, summary in known
         ),
     )
-
-
-def time_of(change: Change) -> datetime:
-    """Return the time of the turn.
-
-    Raises:
-        AssertionError: the turn has none, so it was never planned.
-    """
-    at = change.episode.turn.started_at
-    if at is None:
-        raise AssertionError(f"turn {change.episode.turn_id} has no time and is never planned")
-    return at

@@ -14,7 +14,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,10 @@ class _LeasedGroup:
     window: deque[PrefetchedTurn]
     """The turns that follow and whose extraction has started."""
     ahead: "RunAhead | None" = None
+
+    def committing(self, turn: PrefetchedTurn) -> AbstractContextManager[None]:
+        """Run ahead of a turn while this context commits it, if the run does."""
+        return nullcontext() if self.ahead is None else self.ahead.committing(turn, self.window)
 
 
 class TurnPipeline:
@@ -166,16 +170,12 @@ class TurnPipeline:
     ) -> None:
         failures = 0
         async for turn in turns:
-            if group.ahead is not None:
-                group.ahead.follow([turn, *group.window])
-            committing = nullcontext() if group.ahead is None else group.ahead.committing(turn)
-            with turn.admitted, charged_to(turn.admitted.account), committing:
+            with turn.admitted, charged_to(turn.admitted.account):
                 try:
-                    await self._ingest_turn(group, turn)
+                    with group.committing(turn):
+                        await self._ingest_turn(group, turn)
                     failures = 0
                 except BadTurn as error:
-                    if group.ahead is not None:
-                        group.ahead.failed(turn)
                     self._quarantine_turn(turn.episode, error)
                     failures += 1
             group.turns_left -= 1

@@ -9,11 +9,11 @@ from turnetl import ids
 from turnetl.errors import RunStopped
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents, Lease
-from turnetl.ingestion.commit import while_busy
+from turnetl.ingestion.commit import time_of, while_busy
 from turnetl.ingestion.flush import Flush
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.summaries_ahead import SummariesAhead
-from turnetl.ingestion.summarised_change import SummarisedChange, shown, time_of, with_texts
+from turnetl.ingestion.summarised_change import SummarisedChange, shown, with_texts
 from turnetl.model import Change, Episode, SummaryWrites, TurnId, Usage
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_sagas import sagas_of
@@ -98,7 +98,7 @@ class TurnSummaries:
             ModelBusy: no response after all retries.
             ModelUnusable: the user must act first.
         """
-        at = time_of(change)
+        at = time_of(change.episode)
         plan = self._group.plan(change, at, ends_run=ends_run and self._rules.flushes)
         self._without_text.clear()
         written = (await self._summarise(plan.inputs)).all()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from turnetl.graph.mirror.group import folded
 from turnetl.llm import validate
 from turnetl.llm.ahead import Guesses
 from turnetl.llm.chat import ChatRequest
@@ -43,13 +44,13 @@ class ResolutionGuesses(Guesses):
 def _resolutions(prompt: str) -> Mapping[str, Any]:
     candidates: dict[str, int] = {}
     for candidate in json.loads(_section(prompt, "EXISTING ENTITIES")):
-        candidates.setdefault(_folded(candidate["name"]), candidate["candidate_id"])
+        candidates.setdefault(folded(candidate["name"]), candidate["candidate_id"])
     return {
         "entity_resolutions": [
             {
                 "id": entity["id"],
                 "name": entity["name"],
-                "duplicate_candidate_id": candidates.get(_folded(entity["name"]), _NEW),
+                "duplicate_candidate_id": candidates.get(folded(entity["name"]), _NEW),
             }
             for entity in json.loads(_section(prompt, "ENTITIES"))
         ]
@@ -74,7 +75,3 @@ def _effect(prompt_name: str, response: str) -> object:
     for one in parsed["entity_resolutions"]:
         found.setdefault(one["id"], max(one["duplicate_candidate_id"], _NEW))
     return found
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.lower().split())

@@ -13,6 +13,7 @@ from graphiti_core.nodes import EntityNode, EpisodicNode
 from graphiti_core.prompts.models import Message
 from pydantic import BaseModel, Field
 
+from turnetl.graph.mirror.group import folded
 from turnetl.llm.graphiti import GraphitiModel
 from turnetl.llm.prompt_delimiters import escape_text
 
@@ -122,14 +123,10 @@ def _lines(items: Iterable[str]) -> str:
 
 def _new_hints(missed: Iterable[str], known: Iterable[str]) -> list[str]:
     """Return the missed items that are not known, ignoring case, within the limits of hints."""
-    seen = {_normalized(item) for item in known} | {""}
+    seen = {folded(item) for item in known} | {""}
     new = []
     for item in missed:
-        if _normalized(item) not in seen and len(item) <= _MAX_HINT_LENGTH:
-            seen.add(_normalized(item))
+        if folded(item) not in seen and len(item) <= _MAX_HINT_LENGTH:
+            seen.add(folded(item))
             new.append(" ".join(item.split()))
     return new[:_MAX_HINTS]
-
-
-def _normalized(text: str) -> str:
-    return " ".join(text.lower().split())

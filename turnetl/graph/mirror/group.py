@@ -97,7 +97,7 @@ class MirrorGroup:
 
     def entities_like(self, name: str) -> Sequence[Entity]:
         """Return the entities whose name differs in case and spaces only, in order of creation."""
-        return [self._entities[uuid] for uuid in self._by_folded_name.get(_folded(name), ())]
+        return [self._entities[uuid] for uuid in self._by_folded_name.get(folded(name), ())]
 
     def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
         """Return the facts of that relation from `source` that are still valid, oldest first."""
@@ -148,7 +148,7 @@ class MirrorGroup:
             if entity.uuid not in self._entities:
                 entry = len(self._entities), entity.uuid
                 self._by_name.setdefault(entity.name, []).append(entry)
-                self._by_folded_name.setdefault(_folded(entity.name), []).append(entity.uuid)
+                self._by_folded_name.setdefault(folded(entity.name), []).append(entity.uuid)
             self._entities[entity.uuid] = entity
         for fact in facts:
             self._put_fact(fact)
@@ -191,8 +191,9 @@ def _position(started_at: datetime | None, turn: TurnId) -> _SessionPosition:
     return started_at, turn
 
 
-def _folded(name: str) -> str:
-    return " ".join(name.lower().split())
+def folded(text: str) -> str:
+    """Return a name or sentence without letter case and runs of spaces."""
+    return " ".join(text.lower().split())
 
 
 def _endpoint_keys(fact: Fact) -> tuple[tuple[str, str], tuple[str, str]]:
