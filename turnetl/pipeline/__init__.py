@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.migrate_steps import ChangeOptions
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
+    from turnetl.pipeline.parse_plan import parse_archives
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
     from turnetl.pipeline.recipes import search_recipe
     from turnetl.pipeline.recorded_runs import runs, show_run
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_undo import preview_undo, undo
     from turnetl.pipeline.run_verify import repair_graph, verify
     from turnetl.pipeline.search import sample_queries, search_sessions, search_turns
-    from turnetl.pipeline.tables import explain_rule, filter_turns, parse_archives
+    from turnetl.pipeline.tables import explain_rule, filter_turns
     from turnetl.retrieval.digest import Digest
     from turnetl.run_options import RunOptions
 
@@ -155,7 +156,8 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),
         "turnetl.pipeline.search": ("sample_queries", "search_sessions", "search_turns"),
-        "turnetl.pipeline.tables": ("explain_rule", "filter_turns", "parse_archives"),
+        "turnetl.pipeline.parse_plan": ("parse_archives",),
+        "turnetl.pipeline.tables": ("explain_rule", "filter_turns"),
         "turnetl.pipeline.run_plan": ("plan",),
         "turnetl.pipeline.run_redo": ("preview_redo", "redo"),
         "turnetl.pipeline.run_summarize": ("summarize",),

@@ -79,7 +79,7 @@ def _archive_finder(settings: Settings, names: Iterable[str]) -> Callable[[str],
 
     Args:
         settings: of the redaction.
-        names: of all archives: those in object stores are asked for at once.
+        names: of all archives: those in object stores are looked up concurrently.
     """
     files = wiring.archive_files()
     objects_answer = _look_up(files, names)

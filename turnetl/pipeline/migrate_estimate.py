@@ -29,7 +29,8 @@ from turnetl.pipeline.migrate_plan import (
     archives_of,
     plan_migration,
 )
-from turnetl.pipeline.tables import filter_turns, plan_parse
+from turnetl.pipeline.parse_plan import plan_parse
+from turnetl.pipeline.tables import filter_turns
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings

@@ -19,7 +19,8 @@ from turnetl.migration.start import refusal
 from turnetl.model import GroupId
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.pipeline.index import check_graph
-from turnetl.pipeline.tables import filter_turns, parse_archives
+from turnetl.pipeline.parse_plan import parse_archives
+from turnetl.pipeline.tables import filter_turns
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 

@@ -26,6 +26,7 @@ from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
 from turnetl.pipeline.kept_report import kept_report
 from turnetl.pipeline.migrate_begin import begin_migration, check_still_begun, planned_states
 from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
+from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_ingest import (
     assigned_estimate,
     ingest_groups,
@@ -33,7 +34,7 @@ from turnetl.pipeline.run_ingest import (
     without_unintended_changes,
 )
 from turnetl.pipeline.run_records import recording, run_recorder
-from turnetl.pipeline.tables import filter_turns, plan_parse
+from turnetl.pipeline.tables import filter_turns
 from turnetl.pipeline.waiting import after_other_writers
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, new_ingest_run, settings_for_run

@@ -16,9 +16,10 @@ from turnetl.ingestion.report import IngestReport
 from turnetl.model import GroupId, Usage
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.packs import packed
+from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_backfill import parse
 from turnetl.pipeline.run_ingest import ingest
-from turnetl.pipeline.tables import filter_turns, plan_parse
+from turnetl.pipeline.tables import filter_turns
 from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 

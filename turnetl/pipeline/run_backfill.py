@@ -11,8 +11,9 @@ from turnetl.ingestion.report import IngestReport
 from turnetl.model import GroupId
 from turnetl.parsing.shards import other_archives, own_archives
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
+from turnetl.pipeline.parse_plan import ParsePlan, plan_parse
 from turnetl.pipeline.run_ingest import ingest
-from turnetl.pipeline.tables import ParsePlan, filter_turns, plan_parse
+from turnetl.pipeline.tables import filter_turns
 from turnetl.progress import Progress, ignore_progress
 from turnetl.report.layout import plural
 from turnetl.run_options import RunOptions, settings_for_run

@@ -24,8 +24,9 @@ from turnetl.lake.temporary import remove_abandoned, temporary_folder
 from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.parse_plan import parse_archives
 from turnetl.pipeline.redo_planning import RedoPlanning
-from turnetl.pipeline.tables import filter_turns, parse_archives
+from turnetl.pipeline.tables import filter_turns
 from turnetl.progress import Progress, ignore_progress
 from turnetl.run_options import RunOptions, has_work, settings_for_run
 from turnetl.settings import Settings
