@@ -6,14 +6,12 @@ The lake is in a folder both times. Archives, S3 server and delay are those of
 `benchmarks.object_lake`.
 """
 
-import argparse
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.delayed_server import delayed
-from benchmarks.object_lake import measure, write_archives
+from benchmarks.object_lake import delayed_store, measure, parsed_arguments, write_archives
 from tests.servers import s3_server
 
 _SHARE = 10
@@ -21,18 +19,13 @@ _SHARE = 10
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--archives", type=int, default=1000)
-    parser.add_argument("--delay", type=int, default=20, help="milliseconds of each answer")
-    arguments = parser.parse_args()
+    arguments = parsed_arguments(__doc__)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         archives = folder / "archives"
         write_archives(archives, arguments.archives)
-        server = stack.enter_context(s3_server.running())
-        port = stack.enter_context(delayed(server.port, arguments.delay / 1000))
+        server, environment = stack.enter_context(delayed_store(arguments.delay))
         bucket = server.new_bucket()
-        environment = server.environment | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
         upload(server, bucket, list(archives.iterdir()))
         places: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "folder": (str(archives), {}),

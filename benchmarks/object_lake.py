@@ -16,13 +16,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 from benchmarks.delayed_server import delayed
 from tests.servers import s3_server
+from tests.servers.s3_server import S3Server
 from turnetl.lake.object_files import ObjectFiles
 from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.object_url import object_url
@@ -44,18 +45,13 @@ _ID = re.compile(r"\b[0-9a-f]{8}(?=-[0-9a-f]{4}-)")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--archives", type=int, default=1000)
-    parser.add_argument("--delay", type=int, default=20, help="milliseconds of each answer")
-    arguments = parser.parse_args()
+    arguments = parsed_arguments(__doc__)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         write_archives(folder / "archives", arguments.archives)
         local = measure(folder, "local", str(folder / "lake"), COMMANDS, {})
-        server = stack.enter_context(s3_server.running())
-        port = stack.enter_context(delayed(server.port, arguments.delay / 1000))
+        server, environment = stack.enter_context(delayed_store(arguments.delay))
         lake = f"s3://{server.new_bucket()}/lake"
-        environment = server.environment | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
         remote = measure(folder, "first", lake, COMMANDS, environment)
         second = measure(folder, "second", lake, ON_SECOND_MACHINE, environment)
         os.environ.update(environment)  # noqa: TID251 - the server of this process
@@ -83,6 +79,21 @@ def seconds_of(function: Callable[[], object]) -> float:
     started = time.perf_counter()
     function()
     return time.perf_counter() - started
+
+
+def parsed_arguments(description: str | None) -> argparse.Namespace:
+    """Return the arguments of a benchmark of an object store."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--archives", type=int, default=1000)
+    parser.add_argument("--delay", type=int, default=20, help="milliseconds of each answer")
+    return parser.parse_args()
+
+
+@contextmanager
+def delayed_store(milliseconds: int) -> Iterator[tuple[S3Server, dict[str, str]]]:
+    """Start an S3 server whose answers are delayed; yield it, and the variables of a client."""
+    with s3_server.running() as server, delayed(server.port, milliseconds / 1000) as port:
+        yield server, server.environment | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
 
 
 def write_archives(folder: Path, number: int) -> None:

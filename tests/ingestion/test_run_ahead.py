@@ -90,7 +90,7 @@ class UnevenModel(CannedModel):
     stop_after: int | None = None
     """Responses after which the budget is used up."""
     on_answer: dict[int, Callable[[], object]] = field(default_factory=dict)
-    """Called after so many responses."""
+    """By number of responses: called after that many."""
     _refused: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from prefect import State
 
 from flows.backfill import backfill
 from tests.cli.sharded import LakeAndGraph, write_projects
+from tests.prefect.older_turnetl import older_path
 from tests.prefect.test_setting_sources import save_secret
 from tests.servers.dask_cluster import dask_cluster
 from tests.servers.free_port import free_port
@@ -108,10 +109,7 @@ def test_a_worker_without_the_settings_of_the_model_uses_no_other_extractor(
 def test_a_worker_with_an_older_turnetl_refuses_the_run_before_any_work(
     server: PrefectServer, tmp_path: Path
 ) -> None:
-    older = tmp_path / "older" / "turnetl-0.0.1.dist-info"
-    older.mkdir(parents=True)
-    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: turnetl\nVersion: 0.0.1\n")
-    path = f"{older.parent}:{server.environment['PYTHONPATH']}"
+    path = older_path(tmp_path, server.environment["PYTHONPATH"])
     lake = tmp_path / "lake"
     with dask_cluster(server, {}, {"PYTHONPATH": path}) as cluster:
         state = run(cluster.engine, tmp_path, lake, "bolt://127.0.0.1:1")

@@ -59,7 +59,20 @@ def running_tasks(server: PrefectServer, state: State[Any]) -> list[str]:
     return [name for name in states if name not in ("Completed", "Cancelled", "Crashed")]
 
 
-async def check_next_run(cluster: DaskCluster, held: HeldBackfill) -> None:
+async def failure(server: PrefectServer, running: asyncio.Task[State[Any]]) -> str:
+    """Return the message of a run that failed; soon none of its tasks counts as running."""
+    state = running.result()
+    assert state.is_failed()
+    assert await asyncio.to_thread(eventually, lambda: not running_tasks(server, state))
+    return str(state.message)
+
+
+async def check_next_run(
+    cluster: DaskCluster, held: HeldBackfill, *, with_worker: str | None = None
+) -> None:
+    if with_worker is not None:
+        cluster.start_worker(with_worker, {})
+        cluster.wait_for(1)
     state = await run(cluster, held)
     assert state.is_completed(), state.message
     await held.check_complete()
@@ -89,15 +102,11 @@ async def test_a_run_whose_scheduler_is_killed_says_what_to_do_and_the_next_one_
             cluster.kill("scheduler")
             await asyncio.wait({running})
             await asyncio.to_thread(cluster.wait_until_ended, "1")
-        state = running.result()
-        assert state.is_failed()
-        assert "connection to the Dask scheduler at `tcp://127.0.0.1:" in str(state.message)
-        assert "start this run again" in str(state.message)
-        assert await asyncio.to_thread(eventually, lambda: not running_tasks(server, state))
+        message = await failure(server, running)
+        assert "connection to the Dask scheduler at `tcp://127.0.0.1:" in message
+        assert "start this run again" in message
         cluster.start_scheduler()
-        cluster.start_worker("2", {})
-        cluster.wait_for(1)
-        await check_next_run(cluster, held)
+        await check_next_run(cluster, held, with_worker="2")
 
 
 @pytest.mark.full
@@ -120,10 +129,6 @@ async def test_a_run_that_has_lost_all_workers_says_what_to_do_and_the_next_one_
     with dask_cluster(server, {}) as cluster:
         async with in_the_middle(cluster, held) as running:
             cluster.kill("1")
-        state = running.result()
-        assert state.is_failed()
-        assert "has lost all its workers: start one with `dask worker tcp://" in str(state.message)
-        assert await asyncio.to_thread(eventually, lambda: not running_tasks(server, state))
-        cluster.start_worker("2", {})
-        cluster.wait_for(1)
-        await check_next_run(cluster, held)
+        message = await failure(server, running)
+        assert "has lost all its workers: start one with `dask worker tcp://" in message
+        await check_next_run(cluster, held, with_worker="2")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.prefect.held_backfill import TURNS, HeldBackfill, held_backfill
+from tests.prefect.older_turnetl import older_path
 from tests.prefect.own_server import OwnServer, eventually, own_server
 from tests.servers.dask_cluster import dask_cluster
 from tests.servers.neo4j_server import Neo4jServer
@@ -207,10 +208,7 @@ def test_a_worker_without_the_settings_of_the_model_uses_no_other_extractor(
 def test_a_worker_with_an_older_turnetl_is_refused_before_any_work(
     backfill: Backfill, tmp_path: Path
 ) -> None:
-    older = tmp_path / "older" / "turnetl-0.0.1.dist-info"
-    older.mkdir(parents=True)
-    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: turnetl\nVersion: 0.0.1\n")
-    path = f"{older.parent}:{backfill.server.api.environment['PYTHONPATH']}"
+    path = older_path(tmp_path, backfill.server.api.environment["PYTHONPATH"])
     backfill.server.start_worker(PYTHONPATH=path)
     try:
         run = backfill.start()
