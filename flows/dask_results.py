@@ -16,9 +16,9 @@ from turnetl.errors import Fatal, Retryable, TurnetlError
 Pack = PrefectDaskFuture[Any]
 
 _INTERVAL = 0.1
-"""Seconds between two looks at the packs."""
-_LOOK = 5.0
-"""Seconds between two looks at the workers."""
+"""Seconds between two checks of the packs."""
+_CHECK_INTERVAL = 5.0
+"""Seconds between two checks of the workers."""
 _ABSENCE = 60.0
 """The default: Kubernetes and the nanny of a worker start another one earlier."""
 
@@ -48,13 +48,13 @@ class PackResults:
     async def _until_ended(self, packs: Sequence[Pack]) -> ClusterLost | None:
         """Wait until all packs have ended, or return why the others cannot."""
         clock = asyncio.get_running_loop().time
-        looked = seen = clock()
+        checked = seen = clock()
         # Not in a thread that blocks: the process of a cancelled run could not end.
         while not all(_of_dask(pack).done() for pack in packs):
             await asyncio.sleep(_INTERVAL)
-            if clock() - looked < min(_LOOK, self.absence):
+            if clock() - checked < min(_CHECK_INTERVAL, self.absence):
                 continue
-            looked = clock()
+            checked = clock()
             if await asyncio.to_thread(self._has_workers):
                 seen = clock()
             elif clock() - seen >= self.absence:

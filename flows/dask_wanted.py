@@ -15,7 +15,7 @@ from prefect.states import Cancelled
 T = TypeVar("T")
 
 _INTERVAL = 0.5
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 _STOPPING = (Status.closing, Status.closed, Status.failed)
 
 
@@ -38,7 +38,7 @@ async def while_wanted(work: Awaitable[T], is_wanted: Callable[[], bool]) -> T |
 
 
 def is_wanted_here() -> Callable[[], bool]:
-    """Return whether the scheduler still wants the task that this thread of a worker executes."""
+    """Return a check: whether the scheduler still wants the task that this thread executes."""
     worker: Any = get_worker()
     key = worker.get_current_task()
 

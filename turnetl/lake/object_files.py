@@ -20,7 +20,7 @@ from turnetl.lake.temporary import temporary_file
 from turnetl.object_url import ObjectUrl
 
 REQUESTS = 16
-"""Requests at once."""
+"""Concurrent requests."""
 MAX_BYTES = 10 << 30
 """Of the copies, beside those that were used within a day."""
 FRESH_SECONDS = 2.0

@@ -41,7 +41,7 @@ class ArchiveFiles(Protocol):
         """Return the number of files that are read in the time of one."""
 
     def look_up(self, paths: Iterable[Path]) -> None:
-        """Ask for the states of several files at once, where asking one by one takes long."""
+        """Request the states of several files concurrently, where each request takes long."""
 
     def state(self, path: Path) -> ArchiveFile:
         """Return the state of a file without reading it.

@@ -153,7 +153,7 @@ def describe(
 
 
 def build(archives: Sequence[DescribedArchive]) -> list[pa.Table]:
-    """Step 4: build the rows of several archives at once."""
+    """Step 4: build the rows of several archives together."""
     return build_rows(
         [
             ArchiveTurns(

@@ -71,7 +71,7 @@ def parse_batch(
 def _read_batch(
     jobs: Sequence[ArchiveJob], options: ParseOptions
 ) -> list[ArchiveContent | StoredTurns | ArchiveReport]:
-    """Read and parse the archives; those in an object store several at once."""
+    """Read and parse the archives; those in an object store concurrently."""
 
     def read_one(job: ArchiveJob) -> ArchiveContent | StoredTurns | ArchiveReport:
         return _attempt(job, partial(read, job, options))
@@ -117,7 +117,7 @@ def _build_batch(
     archives: list[RedactedArchive | StoredTurns | ArchiveReport],
     options: ParseOptions,
 ) -> list[TurnsTable | ArchiveReport]:
-    """Build the tables, the rows of all archives at once; if that fails, one by one.
+    """Build the tables, the rows of all archives together; if that fails, one by one.
 
     Empties `archives`: the tables hold what is left of them.
     """

@@ -51,7 +51,7 @@ NumberedJob = tuple[int, ArchiveJob]
 
 
 def batches(jobs: Iterable[NumberedJob]) -> Iterator[tuple[NumberedJob, ...]]:
-    """Yield the jobs in their order: one large archive, or many small ones at once."""
+    """Yield the jobs in their order: one large archive, or many small ones together."""
     remaining = deque(jobs)
     while remaining:
         yield tuple(_next_batch(remaining))

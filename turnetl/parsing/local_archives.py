@@ -26,7 +26,7 @@ class LocalArchives:
         return 1
 
     def look_up(self, paths: Iterable[Path]) -> None:
-        """Do nothing: the state of a file is known at once."""
+        """Do nothing: the state of a file is read without delay."""
 
     def state(self, path: Path) -> ArchiveFile:
         try:

@@ -24,7 +24,7 @@ from turnetl.parsing.walk import FoundFile, OnProblem, has_archive_suffix
 from turnetl.skip_reasons import SkipReason
 
 REQUESTS = 16
-"""Requests at once."""
+"""Concurrent requests."""
 PART_BYTES = 32 << 20
 """Bytes of one request: it ends within its timeout also on a slow network."""
 _INVALID_NAME = (
