@@ -91,12 +91,12 @@ class ArchiveFiles(Protocol):
     def walk(self, folder: Path, on_problem: OnProblem) -> Iterator[FoundFile]:
         """Yield the files with the suffix of an archive in a folder and below it.
 
-        Raises:
-            BadArchive: the folder cannot be listed.
-
         Args:
             folder: the folder to search.
             on_problem: called for what cannot be searched or is not a file.
+
+        Raises:
+            BadArchive: the folder cannot be listed.
         """
 
 
