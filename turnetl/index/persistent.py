@@ -85,6 +85,11 @@ class PersistentIndex:
         return not os.access(self._folder, os.W_OK)
 
     @property
+    def is_replaced(self) -> bool:
+        """Whether another process rebuilt the index since it was opened."""
+        return self._parts.is_replaced
+
+    @property
     def graph_state(self) -> str | None:
         """The state of an embedded graph's file at the last catch-up, as `mark` recorded it."""
         with self._errors():

@@ -9,6 +9,7 @@ from turnetl.group_names import select_groups
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.model import GroupId
+from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import IndexAnswer, open_index, read_index
 from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
 from turnetl.progress import Progress, ignore_progress
@@ -44,15 +45,18 @@ async def timeline(
         GraphUnusable: there is no graph, or it cannot be opened.
         IndexUnusable: the index cannot be used.
     """
+    return await read_index(
+        lambda index: find_timeline(index, selection, limit=limit), settings, clock, progress
+    )
 
-    def read(index: LookupIndex) -> Timeline:
-        groups = group_ids(index, selection.groups)
-        found = timeline_of(index, replace(selection, groups=groups), limit=limit)
-        if not found.turns:
-            check_conditions(index, selection)
-        return found
 
-    return await read_index(read, settings, clock, progress)
+def find_timeline(index: LookupIndex, selection: Selection, *, limit: int) -> Timeline:
+    """Return the timeline of an open index; arguments and errors as of `timeline`."""
+    groups = group_ids(index, selection.groups)
+    found = timeline_of(index, replace(selection, groups=groups), limit=limit)
+    if not found.turns:
+        check_conditions(index, selection)
+    return found
 
 
 async def digest(
@@ -162,11 +166,17 @@ async def fix(
     """
     warn_if_cut(text)
     async with open_index(settings, clock, progress) as opened:
-        index = opened.index
-        found = await find_fixes(
-            index, text, opened.embedder, groups=group_ids(index, groups), limit=limit
-        )
-        return IndexAnswer(found, index.caught_up_at, opened.unread)
+        found = await find_error_histories(opened, text, groups=groups, limit=limit)
+        return IndexAnswer(found, opened.index.caught_up_at, opened.unread)
+
+
+async def find_error_histories(
+    opened: OpenIndex, text: str, *, groups: Sequence[str] = (), limit: int
+) -> Sequence[ErrorHistory]:
+    """Return the errors in an open index that match a text; arguments and errors as of `fix`."""
+    index = opened.index
+    ids = group_ids(index, groups)
+    return await find_fixes(index, text, opened.embedder, groups=ids, limit=limit)
 
 
 def group_ids(index: LookupIndex, names: Sequence[str]) -> tuple[GroupId, ...]:

@@ -169,20 +169,21 @@ async def _caught_up(
     if state is not None and state == index.graph_state:
         return opened
     try:
-        async with wiring.store(settings, write=False, wait=not _has_turns(index)) as store:
+        async with wiring.store(settings, write=False, wait=not has_turns(index)) as store:
             if index.is_read_only:
                 return await _as_it_is(opened, store)
             await state_cost(opened, store, settings, clock)
             await _catch_up(opened, store, settings, clock, progress)
             return opened
     except Retryable as error:
-        if not _has_turns(index):
+        if not has_turns(index):
             raise
         log.info("the index was not brought up to date", exc_info=error)
         return replace(opened, unread=str(error))
 
 
-def _has_turns(index: PersistentIndex) -> bool:
+def has_turns(index: PersistentIndex) -> bool:
+    """Return whether an index holds a turn."""
     return any(group.turns for group in index.groups())
 
 

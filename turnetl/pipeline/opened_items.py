@@ -76,10 +76,15 @@ async def show(
     found = await read_index(
         lambda index: details(index, text, directory, limit=limit), settings, clock, progress
     )
-    if isinstance(found.value, TurnDetails):
-        turn = _lake_turn(settings, found.value.summary.receipt)
+    return replace(found, value=with_lake_text(found.value, settings))
+
+
+def with_lake_text(found: Details, settings: Settings) -> Details:
+    """Return the details of a turn with its text as the lake has it; others as they are."""
+    if isinstance(found, TurnDetails):
+        turn = _lake_turn(settings, found.summary.receipt)
         if turn is not None:
-            return replace(found, value=replace(found.value, conversation=from_turn(turn)))
+            return replace(found, conversation=from_turn(turn))
     return found
 
 

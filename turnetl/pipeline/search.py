@@ -100,35 +100,66 @@ async def search_turns(
             _reranker(settings, clock, is_wanted=rerank) as (model, meter),
             current_index(settings, clock, progress) as opened,
         ):
-            selected = _with_group_ids(selection, opened)
-            started = clock()
-
-            async def hits_of(
-                index: PersistentIndex, selection: Selection, model: "ChatModel | None" = None
-            ) -> Hits:
-                return await search(
-                    index,
-                    query,
-                    opened.embedder,
-                    now=started,
-                    selection=selection,
-                    order=order,
-                    limit=limit,
-                    nearest=nearest,
-                    model=model,
-                )
-
-            turns, sessions = await hits_of(opened.index, selected, model), Hits()
-            of_sessions = session_selection(selected)
-            if opened.sessions is not None and of_sessions is not None:
-                sessions = await hits_of(opened.sessions, of_sessions)
-            found = combine(turns, sessions, order=order, limit=limit)
-            if not found.results:
-                check_conditions(opened.index, selected)
+            found = await find_turns(
+                opened,
+                query,
+                clock,
+                selection=selection,
+                order=order,
+                limit=limit,
+                nearest=nearest,
+                model=model,
+            )
             usage = Usage() if meter is None else meter.total
             return SearchResult(found, opened.index.caught_up_at, opened.unread, usage)
 
     return await repaired(settings, work)
+
+
+async def find_turns(
+    opened: OpenIndex,
+    query: str,
+    clock: Clock,
+    *,
+    selection: Selection,
+    order: Order = Order.SCORE,
+    limit: int,
+    nearest: bool = False,
+    model: "ChatModel | None" = None,
+) -> CombinedHits:
+    """Return the hits in an open index; arguments as of `search_turns`.
+
+    Args:
+        model: rates the best turns again; None: none does.
+
+    Raises:
+        BadUsage: an unknown group; without a hit, a condition that no turn of the graph meets.
+    """
+    selected, started = _with_group_ids(selection, opened), clock()
+
+    async def hits_of(
+        index: PersistentIndex, selection: Selection, model: "ChatModel | None" = None
+    ) -> Hits:
+        return await search(
+            index,
+            query,
+            opened.embedder,
+            now=started,
+            selection=selection,
+            order=order,
+            limit=limit,
+            nearest=nearest,
+            model=model,
+        )
+
+    turns, sessions = await hits_of(opened.index, selected, model), Hits()
+    of_sessions = session_selection(selected)
+    if opened.sessions is not None and of_sessions is not None:
+        sessions = await hits_of(opened.sessions, of_sessions)
+    found = combine(turns, sessions, order=order, limit=limit)
+    if not found.results:
+        check_conditions(opened.index, selected)
+    return found
 
 
 async def search_sessions(

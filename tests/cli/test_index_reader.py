@@ -1,0 +1,198 @@
+"""A process that answers many requests keeps the index open, and reads what others write to it."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Coroutine
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.cli.archives import conversation, write_archive
+from tests.cli.command import index_folder, turnetl_process
+from tests.cli.provider_setup import SESSION_START
+from turnetl.clock import now
+from turnetl.errors import GraphUnusable, IndexUnusable
+from turnetl.index.catalog import Catalog
+from turnetl.index.files import CATALOG
+from turnetl.index.location import IndexEmbedder
+from turnetl.index.lock import write_lock
+from turnetl.pipeline.index import OpenIndex
+from turnetl.pipeline.index_reader import IndexReader, open_index_reader
+from turnetl.settings import Settings
+
+T = TypeVar("T")
+
+BEING_READ = "the search index is being brought up to date"
+
+
+def settings_of(folder: Path) -> Settings:
+    return Settings(lake=folder / ".turnetl" / "lake")
+
+
+def with_reader(folder: Path, work: Callable[[IndexReader], Coroutine[Any, Any, T]]) -> T:
+    """Return the result of work with a reader of the only graph in a folder."""
+
+    async def opened() -> T:
+        async with open_index_reader(settings_of(folder), now) as reader:
+            return await work(reader)
+
+    return asyncio.run(opened())
+
+
+async def turns(opened: OpenIndex) -> int:
+    return opened.index.status().turns
+
+
+async def index_itself(opened: OpenIndex) -> object:
+    return opened.index
+
+
+async def until_read(reader: IndexReader, expected: int) -> None:
+    """Read until nothing is said to be missing; fails if the number of turns is another one."""
+    while (answer := await reader.read(turns)).unread is not None:
+        assert BEING_READ in answer.unread
+        await asyncio.sleep(0.01)
+    assert answer.value == expected
+
+
+async def in_another_process(folder: Path, *arguments: str) -> None:
+    result = await asyncio.to_thread(turnetl_process, *arguments, folder=folder)
+    assert result.exit_code == 0, result.stderr
+
+
+async def add_turn(folder: Path) -> None:
+    """Ingest one more turn, which also updates the index."""
+    rows = conversation("Refund an order", session="s2", at=SESSION_START)
+    write_archive(folder / "b.jsonl", rows)
+    await in_another_process(folder, "backfill", "b.jsonl")
+
+
+def test_requests_read_the_same_open_index_and_nothing_is_said_to_be_missing(shop: Path) -> None:
+    async def work(reader: IndexReader) -> None:
+        first, second = await reader.read(index_itself), await reader.read(index_itself)
+        assert first.value is second.value
+        assert first.unread is None
+        assert first.caught_up_at is not None
+
+    with_reader(shop, work)
+
+
+def test_what_another_process_writes_to_the_index_is_in_the_next_answer(shop: Path) -> None:
+    async def work(reader: IndexReader) -> None:
+        assert (await reader.read(turns)).value == 2
+        await add_turn(shop)
+        answer = await reader.read(turns)
+        assert (answer.value, answer.unread) == (3, None)
+
+    with_reader(shop, work)
+
+
+def test_what_only_the_graph_has_is_read_beside_the_requests_which_say_so(shop: Path) -> None:
+    index = index_folder(shop)
+    shutil.copytree(index, shop / "old")
+    asyncio.run(add_turn(shop))
+    shutil.rmtree(index)
+    shutil.copytree(shop / "old", index)
+
+    async def work(reader: IndexReader) -> None:
+        answer = await reader.read(turns)
+        assert answer.value == 2
+        assert BEING_READ in str(answer.unread)
+        await until_read(reader, 3)
+
+    with_reader(shop, work)
+
+
+def test_a_request_waits_for_no_writer_of_the_index(shop: Path) -> None:
+    async def work(reader: IndexReader) -> int:
+        with write_lock(index_folder(shop)):
+            return (await reader.read(turns)).value
+
+    assert with_reader(shop, work) == 2
+
+
+def test_a_rebuilt_index_is_opened_again_and_a_request_in_the_air_is_answered(shop: Path) -> None:
+    async def work(reader: IndexReader) -> None:
+        has_begun, goes_on = asyncio.Event(), asyncio.Event()
+
+        async def slow(opened: OpenIndex) -> int:
+            has_begun.set()
+            await goes_on.wait()
+            return await turns(opened)
+
+        in_the_air = asyncio.create_task(reader.read(slow))
+        await has_begun.wait()
+        before = await reader.read(index_itself)
+        await in_another_process(shop, "index", "--rebuild")
+        after = await reader.read(index_itself)
+        assert after.value is not before.value
+        assert (await reader.read(turns)).value == 2
+        goes_on.set()
+        assert (await in_the_air).value == 2
+
+    with_reader(shop, work)
+
+
+def test_a_missing_graph_is_an_error_until_there_is_one(shop: Path, tmp_path: Path) -> None:
+    graph = shop / ".turnetl" / "lake" / "graph.lbug"
+    hidden = graph.rename(tmp_path / "hidden")
+
+    async def work(reader: IndexReader) -> int:
+        with pytest.raises(GraphUnusable, match="run `turnetl backfill`"):
+            await reader.read(turns)
+        hidden.rename(graph)
+        return (await reader.read(turns)).value
+
+    assert with_reader(shop, work) == 2
+
+
+def test_a_missing_index_is_made_from_the_graph(shop: Path) -> None:
+    shutil.rmtree(shop / ".turnetl" / "lake" / "index")
+    with_reader(shop, lambda reader: until_read(reader, 2))
+
+
+def test_a_damaged_index_is_made_again(shop: Path) -> None:
+    (index_folder(shop) / CATALOG).write_bytes(b"no catalog" * 1000)
+    with_reader(shop, lambda reader: until_read(reader, 2))
+
+
+def test_an_index_of_another_embedder_is_an_error_that_says_what_to_do(shop: Path) -> None:
+    with closing(Catalog.open(index_folder(shop) / CATALOG)) as catalog, catalog.transaction():
+        catalog.record("embedder", IndexEmbedder("another", 256).name)
+
+    async def work(reader: IndexReader) -> int:
+        with pytest.raises(IndexUnusable, match="turnetl index --rebuild"):
+            await reader.read(turns)
+        await in_another_process(shop, "index", "--rebuild")
+        return (await reader.read(turns)).value
+
+    assert with_reader(shop, work) == 2
+
+
+def test_an_error_of_a_request_affects_no_other(shop: Path) -> None:
+    async def failing(_: OpenIndex) -> int:
+        raise ValueError("bad")
+
+    async def work(reader: IndexReader) -> None:
+        good = asyncio.create_task(reader.read(turns))
+        with pytest.raises(ValueError, match="bad"):
+            await reader.read(failing)
+        assert (await good).value == 2
+
+    with_reader(shop, work)
+
+
+def test_a_reader_that_is_closed_during_an_update_ends_it(shop: Path) -> None:
+    shutil.rmtree(shop / ".turnetl" / "lake" / "index")
+
+    async def work(reader: IndexReader) -> None:
+        request = asyncio.create_task(reader.read(turns))
+        await asyncio.sleep(0)
+        request.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await request
+
+    with_reader(shop, work)
+    with_reader(shop, lambda reader: until_read(reader, 2))

@@ -1,0 +1,191 @@
+"""The search index, open between requests: for a process that answers many of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.errors import IndexBusy, Retryable
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.session_index import SessionIndex
+from turnetl.llm.embedders.port import Embedder
+from turnetl.pipeline.background_update import BackgroundUpdate
+from turnetl.pipeline.index import OpenIndex, check_graph, has_turns
+from turnetl.pipeline.index_repair import repaired
+from turnetl.pipeline.opened_items import IndexAnswer
+from turnetl.settings import Settings
+
+T = TypeVar("T")
+
+_FIRST_WAIT = 10.0
+"""Seconds for which a request waits for an index that has no turns yet."""
+_EMBEDDED_INTERVAL = 2.0
+"""Seconds between two attempts to read an embedded graph, whose file says that it changed."""
+_SERVER_INTERVAL = 30.0
+"""Seconds between two questions to a server whether its graph changed."""
+
+
+@dataclass(slots=True)
+class _OpenFiles:
+    """The open indexes, and how many requests read them."""
+
+    index: PersistentIndex
+    sessions: SessionIndex | None
+    readers: int = 0
+
+    def close(self) -> None:
+        self.index.close()
+        if self.sessions is not None:
+            self.sessions.close()
+
+
+class IndexReader:
+    """The index of a graph for the requests of one event loop.
+
+    A request never waits for a writer, if the index has turns. What other processes write to the
+    index is read by the next request; what only the graph has is read beside the requests, which
+    meanwhile say that the newest turns may be missing. An index that was replaced is opened again.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock, embedder: Embedder) -> None:
+        """Open nothing yet: graph and index may be missing until a request needs them.
+
+        Args:
+            settings: the graph, its index and its embedder.
+            clock: returns the current time.
+            embedder: the open embedder of the settings.
+        """
+        self.settings = settings
+        self._clock = clock
+        self._embedder = embedder
+        self._files: _OpenFiles | None = None
+        self._update: BackgroundUpdate | None = None
+        self._updated_at = 0.0
+        """When the last update was started, by the clock of the event loop."""
+
+    async def read(self, work: Callable[[OpenIndex], Awaitable[T]]) -> IndexAnswer[T]:
+        """Return what a function reads from the index.
+
+        Args:
+            work: reads the index; may be called again if the index is damaged.
+
+        Raises:
+            GraphUnusable: there is no graph, or it cannot be opened.
+            IndexBusy: the index has no turns yet, or is being replaced: the next request may
+                succeed.
+            IndexUnusable: the index cannot be used.
+        """
+        return await repaired(self.settings, lambda: self._read(work), seconds=0)
+
+    async def close(self) -> None:
+        """Stop the update and close the files."""
+        if self._update is not None:
+            await self._update.stop()
+        self._retire()
+
+    async def _read(self, work: Callable[[OpenIndex], Awaitable[T]]) -> IndexAnswer[T]:
+        check_graph(self.settings)
+        files = await self._readable_files()
+        files.readers += 1
+        try:
+            unread = self._unread()
+            opened = OpenIndex(files.index, self._embedder, unread, files.sessions)
+            return IndexAnswer(await work(opened), files.index.caught_up_at, unread)
+        finally:
+            files.readers -= 1
+            if files is not self._files and not files.readers:
+                files.close()
+
+    async def _readable_files(self) -> _OpenFiles:
+        """Return the index; start an update if it is due, and wait for one that it depends on."""
+        files = self._current_files()
+        failed = self._update is not None and self._update.error is not None
+        self._start_update(files)
+        update = self._update
+        if update is not None and (failed or files is None or not has_turns(files.index)):
+            await update.wait(_FIRST_WAIT)
+            files = self._current_files()
+        if update is not None and isinstance(update.error, Exception):
+            is_usable = files is not None and has_turns(files.index)
+            if not (is_usable and isinstance(update.error, Retryable)):
+                raise update.error
+        if files is None or (self._is_updating and not has_turns(files.index)):
+            raise IndexBusy(f"the search index is being made{self._steps()}: ask again in a minute")
+        return files
+
+    def _current_files(self) -> _OpenFiles | None:
+        """Return the open index; None if there is none. Opens what another process made."""
+        if self._files is not None and self._files.index.is_replaced:
+            self._retire()
+        if self._files is None and wiring.has_index(self.settings):
+            self._files = _OpenFiles(wiring.search_index(self.settings, self._embedder), None)
+        if self._files is not None and self._files.sessions is None:
+            self._files.sessions = wiring.session_index(self.settings, self._embedder)
+        return self._files
+
+    def _retire(self) -> None:
+        """Close the files, or leave that to the last request that reads them."""
+        files, self._files = self._files, None
+        if files is not None and not files.readers:
+            files.close()
+
+    def _start_update(self, files: _OpenFiles | None) -> None:
+        """Start an update if the index may lack something that the graph has."""
+        now = asyncio.get_running_loop().time()
+        if self._is_updating or not self._is_due(files, now - self._updated_at):
+            return
+        self._updated_at = now
+        self._update = BackgroundUpdate(self.settings, self._clock)
+
+    def _is_due(self, files: _OpenFiles | None, seconds: float) -> bool:
+        """Return whether an update is due this long after the start of the last one."""
+        if files is None or self._update is None:
+            return files is None or not self._is_known_current(files)
+        if self._is_known_current(files):
+            return self._update.error is not None
+        is_embedded = wiring.graph_state(self.settings) is not None
+        return seconds >= (_EMBEDDED_INTERVAL if is_embedded else _SERVER_INTERVAL)
+
+    def _is_known_current(self, files: _OpenFiles) -> bool:
+        """Return whether the file of an embedded graph is as it was when the index read it."""
+        state = wiring.graph_state(self.settings)
+        return state is not None and state == files.index.graph_state
+
+    @property
+    def _is_updating(self) -> bool:
+        return self._update is not None and self._update.is_running
+
+    def _unread(self) -> str | None:
+        """Return why the newest turns may be missing; None if they are not."""
+        update = self._update
+        if update is None:
+            return None
+        if update.is_running:
+            is_embedded = wiring.graph_state(self.settings) is not None
+            if is_embedded or update.progress is not None:
+                return f"the search index is being brought up to date{self._steps()}"
+            return None
+        return str(update.error) if update.error is not None else update.unread
+
+    def _steps(self) -> str:
+        """Return how far the update is, for a message."""
+        step = self._update.progress if self._update is not None else None
+        return "" if step is None else f" ({step.done:,} of {step.total:,} {step.name})"
+
+
+@asynccontextmanager
+async def open_index_reader(settings: Settings, clock: Clock) -> AsyncIterator[IndexReader]:
+    """Open a reader for the index of the graph that the settings name.
+
+    Raises:
+        BadUsage, ModelUnusable: the embedder cannot be used as it is configured.
+    """
+    async with wiring.embedder(settings) as embedder:
+        reader = IndexReader(settings, clock, embedder)
+        try:
+            yield reader
+        finally:
+            await reader.close()
