@@ -1,0 +1,67 @@
+"""What the macros of `macros.html` show: turns, facts and the archive lines they come from."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PureWindowsPath
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLines:
+    """Lines of an archive."""
+
+    archive: str
+    """Path or URL, redacted."""
+    first_line: int
+    """From 1."""
+    last_line: int
+    href: str | None
+    """Opens the archive; None if a browser cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReference:
+    """A turn, and where it is."""
+
+    turn_id: str
+    """Its beginning is enough for `turnetl show`."""
+    title: str
+    """What the user wrote, on one line; empty if nothing."""
+    started_at: datetime | None
+    href: str
+    """Leads to the turn: `#turn-…` on the same page, or the address of another page."""
+    source: SourceLines
+
+
+@dataclass(frozen=True, slots=True)
+class FactReference:
+    """A fact with its dates, and the turns that state it."""
+
+    text: str
+    relation: str
+    valid_at: datetime | None
+    invalid_at: datetime | None
+    """None: it still holds."""
+    turns: tuple[TurnReference, ...]
+    """Oldest first."""
+
+
+def source_lines(archive: str, first_line: int, last_line: int) -> SourceLines:
+    """Return the lines of an archive with a link to it, if its path is absolute."""
+    return SourceLines(archive, first_line, last_line, file_href(archive))
+
+
+def file_href(path: str) -> str | None:
+    """Return the `file:` URL of an absolute path, also of one of Windows; None for anything else.
+
+    A URL of another scheme never results, whatever the archive says its path is.
+    """
+    # With `//host/`, or its backslashes, a path would name another machine.
+    if path.startswith(("//", "\\\\")):
+        return None
+    if path.startswith("/"):
+        return f"file://{quote(path, errors='replace')}"
+    windows = PureWindowsPath(path)
+    if windows.is_absolute():
+        return f"file:///{quote(windows.as_posix(), safe='/:', errors='replace')}"
+    return None
