@@ -12,6 +12,7 @@ from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl import errors
+    from turnetl.agents import Source, SourcesReport
     from turnetl.api.communities import build_communities
     from turnetl.api.forget import forget
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from turnetl.api.redo import redo
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
     from turnetl.api.search import search, search_sessions
+    from turnetl.api.sources import sources
     from turnetl.api.summarize import summarize
     from turnetl.api.undo import undo
     from turnetl.api.verify import verify
@@ -91,6 +93,8 @@ __all__ = [
     "Settings",
     "Shard",
     "Skip",
+    "Source",
+    "SourcesReport",
     "SummarizeReport",
     "Timeline",
     "TurnDetails",
@@ -118,6 +122,7 @@ __all__ = [
     "search",
     "search_sessions",
     "show",
+    "sources",
     "status",
     "summarize",
     "timeline",
@@ -127,6 +132,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "turnetl.agents": ("Source", "SourcesReport"),
     "turnetl.api.communities": ("build_communities",),
     "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("digest", "entity", "file", "fix", "show", "timeline", "why"),
@@ -135,6 +141,7 @@ _MODULES = {
     "turnetl.api.redo": ("redo",),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
     "turnetl.api.search": ("search", "search_sessions"),
+    "turnetl.api.sources": ("sources",),
     "turnetl.api.summarize": ("summarize",),
     "turnetl.api.undo": ("undo",),
     "turnetl.api.verify": ("verify",),

@@ -52,7 +52,7 @@ FUNCTIONS = [name for name in turnetl.__all__ if inspect.isfunction(getattr(turn
 REPORTS = (
     *(turnetl.BackfillReport, turnetl.SearchHit, turnetl.UndoReport, turnetl.RedoReport),
     *(turnetl.RunsReport, turnetl.CommunityReport, turnetl.SummarizeReport),
-    *(turnetl.PlanReport, turnetl.EstimatedMigration),
+    *(turnetl.PlanReport, turnetl.EstimatedMigration, turnetl.SourcesReport),
     *ANSWER_TYPES,
 )
 

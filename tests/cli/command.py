@@ -97,7 +97,10 @@ def command_line(*arguments: str | Path) -> list[str]:
 
 def clean_environment(home: Path) -> dict[str, str]:
     """Return the environment of this process without settings, and with another home."""
-    settings = ("TURNETL_", "NEO4J_", "XDG_DATA_HOME", "XDG_STATE_HOME")
+    settings = (
+        *("TURNETL_", "NEO4J_", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"),
+        *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"),
+    )
     kept = {name: text for name, text in os.environ.items() if not name.startswith(settings)}  # noqa: TID251 - for a child
     # The secret scanner compiles its rules for seconds if it finds no cache of them.
     cache_folder = kept.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))

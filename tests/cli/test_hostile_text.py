@@ -58,6 +58,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("ingest",),
     ("retry",),
     ("ingest", "--dry-run"),
+    ("sources",),
     ("status",),
     ("verify",),
     ("index",),

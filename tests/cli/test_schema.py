@@ -17,6 +17,7 @@ from turnetl.json_output.schemas import OUTPUTS, json_schema
 ARGUMENTS = {
     "backfill": ("backfill", "a.jsonl"),
     "plan": ("plan", "a.jsonl"),
+    "sources": ("sources",),
     "parse": ("parse", "a.jsonl"),
     "filter": ("filter",),
     "filter --explain": ("filter", "--explain", "acknowledgement"),

@@ -29,6 +29,7 @@ from turnetl.cli import (
     schema,
     search,
     show,
+    sources,
     stages,
     summarize,
     templates,
@@ -61,6 +62,7 @@ app = App(
 )
 app.command(stages.backfill, group=_MAIN)
 app.command(plan.plan, group=_MAIN)
+app.command(sources.sources, group=_MAIN)
 app.command(stages.parse, group=_STAGES)
 app.command(stages.filter_, name="filter", group=_STAGES)
 app.command(
@@ -120,6 +122,7 @@ READING_COMMANDS = frozenset(
         "schema",
         "search",
         "show",
+        "sources",
         "status",
         "templates",
         "timeline",

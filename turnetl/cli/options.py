@@ -25,9 +25,11 @@ _OUTPUT_FLAG = Parameter(negative="", show_default=False, group=_OUTPUT)
 _REPEATABLE = Parameter(negative="", show_default=False)
 
 Flag = Annotated[bool, _FLAG]
-ArchivePaths = Annotated[
-    list[str], Parameter(negative="", help="Files, folders or globs; also s3://, gs://, az://.")
-]
+_ARCHIVE_PATHS = Parameter(
+    negative="", show_default=False, help="Files, folders or globs; also s3://, gs://, az://."
+)
+ArchivePaths = Annotated[list[str], _ARCHIVE_PATHS]
+OptionalArchivePaths = Annotated[tuple[str, ...], _ARCHIVE_PATHS]
 ExtractorOption = Annotated[
     Literal["structural", "llm", "hybrid"] | None,
     Parameter(

@@ -21,10 +21,12 @@ from turnetl.cli.options import (
     Flag,
     GroupNames,
     NoiseOptions,
+    OptionalArchivePaths,
     SelectionOptions,
     ShardOption,
     read_shard,
 )
+from turnetl.cli.sources import proposed_archives
 from turnetl.clock import now
 from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
@@ -37,7 +39,7 @@ _EXAMPLES = 5
 
 
 def backfill(
-    archives: ArchivePaths,
+    archives: OptionalArchivePaths = (),
     /,
     *,
     archive: ArchiveOptions = NO_ARCHIVE,
@@ -47,17 +49,23 @@ def backfill(
     shard: ShardOption = None,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Parse, filter and ingest archives. Work of earlier runs is not repeated."""
+    """Parse, filter and ingest archives. Work of earlier runs is not repeated.
+
+    Without archives, it proposes those that `turnetl sources` finds.
+    """
     from turnetl import pipeline
     from turnetl.json_output.backfill import backfill_output
     from turnetl.report import backfill as view
 
     settings = selection.settings(common, **archive.settings, **extraction.settings)
     options = selection.run_options(extraction=extraction, shard=shard)
+    paths = archives or proposed_archives(settings, as_json=common.json)
+    if not paths:
+        return ExitCode.FAILED
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.backfill(
-                archives,
+                paths,
                 noise.applied_to(settings),
                 options,
                 now,

@@ -7,9 +7,11 @@ progress bars go to standard error. No other package prints.
 from turnetl.console.log_filter import unique_messages
 from turnetl.console.output import (
     confirm,
+    is_interactive,
     print_messages,
     print_result,
     print_text,
+    print_view,
     show_progress,
 )
 from turnetl.console.run import run
@@ -18,9 +20,11 @@ from turnetl.console.tasks import interruptible, run_async
 __all__ = [
     "confirm",
     "interruptible",
+    "is_interactive",
     "print_messages",
     "print_result",
     "print_text",
+    "print_view",
     "run",
     "run_async",
     "show_progress",

@@ -21,9 +21,14 @@ def print_messages(messages: Iterable[str]) -> None:
         print(f"turnetl: {displayed_message(message)}", file=sys.stderr)
 
 
+def is_interactive() -> bool:
+    """Return whether somebody can read a question and answer it."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def confirm(question: str) -> bool:
     """Ask on the terminal; False without one, and for every answer but yes."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_interactive():
         return False
     print(f"{displayed_message(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -32,6 +37,11 @@ def confirm(question: str) -> bool:
 def print_text(text: str) -> None:
     """Print a text on standard output as it is."""
     print(text)
+
+
+def print_view(view: Any) -> None:
+    """Print what precedes a question on standard error; control characters are displayed."""
+    print(_rendered(view), file=sys.stderr)
 
 
 def print_result(view: Any, output: "JsonOutput", *, as_json: bool, paged: bool = False) -> None:

@@ -37,6 +37,7 @@ from turnetl.json_output.show import (
     ShowSessionOutput,
     ShowTurnOutput,
 )
+from turnetl.json_output.sources import SourcesOutput
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.summarize import SummarizeOutput
 from turnetl.json_output.templates import TemplatesOutput
@@ -71,6 +72,7 @@ class JsonSchemaOutput(JsonOutput):
 OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "backfill": (BackfillOutput,),
     "plan": (PlanOutput,),
+    "sources": (SourcesOutput,),
     "parse": (ParseFilesOutput,),
     "filter": (FilterOutput, RuleExplanationOutput),
     "ingest": (IngestOutput,),

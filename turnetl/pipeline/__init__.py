@@ -11,6 +11,7 @@ from turnetl.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.estimation.report import EstimatedMigration
     from turnetl.migration.comparison import MigrationComparison
+    from turnetl.pipeline.agent_sources import sources
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
     from turnetl.pipeline.history import digest, entity, fix, recent_digest, timeline
@@ -101,6 +102,7 @@ __all__ = [
     "show",
     "show_archive_lines",
     "show_run",
+    "sources",
     "status",
     "summarize",
     "summarize_after",
@@ -120,6 +122,7 @@ __getattr__ = lazy_exports(
         "turnetl.estimation.report": ("EstimatedMigration",),
         "turnetl.retrieval.digest": ("Digest",),
         "turnetl.migration.comparison": ("MigrationComparison",),
+        "turnetl.pipeline.agent_sources": ("sources",),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
         "turnetl.pipeline.history": ("digest", "entity", "fix", "recent_digest", "timeline"),

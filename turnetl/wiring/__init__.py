@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         user_name,
     )
     from turnetl.wiring.summaries import flush_rules
-    from turnetl.wiring.tables import archive_files, lake
+    from turnetl.wiring.tables import archive_files, lake, this_machine
 
 __all__ = [
     "archive_files",
@@ -84,6 +84,7 @@ __all__ = [
     "shared_responses",
     "store",
     "templates",
+    "this_machine",
     "user_name",
 ]
 
@@ -114,7 +115,7 @@ __getattr__ = lazy_exports(
             "session_index",
         ),
         "turnetl.wiring.ingestion": ("check", "ingest_resources"),
-        "turnetl.wiring.tables": ("archive_files", "lake"),
+        "turnetl.wiring.tables": ("archive_files", "lake", "this_machine"),
         "turnetl.wiring.noise_filters": (
             "archive_grouping",
             "filters",

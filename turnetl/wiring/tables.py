@@ -1,9 +1,11 @@
-"""The lake of the settings, and the files of archives."""
+"""The lake of the settings, the files of archives, and the machine that has them."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from turnetl.agents import AgentMachine
 from turnetl.lake import Lake
 from turnetl.object_url import cache_folder
 from turnetl.parsing.archive_files import ArchiveFiles, RoutedArchives
@@ -37,10 +39,15 @@ def archive_files() -> ArchiveFiles:
     return RoutedArchives(LOCAL, objects)
 
 
+def this_machine() -> AgentMachine:
+    """Return what decides where the agents of this user keep their files."""
+    return AgentMachine(_environment(), Path.home(), sys.platform)
+
+
 def _allows_http(scheme: str) -> bool:
     """Return whether the provider's endpoint may be one without TLS."""
     return _environment().get(f"{_PREFIXES[scheme]}_ALLOW_HTTP", "").lower() in ("1", "true")
 
 
 def _environment() -> Mapping[str, str]:
-    return os.environ  # noqa: TID251 - that of the provider's own chain
+    return os.environ  # noqa: TID251 - that of the provider's own chain, and of other agents

@@ -1,0 +1,233 @@
+"""The archives of agents in made-up home folders, compared with a lake."""
+
+import json
+import os
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.agents.homes import NOW, machine, touched, transcript
+from tests.cli.archives import conversation, write_archive
+from tests.fakes.redactors import NoRedactor
+from turnetl.agents import ArchiveState, Source, SourcesReport, find_sources
+from turnetl.lake import Lake
+from turnetl.parsing import parse_archives
+
+ARCHIVES = Path(__file__).parents[1] / "archives"
+DAY = timedelta(days=1)
+
+
+def found(home: Path, lake: Path | None = None, **environment: str) -> SourcesReport:
+    folder = lake or home / "lake"
+    return find_sources(machine(home, **environment), Lake(folder), NOW)
+
+
+def source(report: SourcesReport, agent: str = "Claude Code") -> Source:
+    return next(one for one in report.sources if one.agent == agent)
+
+
+def parse(home: Path, *paths: Path) -> None:
+    parse_archives(paths, Lake(home / "lake"), redactor=NoRedactor())
+
+
+def states(report: SourcesReport, agent: str = "Claude Code") -> dict[str, str]:
+    return {one.path.name: one.state for one in source(report, agent).archives}
+
+
+def test_a_home_without_agents_has_no_sources(tmp_path: Path) -> None:
+    report = found(tmp_path)
+    assert report.found == ()
+    assert report.pending == ()
+    assert not any(one.problems for one in report.sources)
+    assert not (tmp_path / "lake").exists()
+
+
+def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    write = {
+        ".codex/sessions/2026/06/01/rollout-1.jsonl": "codex/items.jsonl",
+        ".codex/archived_sessions/rollout-2.jsonl": "codex/old.jsonl",
+        ".gemini/tmp/0123abc/chats/session-1.json": "gemini_json/session.json",
+        ".local/share/opencode/storage/session/p/ses_1.json": "opencode/export.json",
+    }
+    for target, sample in write.items():
+        path = tmp_path / target
+        path.parent.mkdir(parents=True)
+        shutil.copy(ARCHIVES / sample, path)
+    (tmp_path / ".gemini/tmp/0123abc/logs.json").write_text("[]")
+    report = found(tmp_path)
+    assert {one.agent: len(one.archives) for one in report.found} == {
+        "Claude Code": 1,
+        "Codex CLI": 2,
+        "Gemini CLI": 1,
+        "OpenCode": 1,
+    }
+    assert {str(Path(path).relative_to(tmp_path)) for path in report.paths} >= {
+        ".claude/projects",
+        ".codex/sessions",
+        ".codex/archived_sessions",
+    }
+
+
+def test_turns_of_new_archives_are_counted(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude", "s1")
+    transcript(tmp_path / ".claude", "s2")
+    claude = source(found(tmp_path))
+    assert claude.new_turns == 4
+    assert [one.state for one in claude.archives] == [ArchiveState.NEW] * 2
+
+
+def test_an_archive_of_the_lake_is_not_new_and_a_longer_one_has_only_its_new_turns(
+    tmp_path: Path,
+) -> None:
+    parsed = transcript(tmp_path / ".claude", "s1")
+    grown = transcript(tmp_path / ".claude", "s2")
+    parse(tmp_path, parsed, grown)
+    assert states(found(tmp_path)) == {"s1.jsonl": "unchanged", "s2.jsonl": "unchanged"}
+    rows = conversation("Add a cart", "Write tests", "Ship it", session="s2", at=NOW)
+    write_archive(grown, rows)
+    report = found(tmp_path)
+    assert states(report) == {"s1.jsonl": "unchanged", "s2.jsonl": "changed"}
+    assert source(report).new_turns == 1
+    assert report.paths == (str(tmp_path / ".claude" / "projects"),)
+
+
+def test_a_file_of_an_unknown_format_is_neither_new_nor_read_again(tmp_path: Path) -> None:
+    path = transcript(tmp_path / ".claude")
+    (path.parent / "sessions-index.json").write_text('{"version": 1}')
+    report = found(tmp_path)
+    assert states(report)["sessions-index.json"] == ArchiveState.UNKNOWN_FORMAT
+    assert [one.path for one in source(report).pending] == [path]
+
+
+def test_beyond_the_limit_turns_are_not_counted_but_formats_are_known(tmp_path: Path) -> None:
+    path = transcript(tmp_path / ".claude", "s1")
+    (path.parent / "sessions-index.json").write_text('{"version": 1}')
+    report = find_sources(machine(tmp_path), Lake(tmp_path / "lake"), NOW, counted_bytes=0)
+    assert source(report).new_turns is None
+    assert states(report) == {"s1.jsonl": "new", "sessions-index.json": "unknown_format"}
+
+
+def test_claude_code_deletes_an_archive_thirty_days_after_its_last_change(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude", "old", changed=NOW - 40 * DAY)
+    transcript(tmp_path / ".claude", "due", changed=NOW - 28 * DAY)
+    transcript(tmp_path / ".claude", "new", changed=NOW)
+    claude = source(found(tmp_path))
+    times = {one.path.stem: one.deleted_at for one in claude.archives}
+    assert times == {"old": NOW - 10 * DAY, "due": NOW + 2 * DAY, "new": NOW + 30 * DAY}
+    soon = claude.deleted_before(NOW + 7 * DAY)
+    assert [one.path.stem for one in soon] == ["old", "due"]
+
+
+@pytest.mark.parametrize(("days", "left"), [(1, 1), (7, 7), (0, 0), (0.5, 0.5), (36500, 36500)])
+def test_the_setting_of_claude_code_decides(tmp_path: Path, days: float, left: float) -> None:
+    transcript(tmp_path / ".claude")
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.write_text(json.dumps({"cleanupPeriodDays": days}))
+    claude = source(found(tmp_path))
+    assert claude.archives[0].deleted_at == NOW + left * DAY
+    assert claude.retention.setting == settings
+
+
+def test_a_period_that_no_calendar_has_deletes_nothing(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.write_text('{"cleanupPeriodDays": 1000000}')
+    assert source(found(tmp_path)).archives[0].deleted_at == NOW + 1_000_000 * DAY
+    settings.write_text('{"cleanupPeriodDays": 1e308}')
+    assert source(found(tmp_path)).problems
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "{", "[]", "null", "\0", '{"cleanupPeriodDays": "30"}', '{"cleanupPeriodDays": -1}'),
+        *('{"cleanupPeriodDays": true}', '{"cleanupPeriodDays": NaN}', "[" * 100_000),
+    ],
+)
+def test_settings_that_cannot_be_used_are_named_and_the_default_is_assumed(
+    tmp_path: Path, content: str
+) -> None:
+    transcript(tmp_path / ".claude")
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.write_text(content)
+    claude = source(found(tmp_path))
+    (problem,) = claude.problems
+    assert str(settings) in problem
+    assert "30 days" in problem
+    assert claude.archives[0].deleted_at == NOW + 30 * DAY
+
+
+def test_settings_without_a_period_leave_the_default(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    (tmp_path / ".claude" / "settings.json").write_text('{"model": "opus"}')
+    claude = source(found(tmp_path))
+    assert claude.problems == ()
+    assert claude.archives[0].deleted_at == NOW + 30 * DAY
+
+
+@pytest.mark.parametrize(
+    ("retention", "days"),
+    [
+        ({"maxAge": "7d"}, 7),
+        ({"maxAge": "24h"}, 1),
+        ({"maxAge": "2w", "enabled": True}, 14),
+        ({"enabled": False, "maxAge": "7d"}, None),
+        ({}, 30),
+        (None, 30),
+    ],
+)
+def test_the_setting_of_gemini_cli_decides(
+    tmp_path: Path, retention: object, days: int | None
+) -> None:
+    chat = tmp_path / ".gemini/tmp/0123abc/chats/session-1.json"
+    chat.parent.mkdir(parents=True)
+    shutil.copy(min((ARCHIVES / "gemini_json").iterdir()), chat)
+    touched(chat, NOW)
+    settings = tmp_path / ".gemini" / "settings.json"
+    settings.write_text(json.dumps({"general": {"sessionRetention": retention}}))
+    (archive,) = source(found(tmp_path), "Gemini CLI").archives
+    assert archive.deleted_at == (None if days is None else NOW + days * DAY)
+
+
+def test_codex_deletes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / ".codex/sessions/a.jsonl"
+    path.parent.mkdir(parents=True)
+    shutil.copy(min((ARCHIVES / "codex").iterdir()), path)
+    assert [one.deleted_at for one in source(found(tmp_path), "Codex CLI").archives] == [None]
+
+
+def test_a_variable_that_names_a_missing_folder_has_no_archives(tmp_path: Path) -> None:
+    report = found(tmp_path, CODEX_HOME=str(tmp_path / "nowhere"))
+    codex = source(report, "Codex CLI")
+    assert (codex.exists, codex.variable) == (False, "CODEX_HOME")
+
+
+def test_a_folder_that_is_a_file_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / ".claude").write_text("")
+    claude = source(found(tmp_path))
+    assert claude.archives == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
+def test_an_unreadable_folder_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    path = transcript(tmp_path / ".claude")
+    closed = tmp_path / ".claude" / "projects" / "-home-dev-other"
+    closed.mkdir()
+    closed.chmod(0)
+    try:
+        claude = source(found(tmp_path))
+    finally:
+        closed.chmod(0o700)
+    assert [one.path for one in claude.archives] == [path]
+    assert any(str(closed) in problem for problem in claude.problems)
+
+
+def test_a_database_of_opencode_is_named_with_the_way_out(tmp_path: Path) -> None:
+    folder = tmp_path / ".local/share/opencode"
+    folder.mkdir(parents=True)
+    (folder / "opencode.db").write_bytes(b"SQLite format 3\0")
+    (problem,) = source(found(tmp_path), "OpenCode").problems
+    assert "opencode export" in problem

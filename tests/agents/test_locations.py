@@ -1,0 +1,98 @@
+"""Where agents keep archives, by environment, home folder and platform."""
+
+import glob
+from pathlib import Path
+
+import pytest
+
+from tests.agents.homes import machine
+from turnetl.agents.locations import Location, agent_locations
+
+HOME = Path("/home/dev").absolute()
+DEFAULTS = {
+    "Claude Code": HOME / ".claude",
+    "Codex CLI": HOME / ".codex",
+    "Gemini CLI": HOME / ".gemini",
+    "OpenCode": HOME / ".local/share/opencode",
+}
+
+
+def first_locations(platform: str = "linux", **environment: str) -> dict[str, Location]:
+    locations = agent_locations(machine(HOME, platform, **environment))
+    return {location.agent: location for location in reversed(locations)}
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_without_variables_the_folders_are_in_the_home_folder(platform: str) -> None:
+    found = first_locations(platform)
+    assert {agent: location.folder for agent, location in found.items()} == DEFAULTS
+    assert not any(location.variable for location in found.values())
+
+
+@pytest.mark.parametrize(
+    ("variable", "agent", "folder"),
+    [
+        ("CLAUDE_CONFIG_DIR", "Claude Code", "/data/x"),
+        ("CODEX_HOME", "Codex CLI", "/data/x"),
+        ("GEMINI_CLI_HOME", "Gemini CLI", "/data/x/.gemini"),
+        ("XDG_DATA_HOME", "OpenCode", "/data/x/opencode"),
+    ],
+)
+def test_a_variable_moves_the_folder_of_its_agent_only(
+    variable: str, agent: str, folder: str
+) -> None:
+    found = first_locations(**{variable: "/data/x"})
+    assert found[agent].folder == Path(folder)
+    assert found[agent].variable == variable
+    others = {name: location.folder for name, location in found.items() if name != agent}
+    assert others == {name: path for name, path in DEFAULTS.items() if name != agent}
+
+
+@pytest.mark.parametrize("value", ["", "relative/path", "."])
+@pytest.mark.parametrize(
+    "variable", ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"]
+)
+def test_a_variable_that_is_empty_or_relative_is_ignored(variable: str, value: str) -> None:
+    assert first_locations(**{variable: value}) == first_locations()
+
+
+def test_a_variable_may_begin_with_the_home_folder() -> None:
+    found = first_locations(CLAUDE_CONFIG_DIR="~/agents/claude")
+    assert found["Claude Code"].folder == HOME / "agents/claude"
+
+
+def test_versions_of_claude_code_that_follow_xdg_are_found_too() -> None:
+    folders = [location.folder for location in agent_locations(machine(HOME))]
+    assert HOME / ".config/claude" in folders
+    moved = agent_locations(machine(HOME, XDG_CONFIG_HOME="/etc/xdg"))
+    assert Path("/etc/xdg/claude") in [location.folder for location in moved]
+
+
+def test_two_variables_to_one_folder_give_it_once() -> None:
+    locations = agent_locations(machine(HOME, XDG_CONFIG_HOME=str(HOME)))
+    folders = [location.folder for location in locations]
+    assert len(folders) == len(set(folders))
+
+
+@pytest.mark.parametrize(
+    ("platform", "path"),
+    [
+        ("linux", "/etc/claude-code/managed-settings.json"),
+        ("darwin", "/Library/Application Support/ClaudeCode/managed-settings.json"),
+        ("win32", str(Path(r"D:\Programs") / "ClaudeCode" / "managed-settings.json")),
+    ],
+)
+def test_the_settings_of_an_organisation_precede_those_of_the_user(
+    platform: str, path: str
+) -> None:
+    environment = {"PROGRAMFILES": r"D:\Programs"}
+    settings = first_locations(platform, **environment)["Claude Code"].settings
+    assert settings == (Path(path), HOME / ".claude" / "settings.json")
+
+
+def test_a_folder_name_with_glob_characters_is_taken_as_it_is(tmp_path: Path) -> None:
+    home = tmp_path / "home[1]*"
+    chats = home / ".gemini" / "tmp" / "abc" / "chats"
+    chats.mkdir(parents=True)
+    (gemini,) = (one for one in agent_locations(machine(home)) if one.agent == "Gemini CLI")
+    assert [Path(path) for path in glob.glob(gemini.archives[0])] == [chats]  # noqa: PTH207

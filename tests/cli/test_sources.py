@@ -1,0 +1,145 @@
+"""`turnetl sources`, and `turnetl backfill` without archives."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.agents.homes import transcript
+from tests.cli.command import run_in_process
+from tests.cli.typed_terminal import answered
+from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.agents.retention import Retention
+from turnetl.report import sources as view
+
+NOW = datetime.now(UTC)  # noqa: TID251 - the command reads the clock
+OLD = NOW - timedelta(days=29)
+
+
+def test_a_machine_without_agents_is_told_where_they_were_looked_for(tmp_path: Path) -> None:
+    result = run_in_process("sources", folder=tmp_path)
+    assert result.exit_code == 0
+    assert "no agent keeps archives in its usual folder" in result.stdout
+    assert "not found: Claude Code (~/.claude), Codex CLI (~/.codex)" in result.stdout
+
+
+def test_what_is_new_and_what_is_deleted_soon_is_printed(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude", "old", changed=OLD)
+    transcript(tmp_path / ".claude", "new", changed=NOW)
+    result = run_in_process("sources", folder=tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert "2 archives to read, 4 turns: run `turnetl backfill`" in result.stdout
+    assert "Claude Code deletes 1 archive within 7 days, 1 of which the lake lacks" in result.stdout
+    assert "~/.claude/projects/-home-dev-shop/old.jsonl  (not in the lake)" in result.stdout
+    assert "new.jsonl" not in result.stdout
+
+
+def test_the_json_has_every_archive_with_its_state_and_its_end(tmp_path: Path) -> None:
+    path = transcript(tmp_path / ".claude", "old", changed=OLD)
+    result = run_in_process("sources", "--json", folder=tmp_path)
+    claude = result.json["sources"][0]
+    assert claude["exists"]
+    assert (claude["new_archives"], claude["new_turns"], claude["kept_days"]) == (1, 2, 30)
+    assert claude["paths"] == [str(tmp_path / ".claude" / "projects")]
+    (archive,) = claude["archives"]
+    assert archive["path"] == str(path)
+    assert archive["state"] == "new"
+    assert archive["deleted_at"].startswith(f"{OLD + timedelta(days=30):%Y-%m-%dT%H:%M}")
+
+
+def test_after_a_parse_of_what_was_found_nothing_is_new(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    paths = run_in_process("sources", "--json", folder=tmp_path).json["sources"][0]["paths"]
+    assert run_in_process("parse", *paths, folder=tmp_path).exit_code == 0
+    result = run_in_process("sources", folder=tmp_path)
+    assert "the lake holds all of these archives as they are now" in result.stdout
+
+
+def test_it_writes_nothing(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    before = sorted(tmp_path.rglob("*"))
+    run_in_process("sources", folder=tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_variable_that_names_no_folder_is_a_message(tmp_path: Path) -> None:
+    missing = str(tmp_path / "nowhere")
+    result = run_in_process("sources", folder=tmp_path, CODEX_HOME=missing)
+    assert result.exit_code == 0
+    assert result.messages == [f"turnetl: `CODEX_HOME` names `{missing}`, which does not exist"]
+
+
+def test_a_lake_that_is_a_file_is_wrong_usage(tmp_path: Path) -> None:
+    (tmp_path / "lake").write_text("")
+    result = run_in_process("sources", "--lake", "lake", folder=tmp_path)
+    assert result.exit_code == 2
+    assert "`lake`" in result.messages[0] or str(tmp_path / "lake") in result.messages[0]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_backfill_without_archives_and_terminal_is_wrong_usage_that_names_the_command(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    transcript(tmp_path / ".claude")
+    result = run_in_process("backfill", *options, folder=tmp_path)
+    assert result.exit_code == 2
+    assert result.messages == [
+        (
+            "turnetl: `turnetl backfill` needs ARCHIVES; `turnetl sources` lists those of the "
+            "agents of this machine"
+        )
+    ]
+    assert not (tmp_path / ".turnetl").exists()
+
+
+@pytest.mark.parametrize("answer", ["y", "yes", "Y"])
+def test_on_a_terminal_it_proposes_the_archives_and_reads_them(answer: str, tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    output, code = answered("backfill", folder=tmp_path, typed=f"{answer}\n")
+    assert code == 0, output
+    assert "Backfill 1 archive of 1 folder? [y/N]" in output
+    assert list((tmp_path / ".turnetl/lake/turns").rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("answer", ["", "n", "no", "all"])
+def test_without_a_yes_nothing_is_read(answer: str, tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    output, code = answered("backfill", folder=tmp_path, typed=f"{answer}\n")
+    assert code == 1, output
+    assert "nothing was read" in output
+    assert not (tmp_path / ".turnetl").exists()
+
+
+def test_without_new_archives_it_asks_nothing(tmp_path: Path) -> None:
+    output, code = answered("backfill", folder=tmp_path, typed="y\n")
+    assert code == 2
+    assert "there are no new archives of agents" in output
+    assert "[y/N]" not in output
+
+
+def report(*archives: FoundArchive) -> SourcesReport:
+    source = Source(
+        agent="Claude Code",
+        folder=Path("/home/dev/.claude"),
+        variable="",
+        exists=True,
+        paths=("/home/dev/.claude/projects",),
+        archives=archives,
+        retention=Retention(timedelta(days=30)),
+        retention_hint="`cleanupPeriodDays`",
+    )
+    return SourcesReport((source,), NOW)
+
+
+def archive(number: int, turns: int | None) -> FoundArchive:
+    path = Path(f"/home/dev/.claude/projects/{number}.jsonl")
+    return FoundArchive(path, ArchiveState.NEW, 100, turns, None)
+
+
+def test_the_turns_of_all_archives_are_unknown_if_those_of_one_are() -> None:
+    assert report(archive(1, 3), archive(2, None)).sources[0].new_turns is None
+    assert report(archive(1, 3), archive(2, 4)).sources[0].new_turns == 7
+
+
+def test_the_question_says_how_much_is_read() -> None:
+    assert view.question(report(archive(1, 3), archive(2, 4))) == "Backfill 2 archives of 1 folder?"

@@ -1,0 +1,17 @@
+"""Where the coding agents of this machine keep archives, what is new, and what they will delete.
+
+The environment, the home folder and the platform are arguments: nothing here reads them.
+"""
+
+from turnetl.agents.find import find_sources
+from turnetl.agents.locations import AgentMachine
+from turnetl.agents.report import ArchiveState, FoundArchive, Source, SourcesReport
+
+__all__ = [
+    "AgentMachine",
+    "ArchiveState",
+    "FoundArchive",
+    "Source",
+    "SourcesReport",
+    "find_sources",
+]

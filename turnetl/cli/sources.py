@@ -1,0 +1,54 @@
+"""`turnetl sources`, and the archives that `turnetl backfill` proposes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from turnetl import console
+from turnetl.cli.options import NO_COMMON, CommonOptions
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
+
+if TYPE_CHECKING:  # importing it takes a second, which `--help` must not spend
+    from turnetl.settings import Settings
+
+
+def sources(*, common: CommonOptions = NO_COMMON) -> int:
+    """Find the archives of this machine's agents: what is new, and what will be deleted when."""
+    from turnetl import pipeline, wiring
+    from turnetl.json_output.sources import sources_output
+    from turnetl.report import sources as view
+
+    with console.show_progress(as_json=common.json) as progress:
+        report = pipeline.sources(common.settings(), wiring.this_machine(), now, progress=progress)
+    console.print_messages(view.messages(report))
+    table = view.table(report, Path.home())
+    console.print_result(table, sources_output(report), as_json=common.json)
+    return ExitCode.DONE
+
+
+def proposed_archives(settings: "Settings", *, as_json: bool) -> Sequence[str]:
+    """Return the archives of this machine's agents, if the user says yes; else none.
+
+    Raises:
+        BadUsage: there is no terminal to ask on, or there are no new archives.
+    """
+    if as_json or not console.is_interactive():
+        raise BadUsage(
+            "`turnetl backfill` needs ARCHIVES; `turnetl sources` lists those of the agents of "
+            "this machine"
+        )
+    from turnetl import pipeline, wiring
+    from turnetl.report import sources as view
+
+    with console.show_progress(as_json=False) as progress:
+        report = pipeline.sources(settings, wiring.this_machine(), now, progress=progress)
+    console.print_messages(view.messages(report))
+    console.print_view(view.table(report, Path.home()))
+    if not report.pending:
+        raise BadUsage("there are no new archives of agents: name ARCHIVES to read others")
+    if console.confirm(view.question(report)):
+        return report.paths
+    console.print_messages(["nothing was read; name ARCHIVES to read only some of them"])
+    return ()

@@ -1,0 +1,127 @@
+"""Where the agents of a machine keep archives, what is new, and what will be deleted."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.report.layout import caption, format_minute, limited, plural, unwrapped
+
+SOON = timedelta(days=7)
+"""Before an archive is deleted, it is listed for this long."""
+
+
+def table(report: SourcesReport, home: Path) -> RenderableType:
+    """Render a row per folder, then the archives that are deleted soon.
+
+    Args:
+        report: the folders.
+        home: the home folder, which is printed as `~`.
+    """
+    if not report.found:
+        return Group(caption("no agent keeps archives in its usual folder"), *_absent(report, home))
+    view = Table()
+    view.add_column("agent")
+    view.add_column("folder", overflow="fold")
+    for name in ("archives", "new", "changed", "new turns"):
+        view.add_column(name, justify="right")
+    view.add_column("next deletion", no_wrap=True)
+    for source in report.found:
+        view.add_row(*_cells(source, report.at, home))
+    return Group(view, caption(_summary(report)), *_absent(report, home), *_deletions(report, home))
+
+
+def messages(report: SourcesReport) -> list[str]:
+    """Return sentences about what cannot be read, and folders that a variable names in vain."""
+    problems = [problem for source in report.sources for problem in source.problems]
+    missing = [
+        f"`{source.variable}` names `{source.folder}`, which does not exist"
+        for source in report.sources
+        if source.variable and not source.exists
+    ]
+    return list(dict.fromkeys(missing + problems))
+
+
+def question(report: SourcesReport) -> str:
+    """Return the question before a backfill of all new archives."""
+    archives = sum(len(source.pending) for source in report.pending)
+    folders = plural(len(report.pending), "folder")
+    return f"Backfill {plural(archives, 'archive')} of {folders}?"
+
+
+def _cells(source: Source, now: datetime, home: Path) -> tuple[RenderableType, ...]:
+    states = [archive.state for archive in source.archives]
+    turns = source.new_turns
+    return (
+        Text(source.agent),
+        Text(_shown(source.folder, home)),
+        f"{len(states):,}",
+        f"{states.count(ArchiveState.NEW):,}",
+        f"{states.count(ArchiveState.CHANGED):,}",
+        "?" if turns is None else f"{turns:,}",
+        _next_deletion(source, now),
+    )
+
+
+def _next_deletion(source: Source, now: datetime) -> str:
+    times = [one.deleted_at for one in source.archives if one.deleted_at is not None]
+    return _when(min(times), now) if times else "-"
+
+
+def _when(time: datetime, now: datetime) -> str:
+    return "at its next start" if time <= now else format_minute(time)
+
+
+def _summary(report: SourcesReport) -> str:
+    pending = [archive for source in report.sources for archive in source.pending]
+    if not pending:
+        return "the lake holds all of these archives as they are now"
+    turns = sum(archive.new_turns or 0 for archive in pending)
+    uncounted = sum(archive.new_turns is None for archive in pending)
+    counted = plural(turns, "turn")
+    if uncounted:
+        counted = f"{counted} in {plural(len(pending) - uncounted, 'of them', 'of them')}"
+    return f"{plural(len(pending), 'archive')} to read, {counted}: run `turnetl backfill`"
+
+
+def _absent(report: SourcesReport, home: Path) -> Iterator[RenderableType]:
+    found = {source.agent for source in report.found}
+    absent = {
+        source.agent: source.folder
+        for source in reversed(report.sources)
+        if source.agent not in found and not source.variable
+    }
+    names = [f"{agent} ({_shown(folder, home)})" for agent, folder in reversed(absent.items())]
+    if names:
+        yield caption(f"not found: {', '.join(names)}")
+
+
+def _deletions(report: SourcesReport, home: Path) -> Iterator[RenderableType]:
+    """Yield the archives that an agent deletes soon, and the setting that keeps them."""
+    for source in report.found:
+        soon = source.deleted_before(report.at + SOON)
+        if not soon:
+            continue
+        unsaved = sum(archive.is_pending for archive in soon)
+        yield Text()
+        yield Text(
+            f"{source.agent} deletes {plural(len(soon), 'archive')} within {SOON.days} days, "
+            f"{unsaved:,} of which the lake lacks as they are now. "
+            f"To keep archives longer, set {source.retention_hint}."
+        )
+        yield from limited(soon, lambda archive: _line(archive, report.at, home))
+
+
+def _line(archive: FoundArchive, now: datetime, home: Path) -> Text:
+    state = "not in the lake" if archive.is_pending else archive.state.replace("_", " ")
+    when = _when(archive.deleted_at or now, now)
+    return unwrapped(f"  {when}  {_shown(archive.path, home)}  ({state})")
+
+
+def _shown(path: Path, home: Path) -> str:
+    """Return a path as the user may give it to a command of a shell."""
+    return str(Path("~", path.relative_to(home))) if path.is_relative_to(home) else str(path)
