@@ -140,7 +140,7 @@ async def compare_searches(
             await node_similarity_search(driver, vector, ALL, [GROUP], ENTITY_LIMIT, MIN_SCORE)
             for driver in (served, mirror)
         ]
-        near = candidates.nearest_entities(vector, ALL_RESULTS, -1)
+        (near,) = candidates.nearest_entities([vector], ALL_RESULTS, -1)
         yield compared("entities", nodes, near)
     for fact, other in list(pairwise(contents.facts))[::3]:
         text = f"{fact.text[:50]} {other.text[-50:]}"
@@ -152,7 +152,7 @@ async def compare_searches(
                 )
                 for driver in (served, mirror)
             ]
-            near = candidates.nearest_facts(vector, ALL_RESULTS, -1)
+            (near,) = candidates.nearest_facts([vector], ALL_RESULTS, -1)
             yield compared(f"facts{of}", edges, near)
             edges = [
                 await edge_fulltext_search(driver, text, pair, [GROUP], FACT_LIMIT)

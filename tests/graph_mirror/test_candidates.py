@@ -122,11 +122,11 @@ def candidates_of(group: MirrorGroup) -> Iterator[list[Entity] | list[Fact]]:
     candidates.refresh()
     for entity in group.entities:
         assert entity.embedding is not None
-        yield candidates.entities_near(floats(entity.embedding), 15, 0.6)
+        yield from candidates.entities_near([floats(entity.embedding)], 15, 0.6)
     for fact in group.facts:
         assert fact.embedding is not None
         vector = floats(fact.embedding)
-        yield candidates.facts_near(vector, 20, 0.6)
+        yield from candidates.facts_near([vector], 20, 0.6)
         pair = frozenset((fact.source, fact.target))
         yield candidates.facts_near_between(pair, vector, 20, 0.6)
         yield candidates.facts_matching(fact.text, 20)

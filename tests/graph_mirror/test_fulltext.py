@@ -57,6 +57,25 @@ def test_the_score_is_that_of_bm25() -> None:
     assert score == pytest.approx(idf / (1 + length_factor), rel=1e-6)
 
 
+def test_the_score_of_a_rare_term_among_many_texts_is_that_of_bm25() -> None:
+    index = index_of("the cart", *(f"order{number} text" for number in range(200)), "the cart")
+    [(first, score), (last, same)] = index.search("cart", 10)
+    idf = math.log(1 + (202 - 2 + 0.5) / (2 + 0.5))
+    assert (first, last) == ("0", "201")
+    assert score == same == pytest.approx(idf / (1 + 1.2), rel=1e-6)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=6), TEXTS)
+def test_only_texts_with_a_term_of_the_query_are_returned(texts: list[str], query: str) -> None:
+    """Whether few of the values have such a term, or all have one as their relation."""
+    words = set(tokenize(query))
+    texts = [*texts, *(f"other{number}" for number in range(100))]
+    matching = {
+        str(number) for number, text in enumerate(texts) if words & {"uses", *tokenize(text)}
+    }
+    assert set(keys_of(index_of(*texts), query, 200)) == matching
+
+
 def test_a_term_that_occurs_twice_in_the_query_counts_twice() -> None:
     index = index_of("the cart", "the order")
     assert index.search("cart cart", 1)[0][1] == pytest.approx(2 * index.search("cart", 1)[0][1])

@@ -57,8 +57,8 @@ def searched(candidates: CandidateIndex) -> list[object]:
     near = floats(vector("file_1.py uses file_2.py"))
     pair = frozenset((FILES[1].uuid, FILES[2].uuid))
     return [
-        candidates.entities_near(near, 4, 0.3),
-        candidates.facts_near(near, 4, 0.3),
+        candidates.entities_near([near], 4, 0.3),
+        candidates.facts_near([near, near], 4, 0.3),
         candidates.facts_near_between(pair, near, 4, 0.0),
         {fact.uuid for fact in candidates.facts_matching("uses file_2", 100)},
     ]

@@ -1,69 +1,121 @@
-"""The vector index returns the nearest vectors by cosine."""
+"""The vector index returns the nearest vectors by cosine, as a comparison with all of them does."""
+
+from collections.abc import Sequence
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given
 
-from turnetl.graph.mirror.vectors import VectorIndex
-from turnetl.llm.vectors import stack, unpack
+from turnetl.graph.mirror.vectors import VectorIndex, best, cosines
+from turnetl.llm.vectors import pack, stack, unpack
 from turnetl.model import Vector
 
-KEYED = st.lists(
-    st.tuples(st.sampled_from("abcdefgh"), st.lists(st.integers(-3, 3), min_size=3, max_size=3)),
-    max_size=100,
+DIMENSIONS = 5
+SMALL = st.integers(-2, 2).map(float)
+NEAR = st.sampled_from([0.3, np.nextafter(np.float32(0.3), np.float32(1)).item(), 0.30001, -0.3])
+ANY = st.floats(-1e3, 1e3, width=32)
+NUMBERS = st.one_of(
+    [st.lists(numbers, min_size=DIMENSIONS, max_size=DIMENSIONS) for numbers in (SMALL, NEAR, ANY)]
 )
+"""Many equal vectors, zeros, vectors that differ in the last digit, short and long ones."""
 
 
 def vector(*numbers: float) -> Vector:
-    return Vector(np.array(numbers, dtype="<f4").tobytes())
+    return pack(numbers)
+
+
+def index_of(*vectors: Vector) -> VectorIndex:
+    index = VectorIndex(len(unpack(vectors[0])))
+    index.extend((str(number), vector) for number, vector in enumerate(vectors))
+    return index
+
+
+def compared_with_all(
+    vectors: Sequence[Vector], query: Vector, limit: int
+) -> list[tuple[str, float]]:
+    keys = [str(number) for number in range(len(vectors))]
+    return best(keys, cosines(vectors, unpack(query)), limit)
 
 
 def test_the_nearest_come_first() -> None:
-    vectors = VectorIndex(
-        2, [("east", vector(1, 0)), ("north", vector(0, 1)), ("ne", vector(0.7, 0.7))]
-    )
-    (best,) = vectors.nearest(stack([vector(1, 0)]), 2)
-    assert best == [("east", 1.0), ("ne", pytest.approx(0.7))]
-
-
-def test_several_queries_are_searched_together() -> None:
-    vectors = VectorIndex(2, [("east", vector(1, 0)), ("north", vector(0, 1))])
-    results = vectors.nearest(stack([vector(0, 1), vector(1, 0)]), 1)
-    assert [key for ((key, _),) in results] == ["north", "east"]
+    index = VectorIndex(2)
+    index.extend([("east", vector(1, 0)), ("north", vector(0, 1)), ("ne", vector(0.7, 0.7))])
+    (nearest,) = index.nearest(stack([vector(1, 0)]), 2)
+    assert nearest == [("east", 1.0), ("ne", pytest.approx(0.7))]
 
 
 def test_equal_vectors_come_in_order_of_insertion() -> None:
-    keys = [f"{n}" for n in range(99, 0, -1)]
-    vectors = VectorIndex(1, [(key, vector(int(key) % 2)) for key in keys])
-    (best,) = vectors.nearest(stack([vector(1)]), 99)
-    assert [key for key, _ in best] == [*keys[::2], *keys[1::2]]
+    index = index_of(*(vector(number % 2) for number in range(99)))
+    (nearest,) = index.nearest(stack([vector(1)]), 9)
+    keys = [key for key, _ in nearest]
+    assert keys == [str(number) for number in range(1, 18, 2)]
 
 
 def test_a_vector_of_other_dimensions_is_rejected() -> None:
     with pytest.raises(ValueError, match="vector of 3 dimensions to an index of 2"):
-        VectorIndex(2).add("a", vector(1, 2, 3))
+        VectorIndex(2).extend([("a", vector(1, 2, 3))])
 
 
 def test_an_empty_index_returns_nothing() -> None:
     assert VectorIndex(2).nearest(stack([vector(1, 0)]), 5) == [[]]
 
 
-@given(KEYED)
-def test_a_later_vector_replaces_an_earlier_one_with_the_same_key(
-    keyed: list[tuple[str, list[int]]],
-) -> None:
-    vectors = VectorIndex(3)
-    for key, numbers in keyed:
-        vectors.add(key, vector(*numbers))
-    last = {key: vector(*numbers) for key, numbers in keyed}
-    unit = np.eye(3, dtype=np.float32)
-    for axis, nearest in enumerate(vectors.nearest(unit, len(keyed))):
-        # Small integers: the cosines are exact.
-        assert dict(nearest) == {key: unpack(stored)[axis] for key, stored in last.items()}
-        assert [cosine for _, cosine in nearest] == sorted(dict(nearest).values(), reverse=True)
-
-
 def test_the_matrix_grows_beyond_its_initial_size() -> None:
-    vectors = VectorIndex(1, ((f"{n}", vector(n)) for n in range(1000)))
-    assert vectors.nearest(stack([vector(1)]), 1) == [[("999", 999.0)]]
+    index = VectorIndex(1)
+    for number in range(3_000):
+        index.extend([(str(number), vector(number))])
+    assert index.nearest(stack([vector(1)]), 1) == [[("2999", 2999.0)]]
+
+
+@given(
+    st.lists(NUMBERS, min_size=1, max_size=120),
+    st.lists(NUMBERS, max_size=70),
+    st.integers(1, 6),
+    st.integers(0, 120),
+)
+def test_the_nearest_are_those_of_a_comparison_with_all_vectors(
+    rows: list[list[float]], queries: list[list[float]], limit: int, split: int
+) -> None:
+    """However many are added and searched together, with equal, almost equal and zero vectors."""
+    vectors, searched = [vector(*row) for row in rows], [vector(*row) for row in queries]
+    index = VectorIndex(DIMENSIONS)
+    keyed = [(str(number), vector) for number, vector in enumerate(vectors)]
+    index.extend(keyed[:split])
+    index.extend(keyed[split:])
+    expected = [compared_with_all(vectors, query, limit) for query in searched]
+    together = np.array(queries, np.float32).reshape(-1, DIMENSIONS)
+    assert index.nearest(together, limit) == expected
+    assert [index.nearest(query[np.newaxis], limit)[0] for query in together] == expected
+
+
+@given(st.integers(0, 2**32), st.floats(-0.5, 1), st.integers(1, 30))
+def test_of_many_vectors_all_above_the_minimum_are_returned(
+    seed: int, minimum: float, limit: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    different = chance.standard_normal((500, 48)) / 7
+    rows = np.concatenate([different, different[:100]])
+    vectors = [pack(row) for row in rows]
+    query = pack(rows[3] + chance.standard_normal(48) / 50)
+    (nearest,) = index_of(*vectors).nearest(stack([query]), limit, minimum)
+    expected = compared_with_all(vectors, query, limit)
+    assert [one for one in nearest if one[1] >= minimum] == [
+        one for one in expected if one[1] >= minimum
+    ]
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=40), NUMBERS)
+def test_a_cosine_does_not_depend_on_the_vectors_that_are_compared_with_it(
+    rows: list[list[float]], query: list[float]
+) -> None:
+    vectors = [vector(*row) for row in rows]
+    together = cosines(vectors, unpack(vector(*query)))
+    alone = [cosines([one], unpack(vector(*query)))[0] for one in vectors]
+    assert together.tolist() == alone
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_vector_that_is_not_finite_hides_no_other(number: float) -> None:
+    index = index_of(vector(number, 0), *(vector(1, count) for count in range(50)))
+    assert index.nearest(stack([vector(0, 1)]), 2) == [[("50", 49.0), ("49", 48.0)]]

@@ -20,16 +20,9 @@ from numpy.typing import NDArray
 
 from turnetl import private_files
 from turnetl.index.files import DamagedFile, no_step
-from turnetl.index.nearest import (
-    Floats,
-    Int8s,
-    Rows,
-    exact_products,
-    highest,
-    quantized,
-    rough_products,
-)
+from turnetl.index.nearest import Floats, Rows, exact_products, highest, rough_products
 from turnetl.index.port import Keys, PassageTokens
+from turnetl.llm.int8_vectors import Int8s, quantized
 
 _MAX_EXACT = 50_000
 """More rows than this are compared roughly first, and the best of them exactly."""

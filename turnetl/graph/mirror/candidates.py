@@ -4,13 +4,17 @@
 """
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Reversible, Sequence
 from itertools import islice
+from typing import TypeVar
 
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView
-from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex
+from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex, nearest_of
 from turnetl.model import Entity, Fact
+
+Vectors = Sequence[Sequence[float]]
+_Value = TypeVar("_Value", Entity, Fact)
 
 
 class CandidateIndex:
@@ -22,25 +26,34 @@ class CandidateIndex:
         self._entity_vectors = SimilarityIndex()
         self._fact_vectors = SimilarityIndex()
         self._fulltext = FullTextIndex()
-        self._indexed_facts = 0
+        self._indexed_entities = self._indexed_facts = 0
         self._by_endpoints: dict[frozenset[str], list[str]] = {}
 
     def refresh(self) -> None:
         """Index the entities and facts that were added to the group since the last refresh."""
-        self._entity_vectors.extend(self.group.entities)
-        for fact in islice(self.group.facts, self._indexed_facts, None):
+        entities = _after(self.group.entities, self._indexed_entities)
+        facts = _after(self.group.facts, self._indexed_facts)
+        self._indexed_entities += len(entities)
+        self._indexed_facts += len(facts)
+        self._entity_vectors.extend(entities)
+        self._fact_vectors.extend(facts)
+        for fact in facts:
             self._fulltext.add(fact.uuid, fact.relation, fact.text)
             endpoints = frozenset((fact.source, fact.target))
             self._by_endpoints.setdefault(endpoints, []).append(fact.uuid)
-            self._indexed_facts += 1
-        self._fact_vectors.extend(self.group.facts)
 
-    def entities_near(self, vector: Sequence[float], limit: int, min_score: float) -> list[Entity]:
-        nearest = self.nearest_entities(vector, limit, min_score)
-        return [entity for uuid, _ in nearest if (entity := self.group.entity(uuid))]
+    def entities_near(self, vectors: Vectors, limit: int, min_score: float) -> list[list[Entity]]:
+        """Return the entities nearest to each vector, best first."""
+        nearest = self.nearest_entities(vectors, limit, min_score)
+        return [
+            [entity for uuid, _ in scored if (entity := self.group.entity(uuid))]
+            for scored in nearest
+        ]
 
-    def facts_near(self, vector: Sequence[float], limit: int, min_score: float) -> list[Fact]:
-        return self._facts(uuid for uuid, _ in self.nearest_facts(vector, limit, min_score))
+    def facts_near(self, vectors: Vectors, limit: int, min_score: float) -> list[list[Fact]]:
+        """Return the facts nearest to each vector, best first."""
+        nearest = self.nearest_facts(vectors, limit, min_score)
+        return [self._facts(uuid for uuid, _ in scored) for scored in nearest]
 
     def facts_near_between(
         self, pair: frozenset[str], vector: Sequence[float], limit: int, min_score: float
@@ -48,24 +61,22 @@ class CandidateIndex:
         """Return the nearest of the facts whose two endpoints are in `pair`, loops included."""
         loops = (frozenset((entity,)) for entity in sorted(pair) if len(pair) > 1)
         uuids = (uuid for key in (pair, *loops) for uuid in self.fact_uuids_between(key))
-        facts = self._facts(uuids)
-        vectors = SimilarityIndex()
-        vectors.extend(facts)
-        return self._facts(uuid for uuid, _ in vectors.nearest(vector, limit, min_score))
+        nearest = nearest_of(self._facts(uuids), vector, limit, min_score)
+        return self._facts(uuid for uuid, _ in nearest)
 
     def facts_matching(self, query: str, limit: int) -> list[Fact]:
         """Return the facts that share terms with the query, best first."""
         return self._facts(self.fulltext_matches(query, limit))
 
     def nearest_entities(
-        self, vector: Sequence[float], limit: int, min_score: float
-    ) -> list[ScoredUuid]:
-        return self._entity_vectors.nearest(vector, limit, min_score)
+        self, vectors: Vectors, limit: int, min_score: float
+    ) -> list[list[ScoredUuid]]:
+        return self._entity_vectors.nearest(vectors, limit, min_score)
 
     def nearest_facts(
-        self, vector: Sequence[float], limit: int, min_score: float
-    ) -> list[ScoredUuid]:
-        return self._fact_vectors.nearest(vector, limit, min_score)
+        self, vectors: Vectors, limit: int, min_score: float
+    ) -> list[list[ScoredUuid]]:
+        return self._fact_vectors.nearest(vectors, limit, min_score)
 
     def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:
         """Return the facts between two entities, or from one entity to itself."""
@@ -82,3 +93,10 @@ class CandidateIndex:
 
     def _facts(self, uuids: Iterable[str]) -> list[Fact]:
         return [fact for uuid in uuids if (fact := self.group.fact(uuid))]
+
+
+def _after(values: Iterable[_Value], count: int) -> list[_Value]:
+    """Return the values after the first ones; of a dict, without a pass over those."""
+    if isinstance(values, Collection) and isinstance(values, Reversible):
+        return list(islice(reversed(values), len(values) - count))[::-1]
+    return list(islice(values, count, None))

@@ -31,7 +31,11 @@ _TERM = re.compile(
     rf"|(?<=\d)[.,;'\u2018\u2019](?=\d))*"
 )
 
-FulltextScores = NDArray[np.float32]
+_SPARSE = 8
+"""A query with fewer than one match in so many values needs no array of all values."""
+
+Positions = NDArray[np.int64]
+Scores = NDArray[np.float32]
 
 
 _FACT_FIELDS = 2
@@ -80,16 +84,29 @@ class FullTextIndex:
             _FieldStatistics.of([index.fields[number] for index in indexes], terms)
             for number in range(len(self.fields))
         ]
-        scores = np.concatenate([index.scores(statistics) for index in indexes])
-        keys = [key for index in indexes for key in index.keys] if more else self.keys
-        return [(keys[position], float(scores[position])) for position in _best(scores, limit)]
+        matching, offset = [], 0
+        for index in indexes:
+            positions, scores = index.matching(statistics)
+            matching.append((positions + offset, scores))
+            offset += len(index)
+        positions, scores = (np.concatenate(arrays) for arrays in zip(*matching, strict=True))
+        return [(_key_at(indexes, positions[at]), float(scores[at])) for at in _best(scores, limit)]
 
-    def scores(self, statistics: Sequence["_FieldStatistics"]) -> FulltextScores:
-        """Return the score of every value, 0 for one without a term of the query."""
-        total = np.zeros(len(self.keys))
-        for field, of_field in zip(self.fields, statistics, strict=True):
-            field.add_scores(of_field, total)
-        return total.astype(np.float32)
+    def matching(self, statistics: Sequence["_FieldStatistics"]) -> tuple[Positions, Scores]:
+        """Return where the values with a term of the query are, ascending, and their scores."""
+        fields = zip(self.fields, statistics, strict=True)
+        found = [field.scores(of_field) for field, of_field in fields]
+        positions = np.concatenate([at for at, _ in found])
+        if len(positions) * _SPARSE < len(self):
+            values, rows = np.unique(positions, return_inverse=True)
+        else:
+            values, rows = np.arange(len(self)), positions
+        total, start = np.zeros(len(values)), 0
+        for at, scores in found:
+            total += np.bincount(rows[start : start + len(at)], scores, len(values))
+            start += len(at)
+        matching = np.flatnonzero(total > 0)
+        return values[matching], total[matching].astype(np.float32)
 
 
 def tokenize(text: str) -> Iterator[str]:
@@ -126,15 +143,15 @@ class _Field:
         """Return how many values contain the term."""
         return len(self._postings[term][0]) if term in self._postings else 0
 
-    def add_scores(self, statistics: "_FieldStatistics", total: NDArray[np.float64]) -> None:
-        """Add the BM25 scores of this field to the total of each value."""
+    def scores(self, statistics: "_FieldStatistics") -> tuple[Positions, Scores]:
+        """Return where each term of the query occurs, and the BM25 score that it adds there."""
         postings = [
             (self._postings[term], weight)
             for term, weight in statistics.weights.items()
             if term in self._postings
         ]
         if not postings:
-            return
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
         positions = np.concatenate([np.frombuffer(at, "l") for (at, _), _ in postings])
         frequencies = np.concatenate([np.frombuffer(count, "f") for (_, count), _ in postings])
         weights = np.repeat(
@@ -144,8 +161,7 @@ class _Field:
         lengths = np.frombuffer(self._lengths, "f")[positions]
         one = np.float32(1)
         inverse_norm = one / (_K1 * ((one - _B) + _B * lengths / statistics.mean_length))
-        scores = weights - weights / (one + frequencies * inverse_norm)
-        total += np.bincount(positions, scores, len(total))
+        return positions, weights - weights / (one + frequencies * inverse_norm)
 
 
 class _FieldStatistics:
@@ -169,13 +185,21 @@ class _FieldStatistics:
         return cls(weights, np.float32(mean_length))
 
 
-def _best(scores: FulltextScores, limit: int) -> list[int]:
-    """Return the positions of the highest scores above 0; among equal ones the first."""
-    matching = np.flatnonzero(scores)
-    if len(matching) > 2 * limit:
-        threshold = np.partition(scores[matching], -limit)[-limit]
-        matching = matching[scores[matching] >= threshold]
-    best: list[int] = matching[np.argsort(-scores[matching], kind="stable")][:limit].tolist()
+def _key_at(indexes: Sequence[FullTextIndex], position: int) -> str:
+    """Return the key at a position in the indexes, one after the other."""
+    for index in indexes:
+        if position < len(index):
+            return index.keys[position]
+        position -= len(index)
+    raise IndexError(position)
+
+
+def _best(scores: Scores, limit: int) -> list[int]:
+    """Return where the highest scores are; among equal ones the first."""
+    candidates = np.arange(len(scores))
+    if len(scores) > 2 * limit > 0:
+        candidates = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+    best: list[int] = candidates[np.argsort(-scores[candidates], kind="stable")][:limit].tolist()
     return best
 
 

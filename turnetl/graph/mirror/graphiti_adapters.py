@@ -22,6 +22,7 @@ from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.query_limits import is_too_long, require_filters
+from turnetl.graph.mirror.search_batch import SearchBatch
 from turnetl.model import Entity, Fact, Vector
 
 _PAIR = 2
@@ -98,11 +99,15 @@ class MirrorSearch(SearchInterface):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
     _candidates: CandidateIndex = PrivateAttr()
+    _entities_near: SearchBatch[list[Entity]] = PrivateAttr()
+    _facts_near: SearchBatch[list[Fact]] = PrivateAttr()
     _on_candidate: CandidateCallback = PrivateAttr()
 
     def __init__(self, candidates: CandidateIndex, on_candidate: CandidateCallback) -> None:
         super().__init__()
         self._candidates = candidates
+        self._entities_near = SearchBatch(candidates.entities_near)
+        self._facts_near = SearchBatch(candidates.facts_near)
         self._on_candidate = on_candidate
 
     @override
@@ -140,7 +145,7 @@ class MirrorSearch(SearchInterface):
             raise NotImplementedError("a search for facts by one endpoint")
         pair = _pair(search_filter)
         if pair is None:
-            return self._edges(self._candidates.facts_near(search_vector, limit, min_score))
+            return self._edges(await self._facts_near.search(search_vector, limit, min_score))
         return self._edges(
             self._candidates.facts_near_between(pair, search_vector, limit, min_score)
         )
@@ -157,7 +162,7 @@ class MirrorSearch(SearchInterface):
     ) -> list[EntityNode]:
         _require_group(self._candidates.group, group_ids)
         require_filters(search_filter, ())
-        return self._nodes(self._candidates.entities_near(search_vector, limit, min_score))
+        return self._nodes(await self._entities_near.search(search_vector, limit, min_score))
 
     def _edges(self, facts: Iterable[Fact]) -> list[EntityEdge]:
         candidates = list(facts)

@@ -11,7 +11,7 @@ from itertools import chain
 
 from typing_extensions import override
 
-from turnetl.graph.mirror.candidates import CandidateIndex
+from turnetl.graph.mirror.candidates import CandidateIndex, Vectors
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.similarity import ScoredUuid
@@ -159,17 +159,17 @@ class OverlayCandidates(CandidateIndex):
 
     @override
     def nearest_entities(
-        self, vector: Sequence[float], limit: int, min_score: float
-    ) -> list[ScoredUuid]:
-        base = self._below().nearest_entities(vector, limit, min_score)
-        return _best(base, self._new.nearest_entities(vector, limit, min_score), limit)
+        self, vectors: Vectors, limit: int, min_score: float
+    ) -> list[list[ScoredUuid]]:
+        base = self._below().nearest_entities(vectors, limit, min_score)
+        return _best(base, self._new.nearest_entities(vectors, limit, min_score), limit)
 
     @override
     def nearest_facts(
-        self, vector: Sequence[float], limit: int, min_score: float
-    ) -> list[ScoredUuid]:
-        base = self._below().nearest_facts(vector, limit, min_score)
-        return _best(base, self._new.nearest_facts(vector, limit, min_score), limit)
+        self, vectors: Vectors, limit: int, min_score: float
+    ) -> list[list[ScoredUuid]]:
+        base = self._below().nearest_facts(vectors, limit, min_score)
+        return _best(base, self._new.nearest_facts(vectors, limit, min_score), limit)
 
     @override
     def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:
@@ -191,6 +191,11 @@ def _empty(group: GroupId) -> MirrorGroup:
     return MirrorGroup(GroupContents(group, None, (), (), (), {}))
 
 
-def _best(base: list[ScoredUuid], new: list[ScoredUuid], limit: int) -> list[ScoredUuid]:
-    """Return the nearest of both; among equal ones, those of the base first."""
-    return sorted([*base, *new], key=lambda scored: -scored[1])[:limit] if new else base
+def _best(
+    base: Iterable[list[ScoredUuid]], new: Iterable[list[ScoredUuid]], limit: int
+) -> list[list[ScoredUuid]]:
+    """Return the nearest of both for each vector; among equal ones, those of the base first."""
+    return [
+        sorted([*below, *added], key=lambda scored: -scored[1])[:limit] if added else below
+        for below, added in zip(base, new, strict=True)
+    ]

@@ -3,18 +3,21 @@
 A minimum score is compared as Java does it: the float32 score with a double.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Protocol
 
 import numpy as np
 
-from turnetl.graph.mirror.vectors import VectorIndex
-from turnetl.llm.vectors import unpack
+from turnetl.graph.mirror.vectors import Nearest, VectorIndex, best, cosines
+from turnetl.llm.vectors import Matrix, unpack
 from turnetl.model import Vector
 
 ScoredUuid = tuple[str, float]
 """A uuid and its score."""
+
+_ROUNDING = 1e-6
+"""More than a score is rounded."""
 
 
 class _Embedded(Protocol):
@@ -30,28 +33,45 @@ class SimilarityIndex:
 
     def __init__(self) -> None:
         self._index: VectorIndex | None = None
-        self._seen = 0
 
     def extend(self, values: Iterable[_Embedded]) -> None:
-        """Add the values after those of the previous calls."""
-        for value in islice(values, self._seen, None):
-            self._seen += 1
-            if value.embedding is not None:
-                self._add(value.uuid, value.embedding)
+        """Add values, whose uuids are new. Those without a vector are omitted."""
+        keyed = _vectors(values)
+        for first in islice(keyed, 1):
+            self._index = self._index or VectorIndex(len(unpack(first[1])))
+            self._index.extend(chain([first], keyed))
 
-    def nearest(self, vector: Sequence[float], limit: int, min_score: float) -> list[ScoredUuid]:
-        """Return the nearest, best first, with a score above `min_score`."""
+    def nearest(
+        self, vectors: Sequence[Sequence[float]], limit: int, min_score: float
+    ) -> list[list[ScoredUuid]]:
+        """Return those nearest to each vector, best first, with a score above `min_score`."""
         if self._index is None:
-            return []
-        query = np.asarray(vector, dtype=np.float32)[np.newaxis, :]
-        nearest = self._index.nearest(query, limit)[0]
-        scored = ((uuid, _score(cosine)) for uuid, cosine in nearest)
-        return [(uuid, score) for uuid, score in scored if score > min_score]
+            return [[] for _ in vectors]
+        nearest = self._index.nearest(_queries(vectors), limit, 2 * min_score - 1 - _ROUNDING)
+        return [_above(of_vector, min_score) for of_vector in nearest]
 
-    def _add(self, uuid: str, vector: Vector) -> None:
-        if self._index is None:
-            self._index = VectorIndex(len(unpack(vector)))
-        self._index.add(uuid, vector)
+
+def nearest_of(
+    values: Iterable[_Embedded], vector: Sequence[float], limit: int, min_score: float
+) -> list[ScoredUuid]:
+    """Return the nearest of a few values, as an index of them returns them."""
+    keyed = list(_vectors(values))
+    found = cosines([embedding for _, embedding in keyed], _queries([vector])[0])
+    return _above(best([key for key, _ in keyed], found, limit), min_score)
+
+
+def _vectors(values: Iterable[_Embedded]) -> Iterator[tuple[str, Vector]]:
+    return ((value.uuid, value.embedding) for value in values if value.embedding is not None)
+
+
+def _queries(vectors: Sequence[Sequence[float]]) -> Matrix:
+    queries: Matrix = np.asarray(vectors, dtype=np.float32)
+    return queries
+
+
+def _above(nearest: Iterable[Nearest], min_score: float) -> list[ScoredUuid]:
+    scored = ((uuid, _score(cosine)) for uuid, cosine in nearest)
+    return [(uuid, score) for uuid, score in scored if score > min_score]
 
 
 def _score(cosine: float) -> float:

@@ -60,7 +60,7 @@ class VectorSearch(Generic[Embedded]):
 
     def scored(self, vector: Sequence[float], limit: int, min_score: float) -> list[ScoredUuid]:
         """Return the uuids of the same values with their scores."""
-        return self._similarity.nearest(vector, limit, min_score)
+        return self._similarity.nearest([vector], limit, min_score)[0]
 
     def vectors(self, uuids: Iterable[str]) -> dict[str, list[float]]:
         """Return the vectors of these values, in the same order, without those that have none."""

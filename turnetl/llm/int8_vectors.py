@@ -1,0 +1,30 @@
+"""Vectors as integers of one byte: their products take a fraction of the time of float32."""
+
+import numpy as np
+import simsimd
+from numpy.typing import NDArray
+
+from turnetl.llm.vectors import Matrix
+
+Int8s = NDArray[np.int8]
+
+SCALE = 127
+"""Of the largest number of a vector."""
+_BLOCK_ROWS = 1_024
+"""Vectors that are compared with all queries before the next ones: few enough for a cache."""
+
+
+def quantized(vectors: Matrix) -> tuple[Int8s, Matrix]:
+    """Return vectors as integers, and the number by which each row is to be multiplied."""
+    scales = np.abs(vectors).max(axis=1, initial=0) / SCALE
+    divisors = np.where(scales > 0, scales, 1)[:, None]
+    return np.rint(vectors / divisors).astype(np.int8), scales.astype(np.float32)
+
+
+def integer_products(vectors: Int8s, queries: Int8s) -> Matrix:
+    """Return the inner product of each query, as a row, with each vector, as a column."""
+    products = np.empty((len(queries), len(vectors)), dtype=np.float32)
+    for first in range(0, len(vectors), _BLOCK_ROWS):
+        block = slice(first, first + _BLOCK_ROWS)
+        simsimd.cdist(queries, vectors[block], metric="dot", out=products[:, block])
+    return products
