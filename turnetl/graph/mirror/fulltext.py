@@ -34,8 +34,8 @@ _TERM = re.compile(
 _SPARSE = 8
 """A query with fewer than one match in so many values needs no array of all values."""
 
-Positions = NDArray[np.int64]
-Scores = NDArray[np.float32]
+TextPositions = NDArray[np.int64]
+FulltextScores = NDArray[np.float32]
 
 
 _FACT_FIELDS = 2
@@ -92,7 +92,9 @@ class FullTextIndex:
         positions, scores = (np.concatenate(arrays) for arrays in zip(*matching, strict=True))
         return [(_key_at(indexes, positions[at]), float(scores[at])) for at in _best(scores, limit)]
 
-    def matching(self, statistics: Sequence["_FieldStatistics"]) -> tuple[Positions, Scores]:
+    def matching(
+        self, statistics: Sequence["_FieldStatistics"]
+    ) -> tuple[TextPositions, FulltextScores]:
         """Return where the values with a term of the query are, ascending, and their scores."""
         fields = zip(self.fields, statistics, strict=True)
         found = [field.scores(of_field) for field, of_field in fields]
@@ -143,7 +145,7 @@ class _Field:
         """Return how many values contain the term."""
         return len(self._postings[term][0]) if term in self._postings else 0
 
-    def scores(self, statistics: "_FieldStatistics") -> tuple[Positions, Scores]:
+    def scores(self, statistics: "_FieldStatistics") -> tuple[TextPositions, FulltextScores]:
         """Return where each term of the query occurs, and the BM25 score that it adds there."""
         postings = [
             (self._postings[term], weight)
@@ -194,7 +196,7 @@ def _key_at(indexes: Sequence[FullTextIndex], position: int) -> str:
     raise IndexError(position)
 
 
-def _best(scores: Scores, limit: int) -> list[int]:
+def _best(scores: FulltextScores, limit: int) -> list[int]:
     """Return where the highest scores are; among equal ones the first."""
     candidates = np.arange(len(scores))
     if len(scores) > 2 * limit > 0:
