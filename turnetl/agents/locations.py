@@ -61,7 +61,7 @@ def _claude(machine: AgentMachine) -> Iterator[Location]:
 
 def _claude_in(folder: Path, machine: AgentMachine, variable: str = "") -> Location:
     settings = (_managed_settings(machine), folder / "settings.json")
-    archives = _below(folder, "projects")
+    archives = _below(folder, "projects", "history.jsonl")
     return Location(CLAUDE_CODE, folder, archives, variable, settings)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from turnetl.formats import PROMPT_HISTORY
+
 _POSITION = ["format", "session_id", "ordinal", "content_hash"]
 
 
@@ -17,7 +19,8 @@ def merge_copies(keys: pl.DataFrame) -> pl.DataFrame:
 
     Adds two columns; the times of rows where either is true are less reliable than others:
 
-    - `replayed`: the row belongs to a fork whose tool wrote the turn again.
+    - `replayed`: the row belongs to a fork whose tool wrote the turn again, or to the history of
+      prompts, which has no responses.
     - `maybe_replayed`: the archive ends in another session, so the row may be a copy.
 
     Args:
@@ -28,7 +31,8 @@ def merge_copies(keys: pl.DataFrame) -> pl.DataFrame:
     originals = {turn: _original(turn, aliases) for turn in aliases}
     merged = _with_maybe_replayed(
         keys.with_columns(
-            pl.col("turn_id").is_in(list(replayed)).alias("replayed"),
+            pl.col("turn_id").is_in(list(replayed)).alias("replayed")
+            | (pl.col("format") == PROMPT_HISTORY),
             pl.col("turn_id").replace(originals) if originals else pl.col("turn_id"),
         )
     )

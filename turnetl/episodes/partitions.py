@@ -13,6 +13,7 @@ import polars as pl
 
 from turnetl import noise, schema
 from turnetl.episodes import order as ordering
+from turnetl.episodes.recorded_prompts import merge_recorded, prompt_columns
 from turnetl.lake import Batch, temporary_folder, write_error
 from turnetl.noise import NoiseRule
 
@@ -44,6 +45,7 @@ def partition(
         memory_limit: bytes of rows that may be held in memory.
     """
     keys, rows = _read(batches, rules, memory_limit)
+    keys = merge_recorded(keys, lambda: _prompts(batches, rows))
     turns = _marked(keys, rules).with_columns(partition_numbers(max_chars))
     del keys
     if rows is None:
@@ -92,6 +94,13 @@ def _read(
         if left < 0:
             rows.clear()
     return pl.concat(keys).with_row_index("row"), pl.concat(rows) if rows else None
+
+
+def _prompts(batches: Sequence[Batch], rows: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the prompts of all rows, which only groups with a history of prompts need."""
+    if rows is not None:
+        return rows.select(prompt_columns())
+    return pl.concat([batch.read(*prompt_columns()) for batch in batches])
 
 
 def _marked(keys: pl.DataFrame, rules: Sequence[NoiseRule]) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from turnetl import noise, schema
 from turnetl.episodes import order
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.partitions import key_columns, partition
+from turnetl.episodes.recorded_prompts import merge_recorded, prompt_columns
 from turnetl.episodes.table import render_texts
 from turnetl.lake import Batch, Lake
 from turnetl.model import GroupId, SessionId, TurnId
@@ -122,7 +123,10 @@ def _matching(batches: Sequence[Batch], rule: NoiseRule, filters: Filters) -> pl
         return _matching_empty(batches, filters)
     columns = [*key_columns([rule, *filters.rules]), pl.col("last_line"), *_EXCERPTS]
     none = pl.DataFrame(schema=schema.TURNS.polars).select(columns)
-    rows = pl.concat([none, *(batch.read(*columns) for batch in batches)])
+    rows = merge_recorded(
+        pl.concat([none, *(batch.read(*columns) for batch in batches)]),
+        lambda: pl.concat([batch.read(*prompt_columns()) for batch in batches]),
+    )
     marked = noise.mark(order.unique_turns(rows.lazy()), filters.rules)
     alone = noise.mark(marked.rename({"noise": "marked_by"}), [rule])
     matching = alone.filter(pl.col("noise").is_not_null())

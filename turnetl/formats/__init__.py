@@ -5,11 +5,20 @@ A run in which no archive changed needs names and versions only: readers are imp
 
 from turnetl.formats.format import Format
 
-__all__ = ["FORMATS", "Format", "by_name", "sniff"]
+__all__ = ["FORMATS", "PROMPT_HISTORY", "Format", "by_name", "sniff"]
+
+PROMPT_HISTORY = "claude_history"
+"""The format of prompts without responses. Formats that begin with `claude_` hold both."""
 
 FORMATS = (
     Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 3, "claude:ClaudeCode"),
     Format("claude_web", "sessions exported from claude.ai/code (JSON)", 2, "claude:ClaudeWeb"),
+    Format(
+        "claude_history",
+        "prompts in Claude Code's history.jsonl (JSONL)",
+        1,
+        "claude:ClaudeHistory",
+    ),
     Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 2, "codex:Codex"),
     Format("codex_json", "rollouts of the first Codex CLI (JSON)", 2, "codex:CodexDocument"),
     Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 2, "gemini:GeminiJson"),

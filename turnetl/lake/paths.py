@@ -4,6 +4,7 @@ The text of an archive in an object store is its URL, from which its path is mad
 """
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,6 +17,8 @@ QUARANTINE = "quarantine"
 """Name of the folder of quarantined turns, which has a folder for each group."""
 
 
+_SECTION = re.compile("project-[0-9a-f]{8}")
+_HISTORY = re.compile(r"history.*\.jsonl", re.IGNORECASE)
 REDACTION_KEY = "redaction.key"
 FORGOTTEN_TURNS = "forgotten.json"
 """Names of files in a lake."""
@@ -48,6 +51,12 @@ def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
 def is_object(path: Path) -> bool:
     """Return whether a path of an archive leads to an object in an object store."""
     return url_text(str(path)) is not None
+
+
+def section_file(path: Path) -> Path:
+    """Return the file that holds an archive: a history of prompts has one for each project."""
+    is_section = _SECTION.fullmatch(path.name) and _HISTORY.search(path.parent.name)
+    return path.parent if is_section else path
 
 
 def path_text(path: Path) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from turnetl.errors import BadArchive
 from turnetl.lake import path_text
+from turnetl.lake.paths import section_file
 from turnetl.object_url import SCHEMES, archive_url
-from turnetl.parsing import opencode_store
+from turnetl.parsing import opencode_store, prompt_history
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.report import Problem
@@ -35,7 +36,7 @@ class ExpandedPaths:
 
 
 def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL) -> ExpandedPaths:
-    """Find the archives. Reads none of them.
+    """Find the archives. Reads none of them but the history of prompts of Claude Code.
 
     Folders, also those of an object store, are searched for the suffixes `.jsonl` and `.json`, also
     followed by `.gz` or `.zst`. Messages and parts of an OpenCode store belong to its sessions. A
@@ -58,9 +59,20 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
             if isinstance(item, Problem):
                 problems.setdefault(item.message, item)
             else:
-                archives.setdefault(item.real_path, Path(item.path))
+                archives |= {
+                    real: path for real, path in _sections(item, files) if real not in archives
+                }
     ordered = sorted(archives.values(), key=lambda path: path.parts)
     return ExpandedPaths(tuple(ordered), tuple(problems.values()))
+
+
+def _sections(file: FoundFile, files: ArchiveFiles) -> list[tuple[str, Path]]:
+    """Return the archives in a file, each with its real path."""
+    path = Path(file.path)
+    if not prompt_history.may_be_history(path.name):
+        return [(file.real_path, path)]
+    archives = prompt_history.sections(path, files)
+    return [(file.real_path + str(one)[len(str(path)) :], one) for one in archives]
 
 
 def _named_objects(paths: Iterable[str]) -> Iterator[Path]:
@@ -83,6 +95,8 @@ def _expand(path: str, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
         return [_problem(path, SkipReason.MISSING, what)]
     if os.path.lexists(path):
         return _existing(path)
+    if prompt_history.is_section(Path(path)) and section_file(Path(path)).is_file():
+        return [FoundFile(path, os.path.realpath(path))]
     if not glob.has_magic(path):
         return [_problem(path, SkipReason.MISSING, "does not exist; check the path")]
     items = [item for match in _matches(path) for item in match]

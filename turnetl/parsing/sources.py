@@ -7,7 +7,8 @@ from pathlib import Path
 
 from turnetl import ids
 from turnetl.errors import BadArchive
-from turnetl.parsing import opencode_store, problems
+from turnetl.lake.paths import section_file
+from turnetl.parsing import opencode_store, problems, prompt_history
 from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import DecompressionStatus, decompress, is_compressed
 from turnetl.parsing.local_archives import LOCAL
@@ -73,6 +74,9 @@ def stat_archive(path: Path, files: ArchiveFiles = LOCAL) -> ArchiveStat:
     Raises:
         BadArchive: it does not exist or is not a file.
     """
+    if prompt_history.is_section(path):
+        file = files.state(section_file(path))
+        return ArchiveStat(path, file.size, file.mtime_ns, (file,), file.e_tag)
     file = files.state(path)
     paths = opencode_store.session_files(path, files)
     if paths is None:
@@ -88,8 +92,9 @@ def read_stored(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> tuple[byte
     Raises:
         BadArchive: they cannot be read.
     """
-    if not archive.is_store_session:
+    if prompt_history.is_section(archive.path) or not archive.is_store_session:
         data, file = files.read(archive.files[0])
+        data = prompt_history.section_content(archive.path, data)
         return data, ArchiveStat(archive.path, file.size, file.mtime_ns, (file,), file.e_tag)
     read = list(_contents(files, archive.files))
     data = b"".join(_with_final_newline(content) for content, _ in read)

@@ -1,6 +1,7 @@
-"""Claude Code: session files on disk, and sessions exported from claude.ai/code."""
+"""Claude Code: session files on disk, exports from claude.ai/code, and the history of prompts."""
 
 from turnetl.formats.claude.code import ClaudeCode
+from turnetl.formats.claude.history import ClaudeHistory
 from turnetl.formats.claude.web import ClaudeWeb
 
-__all__ = ["ClaudeCode", "ClaudeWeb"]
+__all__ = ["ClaudeCode", "ClaudeHistory", "ClaudeWeb"]

@@ -1,0 +1,107 @@
+"""Claude Code's history of prompts: an archive for each project."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnetl import ids
+from turnetl.lake import archive_digest
+from turnetl.parsing import expand
+from turnetl.parsing.archive_lines import read_archive_lines
+from turnetl.parsing.prompt_history import section_content, sections
+from turnetl.parsing.sources import read_archive
+
+
+def line(prompt: str, project: str) -> str:
+    row = {"display": prompt, "pastedContents": {}, "timestamp": 1_772_442_000_000}
+    return json.dumps(row | {"project": project}) + "\n"
+
+
+LINES = [
+    line("one", "/home/dev/shop"),
+    line("two", "/home/dev/logo"),
+    "not JSON\n",
+    line("three", "/home/dev/shop"),
+    line("four", "/home/dev/ümlaut"),
+]
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    path = tmp_path / "history.jsonl"
+    path.write_text("".join(LINES), encoding="utf-8")
+    return path
+
+
+def prompts(path: Path) -> list[str]:
+    rows = read_archive(path).decode().split("\n")
+    return [json.loads(row)["display"] for row in rows if row.startswith("{")]
+
+
+def test_each_project_is_an_archive_with_its_prompts(history: Path) -> None:
+    archives = expand([history]).archives
+    assert sorted(prompts(path) for path in archives) == [["four"], ["one", "three"], ["two"]]
+    assert expand([history.parent]).archives == archives
+    assert expand(archives).archives == archives
+    assert len({archive_digest(path) for path in archives}) == 3
+
+
+def test_lines_and_bytes_are_those_of_the_file(history: Path) -> None:
+    shop = sections(history)[0]
+    assert read_archive_lines(shop, 4, 4) == [LINES[3].rstrip("\n")]
+    data = history.read_bytes()
+    assert read_archive(shop).find(b"three") == data.find(b"three")
+
+
+def test_a_line_that_cannot_be_read_is_in_one_archive(history: Path) -> None:
+    found = [path for path in sections(history) if b"not JSON" in read_archive(path)]
+    assert len(found) == 1
+
+
+def test_a_prompt_of_another_project_leaves_the_content_as_it_is(history: Path) -> None:
+    shop = sections(history)[0]
+    before = read_archive(shop)
+    history.write_text("".join([*LINES, line("five", "/home/dev/logo")]), encoding="utf-8")
+    assert read_archive(shop) == before
+
+
+def test_a_compressed_history_is_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl.gz"
+    path.write_bytes(gzip.compress("".join(LINES).encode()))
+    assert sorted(map(prompts, sections(path))) == [["four"], ["one", "three"], ["two"]]
+
+
+@pytest.mark.parametrize("content", ["", "\n", '{"session_id": "x", "ts": 1, "text": "hi"}\n'])
+def test_another_file_of_that_name_is_one_archive(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    path.write_text(content)
+    assert expand([path]).archives == (path,)
+
+
+def test_a_folder_with_that_name_is_searched(tmp_path: Path) -> None:
+    inner = tmp_path / "history.jsonl" / "a.jsonl"
+    inner.parent.mkdir()
+    inner.write_text(line("one", "/home/dev/shop"))
+    assert expand([tmp_path]).archives == (inner,)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=6))
+def test_all_archives_together_hold_every_line_once(lines: list[bytes]) -> None:
+    data = (
+        b"".join([line("one", "/a").encode(), *(one.replace(b"\n", b"") + b"\n" for one in lines)])
+        + line("two", "/b").encode()
+    )
+    path = Path("history.jsonl")
+    names = [f"project-{ids.digest(project)[:8]}" for project in ("/a", "/b")]
+    contents = [section_content(path / name, data).split(b"\n") for name in names]
+    for number, text in enumerate(data.split(b"\n")):
+        holders = [
+            content[number]
+            for content in contents
+            if number < len(content) and content[number].strip()
+        ]
+        assert len(holders) == bool(text.strip())
