@@ -139,7 +139,9 @@ class _Upstream:
 
     def __init__(self, model: ComputedModel, embedder: Embedder) -> None:
         self._texts: dict[str, str] = {}
-        self._clients = CheckedClients(model, GraphitiEmbedder(embedder), MirrorDriver())
+        self._clients = CheckedClients(
+            model, GraphitiEmbedder(embedder), MirrorDriver(), is_compact=False
+        )
 
     async def summarise(
         self, resolved: ResolvedTurn, context: Sequence[Episode], mirror: MirrorGroup

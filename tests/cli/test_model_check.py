@@ -16,6 +16,7 @@ PROMPTS = {
     "dedupe_nodes.nodes",
     "extract_edges.edge",
     "dedupe_edges.resolve_edge",
+    "dedupe_edges.resolve_edges",
     "extract_edges.extract_timestamps",
     "summaries.refresh",
 }

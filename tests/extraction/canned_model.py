@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from tests.servers.fact_questions import with_fact_questions
 from tests.servers.summary_responses import RESPONDERS
 from turnetl.llm.chat import ChatRequest, ChatResponse
 
@@ -51,5 +52,5 @@ def request_text(request: ChatRequest) -> str:
 def _canned(request: ChatRequest) -> dict[str, Any]:
     assert request.schema is not None
     fields = request.schema.json["properties"]
-    prompt = next(message.text for message in request.messages if message.role == "user")
-    return next((answer(prompt) for name, answer in RESPONDERS.items() if name in fields), {})
+    prompt, responders = request_text(request), with_fact_questions(RESPONDERS)
+    return next((answer(prompt) for name, answer in responders.items() if name in fields), {})

@@ -8,9 +8,10 @@ import sys
 from typing import Any
 
 from tests.extraction import sample_turns
-from tests.extraction.canned_model import CannedModel
+from tests.extraction.canned_model import CannedModel, request_text
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers import order_sensitive_responses
+from tests.servers.fact_questions import with_fact_questions
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.episodes.chunking import split_in_half
 from turnetl.extraction.llm import LlmExtractor
@@ -24,10 +25,9 @@ def respond(request: ChatRequest) -> dict[str, Any]:
     fields = request.schema.json["properties"]
     if request.prompt_name.startswith("reflexion."):
         return {"missed_entities": ["orders.py"], "missed_facts": ["orders.py is slow"]}
+    responders = with_fact_questions(order_sensitive_responses.RESPONDERS)
     return next(
-        answer(request.messages[-1].text)
-        for name, answer in order_sensitive_responses.RESPONDERS.items()
-        if name in fields
+        answer(request_text(request)) for name, answer in responders.items() if name in fields
     )
 
 

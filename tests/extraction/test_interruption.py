@@ -26,7 +26,7 @@ from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.model_summariser import ModelSummariser
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
-DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"
+DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edges"
 SUMMARIES = "summaries.refresh"
 ALL = (NODES, EDGES, DEDUPE, RESOLVE, SUMMARIES)
 TURNS = sample_turns.episodes(

@@ -119,7 +119,7 @@ EXTRACTION_PROMPTS = {
     "extract_edges.edge",
     "extract_edges.extract_attributes",
     "dedupe_nodes.nodes",
-    "dedupe_edges.resolve_edge",
+    "dedupe_edges.resolve_edges",
     "reflexion.entities",
     "reflexion.facts",
 }
@@ -177,9 +177,19 @@ async def ingested(name: str) -> tuple[CannedModel, MirrorGroup]:
 def structures(model: CannedModel) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for request in model.requests:
-        counts = json.dumps(structure(request_text(request)), sort_keys=True)
-        found.setdefault(request.prompt_name, set()).add(counts)
+        for text in texts_of(request):
+            counts = json.dumps(structure(text), sort_keys=True)
+            found.setdefault(request.prompt_name, set()).add(counts)
     return found
+
+
+def texts_of(request: ChatRequest) -> list[str]:
+    """Return the text of a request; one for each of its questions, if it has several."""
+    text = request_text(request)
+    between_questions = re.split(r'\n*<QUESTION id="\d+">\n|\n</QUESTION>', text)
+    instructions, *rest = between_questions
+    assert not any(one.strip() for one in rest[1::2])
+    return [f"{instructions}\n{question}" for question in rest[::2]] or [instructions]
 
 
 @pytest.mark.parametrize("name", [INJECTION, " ".join(HOSTILE[:8]), *HOSTILE[8:12]], ids=range(6))

@@ -19,6 +19,7 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.extraction.long_sample_turns import TickingClock
 from tests.ingestion.model_summaries import LIMITS, open_journal
 from tests.servers import order_sensitive_responses, summary_responses
+from tests.servers.fact_questions import with_fact_questions
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.errors import BadTurn, ModelBusy, RunStopped
 from turnetl.extraction.hybrid import HybridExtractor
@@ -45,6 +46,8 @@ from turnetl.summaries.model_summariser import ModelSummariser
 
 NAMES = ("cart.py", "CartStore", "tax_table", "billing/invoice.py", "CartView", "Tax Rules")
 TURNS = 8
+EXTRACTORS = ("llm", "instructed llm", "hybrid")
+"""With instructions, several facts share a request."""
 
 
 def turns(seed: int, count: int = TURNS, group_id: GroupId = GROUP) -> list[Episode]:
@@ -114,8 +117,8 @@ def order_sensitive(request: ChatRequest) -> str | None:
     if request.prompt_name == "dedupe_nodes.nodes" and "billing" in request_text(request):
         responders["entity_resolutions"] = summary_responses.RESPONDERS["entity_resolutions"]
     schema = request.schema.json["properties"] if request.schema is not None else {}
-    prompt = request.messages[-1].text
-    found = (answer(prompt) for name, answer in responders.items() if name in schema)
+    known, prompt = with_fact_questions(responders), request_text(request)
+    found = (answer(prompt) for name, answer in known.items() if name in schema)
     return json.dumps(next(found, {}))
 
 
@@ -177,9 +180,10 @@ async def started(
         limiter = Limiter(OwnLimits(ProviderLimits(None, None, slots)))
         shared = ModelStack(journal, None, RetryPolicy(first_wait=0), limiter, None)
         ahead = AheadModel(wrap(model, shared), ResolutionGuesses(), is_sent=limiter.has_sent)
-        llm = LlmExtractor(ahead, ToyEmbedder(), prompts=fixed_prompt(None))
+        instructions = "Look for what changed." if name == "instructed llm" else None
+        llm = LlmExtractor(ahead, ToyEmbedder(), prompts=fixed_prompt(instructions))
         extractor: Extractor[Any] = (
-            llm if name == "llm" else HybridExtractor(StructuralExtractor(), llm)
+            HybridExtractor(StructuralExtractor(), llm) if name == "hybrid" else llm
         )
         try:
             yield Run(ahead, extractor, folder, clock or TickingClock())

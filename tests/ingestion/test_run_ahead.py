@@ -18,6 +18,7 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.extraction.long_sample_turns import TickingClock
 from tests.ingestion import redo_runs
 from tests.ingestion.ahead_runs import (
+    EXTRACTORS,
     TURNS,
     Reordered,
     UnevenModel,
@@ -41,7 +42,7 @@ from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.journal import JournaledModel
 
 
-@pytest.mark.parametrize("name", ["llm", "hybrid"])
+@pytest.mark.parametrize("name", EXTRACTORS)
 async def test_the_graph_is_that_of_one_turn_after_the_other(
     store: GraphStore, tmp_path: Path, name: str
 ) -> None:
@@ -51,10 +52,13 @@ async def test_the_graph_is_that_of_one_turn_after_the_other(
     assert (comparable(await store.load(GROUP)), done) == (graph, alone)
 
 
-@pytest.mark.parametrize("order", range(4))
-async def test_nothing_is_sent_in_vain_if_every_guess_is_right(tmp_path: Path, order: int) -> None:
+@pytest.mark.parametrize("name", EXTRACTORS)
+@pytest.mark.parametrize("order", range(3))
+async def test_nothing_is_sent_in_vain_if_every_guess_is_right(
+    tmp_path: Path, order: int, name: str
+) -> None:
     async with opened_store(tmp_path) as store:
-        _, ahead = await run(store, turns(1), tmp_path, AsGuessed(order=order), 4)
+        _, ahead = await run(store, turns(1), tmp_path, AsGuessed(order=order), 4, name=name)
     assert ahead.used.calls
     assert ahead.unused.calls == 0
 
@@ -62,7 +66,7 @@ async def test_nothing_is_sent_in_vain_if_every_guess_is_right(tmp_path: Path, o
 @settings(max_examples=10)
 @given(
     st.sampled_from([1, 2, 3]),
-    st.sampled_from(["llm", "hybrid"]),
+    st.sampled_from(EXTRACTORS),
     st.sampled_from([(1, 16), (2, 2), (4, 16), (4, 1), (8, 16)]),
     st.integers(0, 1_000),
     st.sampled_from([(0.0, 0.0), (0.3, 0.0), (0.3, 0.04)]),

@@ -25,6 +25,7 @@ from turnetl.errors import (
     TooLong,
     TurnetlError,
 )
+from turnetl.extraction.llm.fact_batches import FactBatches
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.journal import Journal, JournaledModel
@@ -70,6 +71,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "budget": lambda model, parts: BudgetedModel(model, parts.budget()),
     "journal": lambda model, parts: JournaledModel(model, parts.journal, grace_period=0),
     "router": lambda model, _: PromptRouter(model, {"extract_nodes": scripted([BadTurn("other")])}),
+    "fact batches": lambda model, _: FactBatches(model),
     "whole stack": whole_stack,
 }
 BARE = {"http": "openai", "schema_in_prompt": "openai-compatible"}

@@ -61,12 +61,26 @@ def test_small_stands_for_the_prompts_of_graphitis_small_model() -> None:
     assert "extract_nodes.extract_message" not in routes
 
 
+def test_the_request_about_several_facts_goes_where_that_about_one_fact_goes() -> None:
+    small = named("small")
+    router = PromptRouter(named("big"), dict.fromkeys(expand_routes({"small": "s"}), small))
+    for prompt in ("dedupe_edges.resolve_edge", "dedupe_edges.resolve_edges"):
+        assert router.model_for(prompt) is small
+
+
 def test_a_prefix_of_no_prompt_is_rejected_with_a_list_of_prompts() -> None:
     with pytest.raises(BadUsage, match=r"`dedup_nodes`.*dedupe_nodes\.nodes.*small"):
         expand_routes({"dedup_nodes": "m"})
 
 
-OWN = ("communities.", "index.", "reflexion.", "search.", "summaries.")
+OWN = (
+    "communities.",
+    "dedupe_edges.resolve_edges",
+    "index.",
+    "reflexion.",
+    "search.",
+    "summaries.",
+)
 
 
 def test_all_prompts_but_ours_are_graphitis() -> None:

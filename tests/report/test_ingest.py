@@ -58,7 +58,14 @@ def test_calls_tokens_seconds_and_cost_are_printed_per_prompt_and_in_total() -> 
     text = printed(ingest.table(WITH_MODEL))
     assert row(text, "extract") == ["extract", "3", "1,200", "800", "300", "2.5", "$0.0125"]
     assert row(text, "all") == ["all", "4", "1,300", "800", "320", "3.0", "$2.01"]
-    assert "2 turns committed; 4 calls, 1,620 tokens, 7 responses from the journal" in text
+    assert "2 turns committed; 4 calls, 1,620 tokens, 62% of the prompt tokens from the" in text
+    assert "provider's cache, 7 responses from the journal, cost: $2.01" in text
+
+
+def test_nothing_is_said_of_a_cache_that_no_provider_reported() -> None:
+    text = printed(ingest.table(report(usage_by_prompt={"resolve": RESOLVE})))
+    assert "1 calls, 120 tokens, cost: $2.00" in text
+    assert "provider's cache" not in text
 
 
 def test_json_has_what_this_run_used_and_the_journal_hits() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from tests.servers import wire_formats
 from tests.servers.canned_responses import Json
 from tests.servers.faults import FAULTS, Fault, FaultInjector, RequestCap
+from tests.servers.prompt_cache import CHARACTERS_PER_TOKEN, PromptCache
 from tests.servers.summary_responses import RESPONDERS
 from tests.servers.toy_embedder import ToyEmbedder
 from tests.servers.wire_formats import CannedResponse
@@ -33,7 +34,6 @@ __all__ = [
     "serving",
 ]
 
-_CHARACTERS_PER_TOKEN = 4
 KEY = "key-for-the-test-server"
 
 
@@ -69,6 +69,8 @@ class FakeProvider:
         """In the usage of each computed response."""
         self.counts_text = False
         """Whether the usage of computed responses is that of their text and of their prompt."""
+        self.prompt_cache: PromptCache | None = None
+        """If set, the usage of computed responses is counted, with the tokens from this cache."""
         self.cap: RequestCap | None = None
         self.date: str | None = None
         """The server's `Date` header; None for the current time."""
@@ -195,11 +197,16 @@ class _Handler(BaseHTTPRequestHandler):
         return Fault(200, json.dumps(sent))
 
     def _counted(self, body: Json, text: str) -> CannedResponse:
-        if not self._provider.counts_text:
+        cache = self._provider.prompt_cache
+        if not self._provider.counts_text and cache is None:
             return CannedResponse(text, prompt_tokens=self._provider.prompt_tokens)
         prompt = sum(len(message) for _, message in wire_formats.messages(body))
-        tokens = (max(length // _CHARACTERS_PER_TOKEN, 1) for length in (prompt, len(text)))
-        return CannedResponse(text, "complete", *tokens)
+        return CannedResponse(
+            text,
+            prompt_tokens=max(prompt // CHARACTERS_PER_TOKEN, 1),
+            completion_tokens=max(len(text) // CHARACTERS_PER_TOKEN, 1),
+            cached_tokens=cache.read(body) if cache is not None else None,
+        )
 
     def _send(self, response: Fault) -> None:
         data = response.body.encode()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tests.servers.canned_responses import Json, Responders
+from tests.servers.fact_questions import with_fact_questions
 
 FinishReason = Literal["complete", "truncated", "refused"]
 
@@ -18,6 +19,9 @@ class CannedResponse:
     finish_reason: FinishReason = "complete"
     prompt_tokens: int = 100
     completion_tokens: int = 10
+    cached_tokens: int | None = None
+    """Part of the prompt tokens; None: as a server that reports no cache, with Anthropic two
+    fifths."""
 
 
 def response_body(path: str, response: CannedResponse) -> Json | None:
@@ -60,9 +64,12 @@ def _text(content: str | list[Json]) -> str:
 
 def canned_text(body: Json, responders: Responders) -> str:
     """Return the text of the response to a request."""
-    names = fields(body)
-    prompt = next(text for role, text in messages(body) if role == "user")
-    respond = next((respond for name, respond in responders.items() if name in names), None)
+    names, sent = fields(body), messages(body)
+    roles = [role for role, _ in sent]
+    # Later messages are about an invalid response.
+    prompt = "\n".join(text for _, text in sent[: roles.index("user") + 1])
+    known = with_fact_questions(responders)
+    respond = next((respond for name, respond in known.items() if name in names), None)
     return json.dumps(respond(prompt) if respond else {})
 
 
@@ -70,6 +77,7 @@ def _openai(response: CannedResponse) -> Json:
     message: Json = {"role": "assistant", "content": response.text}
     if response.finish_reason == "refused":
         message |= {"content": None, "refusal": response.text}
+    details = {"prompt_tokens_details": {"cached_tokens": response.cached_tokens}}
     return {
         "id": "c",
         "object": "chat.completion",
@@ -86,6 +94,7 @@ def _openai(response: CannedResponse) -> Json:
             "prompt_tokens": response.prompt_tokens,
             "completion_tokens": response.completion_tokens,
             "total_tokens": response.prompt_tokens + response.completion_tokens,
+            **({} if response.cached_tokens is None else details),
         },
     }
 
@@ -101,7 +110,9 @@ def _anthropic(response: CannedResponse) -> Json:
     block = {"type": "text", "text": response.text}
     if response.finish_reason == "complete":
         block = _tool_call(response.text) or block
-    cached = response.prompt_tokens * 2 // 5
+    cached = response.cached_tokens
+    if cached is None:
+        cached = response.prompt_tokens * 2 // 5
     return {
         "content": [block],
         "stop_reason": _ANTHROPIC_STOP_REASONS[response.finish_reason],
@@ -126,6 +137,7 @@ def _gemini(response: CannedResponse) -> Json:
         "promptTokenCount": response.prompt_tokens,
         "candidatesTokenCount": response.completion_tokens - reasoning,
         "thoughtsTokenCount": reasoning,
+        **({"cachedContentTokenCount": response.cached_tokens} if response.cached_tokens else {}),
     }
     if response.finish_reason == "refused":
         return {"candidates": [{"finishReason": "SAFETY"}], "usageMetadata": usage}

@@ -38,6 +38,11 @@ class PromptConfig:
     the text covers them."""
 
     @property
+    def is_compact(self) -> bool:
+        """Whether the prompts are turnetl's compact ones: Graphiti's own without instructions."""
+        return self.instructions is not None
+
+    @property
     def recipe_parts(self) -> RecipeParts:
         """Everything here that decides the output."""
         # The mode has an effect only if there are hints.

@@ -14,10 +14,12 @@ SMALL_PROMPTS = (
     "summaries.refresh",
 )
 """The prompts that Graphiti sends to its small model, and summaries, which it sends there too; the
-setting `small` selects all of them."""
+setting `small` selects all of them. As a prefix, the first one selects the request about several
+facts too."""
 PROMPTS = (
     *SMALL_PROMPTS,
     "communities.describe",
+    "dedupe_edges.resolve_edges",
     "dedupe_nodes.nodes",
     "extract_edges.edge",
     "extract_nodes.extract_json",

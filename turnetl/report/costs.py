@@ -56,6 +56,11 @@ def token_count(usage: Usage) -> int:
     return usage.prompt_tokens + usage.completion_tokens
 
 
+def cached_share(usage: Usage) -> float:
+    """Return the share of the prompt tokens that the provider took from its own cache."""
+    return usage.cached_tokens / usage.prompt_tokens if usage.prompt_tokens else 0.0
+
+
 def _cells(usage: Usage) -> tuple[str, ...]:
     return (
         f"{usage.calls:,}",

@@ -156,6 +156,8 @@ def _usage(report: IngestReport) -> str:
     usage, parts = costs.total(report.usage_by_prompt), []
     if usage.calls:
         parts.append(f"{usage.calls:,} calls, {costs.token_count(usage):,} tokens")
+    if share := costs.cached_share(usage):
+        parts.append(f"{share:.0%} of the prompt tokens from the provider's cache")
     if report.journal_hits:
         parts.append(f"{report.journal_hits:,} responses from the journal")
     if report.cost is not None and report.cost.unused_tokens:

@@ -122,6 +122,7 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "Sequence[Chec
         ModelBusy: no response after all retries.
     """
     from turnetl.extraction import reflexion_checks
+    from turnetl.extraction.fact_questions_check import fact_questions_check
     from turnetl.llm.checks import check
     from turnetl.summaries.refresh_check import refresh_check
     from turnetl.wiring import clients
@@ -129,6 +130,7 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "Sequence[Chec
     kinds = ontology.load(settings.extraction.ontology, templates())
     prompts = PromptConfigs(settings.extraction, templates()).for_turn(GroupId(""))
     reflexion = reflexion_checks.reflexion_requests() if prompts.reflexion else ()
+    several_facts = (fact_questions_check(),) if prompts.is_compact else ()
     model = clients.model(settings, stack)
     try:
         results = await check.check(
@@ -136,7 +138,7 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "Sequence[Chec
             entity_types=kinds.entity_types,
             edge_types=kinds.edge_types,
             instructions=prompts.instructions,
-            extra_requests=(refresh_check(), *reflexion),
+            extra_requests=(*several_facts, refresh_check(), *reflexion),
         )
     finally:
         await model.close()

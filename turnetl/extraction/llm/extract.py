@@ -96,7 +96,7 @@ class ChunkExtractor:
         Raises:
             BadTurn: the chunk cannot be extracted; carries the usage up to the error.
         """
-        calls = GraphitiCalls(self._model, self._embedder, self._ontology)
+        calls = self._calls(config)
         extract = partial(calls.entities, instructions=config.instructions)
         nodes = await self._split_if_needed(source, extract)
         previous_hints: set[str] = set()
@@ -124,7 +124,7 @@ class ChunkExtractor:
         Raises:
             BadTurn: the chunk cannot be extracted; carries the usage up to the error.
         """
-        calls = GraphitiCalls(self._model, self._embedder, self._ontology)
+        calls = self._calls(config)
         edges, endpoints = await self._facts(calls, source, entities, config.instructions)
         previous_hints: set[str] = set()
         for _ in range(config.reflexion):
@@ -146,6 +146,11 @@ class ChunkExtractor:
             discarded=discarded,
             discarded_facts=len(edges) - len(kept),
             usage=calls.usage,
+        )
+
+    def _calls(self, config: PromptConfig) -> GraphitiCalls:
+        return GraphitiCalls(
+            self._model, self._embedder, self._ontology, is_compact=config.is_compact
         )
 
     async def _facts(

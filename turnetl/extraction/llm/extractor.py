@@ -123,16 +123,19 @@ class LlmExtractor:
 
     async def resolve(
         self,
-        episode: Episode,  # noqa: ARG002 - the extracted chunks contain its text
+        episode: Episode,
         extracted: ExtractedTurn,
         group: GroupView,
         *,
         now: datetime,
     ) -> Resolved:
+        config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
         with graphiti_log.called():
-            return await self._resolve(extracted, group, now)
+            return await self._resolve(extracted, group, now, is_compact=config.is_compact)
 
-    async def _resolve(self, extracted: ExtractedTurn, group: GroupView, now: datetime) -> Resolved:
+    async def _resolve(
+        self, extracted: ExtractedTurn, group: GroupView, now: datetime, *, is_compact: bool
+    ) -> Resolved:
         embedder = GraphitiEmbedder(self._embedder)
         overlay = Overlay(group)
         candidates = OverlayCandidates(overlay, self._candidates_of)
@@ -140,7 +143,7 @@ class LlmExtractor:
         usage = Usage()
         for chunk in extracted.chunks:
             driver = MirrorDriver.for_group(overlay, candidates, embedder.remember)
-            clients = partial(CheckedClients, self._model, embedder, driver)
+            clients = partial(CheckedClients, self._model, embedder, driver, is_compact=is_compact)
             resolver = ChunkResolver(clients, self._ontology, chunk.source)
             _remember(embedder, chunk.vectors)
             nodes, keys = await resolver.resolve_entities(chunk.entities.entities)

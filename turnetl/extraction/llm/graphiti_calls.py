@@ -54,10 +54,18 @@ class ExtractionInput:
 class GraphitiCalls:
     """Calls Graphiti's extraction functions; each call is independent of the others."""
 
-    def __init__(self, model: ChatModel, embedder: GraphitiEmbedder, ontology: Ontology) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        embedder: GraphitiEmbedder,
+        ontology: Ontology,
+        *,
+        is_compact: bool,
+    ) -> None:
         self._model = model
         self._embedder = embedder
         self._ontology = ontology
+        self._is_compact = is_compact
         self.usage = Usage()
 
     async def entities(self, source: ExtractionInput, instructions: str | None) -> list[EntityNode]:
@@ -117,7 +125,8 @@ class GraphitiCalls:
         return await self._metered(clients, call)
 
     def _clients(self) -> CheckedClients:
-        return CheckedClients(self._model, self._embedder, MirrorDriver())
+        driver = MirrorDriver()
+        return CheckedClients(self._model, self._embedder, driver, is_compact=self._is_compact)
 
     async def _metered(self, clients: CheckedClients, call: Awaitable[Result]) -> Result:
         try:

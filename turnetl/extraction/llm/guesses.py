@@ -10,13 +10,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from turnetl.extraction.llm import fact_questions
 from turnetl.graph.mirror.group import folded
 from turnetl.llm import validate
 from turnetl.llm.ahead import Guesses
 from turnetl.llm.chat import ChatRequest
 
-_ENTITIES, _FACTS = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"
-_NO_OTHER_FACT = json.dumps({"duplicate_facts": [], "contradicted_facts": []})
+_ENTITIES, _FACT, _FACTS = (
+    "dedupe_nodes.nodes",
+    fact_questions.SINGLE_PROMPT,
+    fact_questions.PROMPT,
+)
+_NO_OTHER_FACT: Mapping[str, Any] = {"duplicate_facts": [], "contradicted_facts": []}
 _NEW = -1
 """`duplicate_candidate_id` of an entity that is new."""
 
@@ -25,8 +30,13 @@ class ResolutionGuesses(Guesses):
     """Guesses of how entities and facts are resolved; none for other prompts."""
 
     def guess(self, request: ChatRequest) -> str | None:
+        if request.prompt_name == _FACT:
+            return json.dumps(_NO_OTHER_FACT)
         if request.prompt_name == _FACTS:
-            return _NO_OTHER_FACT
+            numbers = fact_questions.numbers(request)
+            return json.dumps(
+                {"fact_resolutions": [{"id": number, **_NO_OTHER_FACT} for number in numbers]}
+            )
         if request.prompt_name != _ENTITIES:
             return None
         try:
@@ -68,10 +78,19 @@ def _section(prompt: str, name: str) -> str:
 def _effect(prompt_name: str, response: str) -> object:
     """Return what Graphiti reads from a response."""
     parsed = validate.parse_object(validate.strip_wrapping(response))
+    if prompt_name == _FACT:
+        return _effect_of_fact(parsed)
     if prompt_name == _FACTS:
-        # Of several duplicates the first counts.
-        return parsed["duplicate_facts"][:1], sorted(set(parsed["contradicted_facts"]))
+        of_facts: dict[int, object] = {}
+        for one in parsed["fact_resolutions"]:
+            of_facts.setdefault(one["id"], _effect_of_fact(one))
+        return of_facts
     found: dict[int, int] = {}
     for one in parsed["entity_resolutions"]:
         found.setdefault(one["id"], max(one["duplicate_candidate_id"], _NEW))
     return found
+
+
+def _effect_of_fact(resolution: Mapping[str, Any]) -> object:
+    # Of several duplicates the first counts.
+    return resolution["duplicate_facts"][:1], sorted(set(resolution["contradicted_facts"]))

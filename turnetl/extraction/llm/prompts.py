@@ -31,15 +31,18 @@ pass are part of the instructions and escaped where they are made."""
 
 def escaping_prompts() -> ChatPromptLibrary:
     """Return Graphiti's prompt library; its prompts escape the texts of their context."""
-    return create_prompt_library(
-        {
-            group: {
-                name: _escaping(getattr(getattr(default_chat_prompt_library, group), name))
-                for name in names
-            }
-            for group, names in PROMPT_GROUPS.items()
+    return create_prompt_library(escaping_builders())
+
+
+def escaping_builders() -> dict[str, dict[str, ChatPromptFunction]]:
+    """Return the builders of Graphiti's prompts, by group and name; all escape their context."""
+    return {
+        group: {
+            name: _escaping(getattr(getattr(default_chat_prompt_library, group), name))
+            for name in names
         }
-    )
+        for group, names in PROMPT_GROUPS.items()
+    }
 
 
 def _escaping(build: ChatPromptFunction) -> ChatPromptFunction:

@@ -11,6 +11,10 @@ _VERSION = "5"
 """Version of the rules in this package and in `stoplist` that process responses."""
 
 
+_COMPACT_VERSION = "1"
+"""Version of the compact prompts; turns without instructions are sent with Graphiti's own."""
+
+
 def llm_recipe(
     model: str, parameters: str, prompts: PromptConfig, ontology: Ontology
 ) -> RecipeParts:
@@ -22,10 +26,11 @@ def llm_recipe(
         prompts: the instructions for the turn.
         ontology: entity types and relations to extract.
     """
+    rules = f"{_VERSION}, compact {_COMPACT_VERSION}" if prompts.is_compact else _VERSION
     return {
         "model": RecipePart(model),
         "effort": RecipePart(parameters),
-        "model rules": RecipePart(f"{_VERSION}, Graphiti {_graphiti_version()}"),
+        "model rules": RecipePart(f"{rules}, Graphiti {_graphiti_version()}"),
         "ontology": RecipePart(ontology.digest),
         **prompts.recipe_parts,
     }

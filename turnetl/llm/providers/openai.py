@@ -99,8 +99,8 @@ class OpenAiAdapter(OpenAiCompatibleAdapter):
         if effort := self.effort or _lowest_effort(self.model):
             body["reasoning_effort"] = effort
         if _version(self.model) >= (5, 6):
-            # These charge a quarter more for cached prompts and cache every prompt by default. The
-            # prompts of a run differ in their first part and are sent once.
+            # These charge a quarter more for what they cache, by default every prompt. Of the
+            # prompts of a run only the instructions are sent again.
             body["prompt_cache_options"] = {"mode": "explicit"}
             body["messages"] = [_cacheable(message) for message in request.messages]
         if request.schema is not None:

@@ -1,0 +1,157 @@
+"""Turns with instructions are sent with Graphiti's rules, in fewer and cheaper tokens."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+
+from tests.extraction import sample_turns
+from tests.extraction.canned_model import CannedModel, request_text
+from tests.extraction.extraction_dump import respond
+from tests.extraction.fixed_prompt import fixed_prompt
+from tests.servers.canned_responses import between
+from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.extraction.fact_questions_check import fact_questions_check
+from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.llm.compact_prompts import compact_prompts
+from turnetl.extraction.llm.fact_questions import FactResolution, FactResolutions
+from turnetl.extraction.llm.prompts import escaping_prompts
+from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.llm.graphiti import GraphitiModel
+from turnetl.model import GroupId
+
+INSTRUCTIONS = "Look for what broke."
+COMPACT = (
+    ("extract_nodes", "extract_message"),
+    ("extract_edges", "edge"),
+    ("dedupe_nodes", "nodes"),
+    ("dedupe_edges", "resolve_edge"),
+)
+ENTITIES, EDGES, DEDUPE, RESOLVE = (
+    *("extract_nodes.extract_message", "extract_edges.edge", "dedupe_nodes.nodes"),
+    "dedupe_edges.resolve_edges",
+)
+EARLIER = "what was said before"
+CONTEXT = {
+    "episode_content": "what is said now",
+    "previous_episodes": [{"content": EARLIER, "timestamp": None}],
+    "custom_extraction_instructions": (
+        "Rules.\n<ENTITIES>\nof a template\n</ENTITIES>\n<NEW FACT>\ntoo\n</NEW FACT>"
+    ),
+    "entity_types": [{"entity_type_id": 0}],
+    "edge_types": [{"fact_type_name": "USES"}],
+    "strict_edge_types": False,
+    "reference_time": "2026-03-01",
+    "nodes": [{"name": "cart.py"}],
+    "extracted_nodes": [{"id": 0, "name": "cart.py"}],
+    "existing_nodes": [{"candidate_id": 0, "name": "Cart.py"}],
+    "existing_edges": [{"idx": 0, "fact": "a"}],
+    "edge_invalidation_candidates": [{"idx": 1, "fact": "b"}],
+    "new_edge": "c",
+}
+
+
+async def ingested(instructions: str | None) -> tuple[CannedModel, MirrorGroup]:
+    """Ingest the sample turns with a model whose responses depend on every candidate."""
+    model, group = CannedModel(respond), sample_turns.empty_group()
+    extractor = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(instructions))
+    repeated = sample_turns.episodes(sample_turns.TURN_TEXTS * 2)[6:]
+    turns = [*sample_turns.episodes(), *repeated]
+    await sample_turns.ingest(extractor, turns, group, ToyEmbedder())
+    return model, group
+
+
+def lines(texts: Iterable[str]) -> Counter[str]:
+    return Counter(line for text in texts for line in text.splitlines() if line.strip())
+
+
+@pytest.mark.parametrize(("prompt_group", "name"), COMPACT)
+def test_a_compact_prompt_says_all_that_graphitis_prompt_says(prompt_group: str, name: str) -> None:
+    theirs, ours = (
+        getattr(getattr(library, prompt_group), name)(CONTEXT)
+        for library in (escaping_prompts(), compact_prompts())
+    )
+    theirs, ours = (
+        lines((prompt.system.content, prompt.user.content)) for prompt in (theirs, ours)
+    )
+    added = ours - theirs
+    if name == "nodes":
+        assert (theirs - ours).total() == 1
+        assert added.pop("[]") == 1
+    else:
+        assert not theirs - ours
+    assert [line for line in added if "next message" in line] == [*added]
+    assert added.total() == 1
+
+
+def test_only_the_sections_of_a_turn_are_moved() -> None:
+    prompt = compact_prompts().extract_edges.edge(CONTEXT)
+    assert {"of a template", "too"} <= {*prompt.system.content.splitlines()}
+    assert "USES" in prompt.system.content
+    assert between(prompt.user.content, "CURRENT_MESSAGE") == "what is said now"
+    assert EARLIER not in prompt.system.content
+
+
+@pytest.mark.parametrize("prompt", [ENTITIES, EDGES, RESOLVE])
+async def test_all_turns_share_the_beginning_of_a_prompt(prompt: str) -> None:
+    model, _ = await ingested(INSTRUCTIONS)
+    requests = model.prompts(prompt)
+    assert len(requests) > 1
+    (system,) = {request.messages[0].text for request in requests}
+    assert INSTRUCTIONS in system or prompt == RESOLVE
+
+
+async def test_entities_are_resolved_without_earlier_turns() -> None:
+    model, _ = await ingested(INSTRUCTIONS)
+    for request in model.prompts(DEDUPE):
+        assert json.loads(between(request_text(request), "PREVIOUS MESSAGES")) == []
+    assert any(
+        between(request_text(one), "PREVIOUS_MESSAGES") != "[]" for one in model.prompts(EDGES)
+    )
+
+
+async def test_the_graph_is_that_of_graphitis_own_prompts() -> None:
+    (compact, ours), (plain, theirs) = await ingested(INSTRUCTIONS), await ingested(None)
+    assert list(ours.entities) == list(theirs.entities)
+    assert list(ours.facts) == list(theirs.facts)
+    assert any(fact.invalid_at for fact in ours.facts)
+    assert sum(map(len, map(request_text, compact.requests))) < 0.9 * sum(
+        map(len, map(request_text, plain.requests))
+    )
+
+
+async def test_without_instructions_graphitis_own_prompts_are_sent() -> None:
+    model, _ = await ingested(None)
+    assert not model.prompts(RESOLVE)
+    assert all("next message" not in request_text(request) for request in model.requests)
+
+
+def test_only_turns_with_instructions_have_the_version_of_the_compact_prompts() -> None:
+    versions = [
+        LlmExtractor(CannedModel(), ToyEmbedder(), prompts=fixed_prompt(instructions))
+        .recipe_parts(GroupId("shop"))["model rules"]
+        .value
+        for instructions in (None, INSTRUCTIONS)
+    ]
+    assert ["compact" in version for version in versions] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("answers", "problem"),
+    [
+        ([(0, [], []), (1, [0], [])], ""),
+        ([(0, [], [])], "answers the questions [0] instead of 0 and 1"),
+        ([(0, [0], []), (1, [0], [])], "does not answer each question by its own lists"),
+        ([(0, [], [0]), (1, [0], [])], "invalidates a fact that nothing contradicts"),
+    ],
+)
+async def test_a_check_shows_whether_a_model_can_answer_several_questions(
+    answers: list[tuple[int, list[int], list[int]]], problem: str
+) -> None:
+    resolutions = [
+        FactResolution(id=number, duplicate_facts=repeated, contradicted_facts=contradicted)
+        for number, repeated, contradicted in answers
+    ]
+    model = CannedModel(lambda _: FactResolutions(fact_resolutions=resolutions).model_dump())
+    assert await fact_questions_check().run(GraphitiModel(model)) == problem

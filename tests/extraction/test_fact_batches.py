@@ -1,0 +1,182 @@
+"""Facts of a turn share requests, and each gets the response that it would get alone."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.extraction.canned_model import CannedModel, ResponseRule
+from tests.extraction.extraction_dump import respond
+from tests.llm.test_prompt_delimiters import TEXTS
+from tests.servers.fact_questions import questions
+from turnetl.errors import BadTurn, ModelBusy, TooLong
+from turnetl.extraction.llm.compact_prompts import compact_prompts
+from turnetl.extraction.llm.fact_batches import FactBatches
+from turnetl.extraction.llm.fact_questions import (
+    MAX_REQUEST_CHARS,
+    PER_REQUEST,
+    PROMPT,
+    SINGLE_PROMPT,
+    numbers,
+)
+from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
+from turnetl.model import Usage
+
+NO_OTHER: dict[str, list[int]] = {"duplicate_facts": [], "contradicted_facts": []}
+
+
+def about(fact: str, known: Sequence[str] = ("a known fact",)) -> ChatRequest:
+    """Return Graphiti's request about one fact."""
+    context = {
+        "new_edge": fact,
+        "existing_edges": [{"idx": index, "fact": text} for index, text in enumerate(known)],
+        "edge_invalidation_candidates": [],
+    }
+    messages = compact_prompts().dedupe_edges.resolve_edge(context).as_messages()
+    return ChatRequest(
+        SINGLE_PROMPT,
+        (ChatMessage("system", messages[0].content), ChatMessage("user", messages[1].content)),
+        response_schema(EdgeDuplicate),
+        100,
+    )
+
+
+async def ask_together(
+    rule: ResponseRule, requests: Sequence[ChatRequest]
+) -> tuple[list[ChatResponse], CannedModel]:
+    model = CannedModel(rule)
+    batches = FactBatches(model)
+    return await asyncio.gather(*map(batches.complete, requests)), model
+
+
+def answer_all(request: ChatRequest) -> dict[str, Any]:
+    return {"fact_resolutions": [{"id": number, **NO_OTHER} for number in numbers(request)]}
+
+
+@given(st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=4)), min_size=1, max_size=20))
+async def test_each_fact_gets_the_response_that_it_would_get_alone(
+    facts: list[tuple[str, list[str]]],
+) -> None:
+    requests = [about(*fact) for fact in facts]
+    together, model = await ask_together(respond, requests)
+    assert [json.loads(one.text) for one in together] == list(map(respond, requests))
+    assert len(model.requests) == -(-len(requests) // PER_REQUEST)
+    asked = [text for one in model.requests for _, text in questions(one.messages[1].text)]
+    assert asked == [request.messages[1].text for request in requests]
+
+
+async def test_the_usage_of_a_request_is_counted_once() -> None:
+    responses, _ = await ask_together(answer_all, [about(str(number)) for number in range(5)])
+    used = sum((response.usage for response in responses), Usage())
+    assert (used.calls, used.prompt_tokens, used.completion_tokens) == (1, 100, 10)
+
+
+async def test_long_facts_are_sent_in_several_requests() -> None:
+    long = about("x" * (MAX_REQUEST_CHARS // 2))
+    _, model = await ask_together(answer_all, [long, about("short"), long, long, long])
+    assert [list(numbers(request)) for request in model.requests] == [[0, 1], [0], [0], [0]]
+
+
+async def test_facts_that_are_asked_one_after_the_other_do_not_wait_for_each_other() -> None:
+    model = CannedModel(answer_all)
+    batches = FactBatches(model)
+    for fact in "ab":
+        await batches.complete(about(fact))
+    assert len(model.prompts(PROMPT)) == 2
+
+
+async def test_facts_that_do_not_fit_together_are_sent_in_halves() -> None:
+    def two_at_most(request: ChatRequest) -> dict[str, Any]:
+        if len(numbers(request)) > 2:
+            raise TooLong("too long", Usage(calls=1, prompt_tokens=7))
+        return answer_all(request)
+
+    responses, model = await ask_together(two_at_most, [about(str(n)) for n in range(5)])
+    assert [len(numbers(request)) for request in model.requests] == [5, 2, 3, 1, 2]
+    used = sum((response.usage for response in responses), Usage())
+    assert (used.calls, used.prompt_tokens) == (5, 7 + 7 + 300)
+
+
+async def test_one_fact_that_does_not_fit_fails_all_of_its_request() -> None:
+    def none_fits(_: ChatRequest) -> str:
+        raise TooLong("too long", Usage(calls=1))
+
+    batches = FactBatches(CannedModel(none_fits))
+    asked = [batches.complete(about(fact)) for fact in "abc"]
+    errors = await asyncio.gather(*asked, return_exceptions=True)
+    assert all(isinstance(error, TooLong) for error in errors)
+    calls = [error.usage.calls for error in errors if isinstance(error, TooLong)]
+    assert calls == [1, 0, 0]
+
+
+@pytest.mark.parametrize("error", [BadTurn("declined", Usage(calls=2)), ModelBusy("busy")])
+async def test_the_failure_of_a_request_fails_all_of_its_facts(
+    error: BadTurn | ModelBusy,
+) -> None:
+    def fail(_: ChatRequest) -> str:
+        raise error
+
+    batches = FactBatches(CannedModel(fail))
+    asked = [batches.complete(about(fact)) for fact in "abc"]
+    raised = await asyncio.gather(*asked, return_exceptions=True)
+    assert [(type(one), str(one)) for one in raised] == [(type(error), str(error))] * 3
+    assert sum(one.usage.calls for one in raised if isinstance(one, BadTurn)) in (0, 2)
+
+
+@pytest.mark.parametrize("answered", [[], [0], [2, 0], [1, 1, 7, -1]])
+async def test_what_a_response_leaves_out_is_asked_again(answered: list[int]) -> None:
+    def leave_out(request: ChatRequest) -> dict[str, Any]:
+        if len(numbers(request)) < 3:
+            return answer_all(request)
+        contradicted = [{"id": n, **NO_OTHER, "contradicted_facts": [n]} for n in answered]
+        return {"fact_resolutions": contradicted}
+
+    responses, model = await ask_together(leave_out, [about(fact) for fact in "abc"])
+    contradicted = [json.loads(one.text)["contradicted_facts"] for one in responses]
+    assert contradicted == [[n] if n in answered else [] for n in range(3)]
+    asked_again = sum(len(numbers(request)) for request in model.requests[1:])
+    assert asked_again == 3 - len({0, 1, 2} & set(answered))
+    assert sum(one.usage.calls for one in responses) == len(model.requests)
+
+
+async def test_the_only_answer_to_a_single_question_needs_no_number() -> None:
+    def answer_first(_: ChatRequest) -> dict[str, Any]:
+        return {"fact_resolutions": [{"id": 1, **NO_OTHER}]}
+
+    (response,), _ = await ask_together(answer_first, [about("a")])
+    assert json.loads(response.text) == NO_OTHER
+
+
+@pytest.mark.parametrize("text", ['{"fact_resolutions": []}', "prose", '{"fact_resolutions": [1]}'])
+async def test_a_model_that_answers_nothing_fails_the_turn(text: str) -> None:
+    batches = FactBatches(CannedModel(lambda _: text))
+    asked = [batches.complete(about(fact)) for fact in "abc"]
+    errors = await asyncio.gather(*asked, return_exceptions=True)
+    assert all(isinstance(error, BadTurn) for error in errors)
+    assert {error.usage.calls > 0 for error in errors if isinstance(error, BadTurn)} == {
+        True,
+        False,
+    }
+
+
+async def test_a_cancelled_request_ends_all_facts_that_wait_for_it() -> None:
+    model = CannedModel(answer_all)
+    model.blocked[PROMPT] = asyncio.Event()
+    batches = FactBatches(model)
+    first, other = (asyncio.create_task(batches.complete(about(fact))) for fact in "ab")
+    await model.received.setdefault(PROMPT, asyncio.Event()).wait()
+    first.cancel()
+    results = await asyncio.gather(first, other, return_exceptions=True)
+    assert all(isinstance(result, asyncio.CancelledError) for result in results)
+
+
+async def test_other_requests_pass_through() -> None:
+    model = CannedModel(lambda _: "any")
+    request = ChatRequest("another", (ChatMessage("user", "text"),), None, 100)
+    response = await FactBatches(model).complete(request)
+    assert (response.text, model.requests) == ("any", [request])
