@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from turnetl.api.redo import redo
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
     from turnetl.api.search import search, search_sessions
+    from turnetl.api.serve import serve
     from turnetl.api.sources import sources
     from turnetl.api.summarize import summarize
     from turnetl.api.undo import undo
@@ -121,6 +122,7 @@ __all__ = [
     "runs",
     "search",
     "search_sessions",
+    "serve",
     "show",
     "sources",
     "status",
@@ -142,6 +144,7 @@ _MODULES = {
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
     "turnetl.api.search": ("search", "search_sessions"),
     "turnetl.api.sources": ("sources",),
+    "turnetl.api.serve": ("serve",),
     "turnetl.api.summarize": ("summarize",),
     "turnetl.api.undo": ("undo",),
     "turnetl.api.verify": ("verify",),

@@ -26,6 +26,7 @@ COMMANDS = (
     "file",
     "fix",
     "why",
+    "serve",
     "formats",
     "rules",
     "templates",

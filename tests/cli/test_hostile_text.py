@@ -71,6 +71,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("file", f"{NAME}.py"),
     ("fix", "KeyError"),
     ("why", f"{NAME}.py:1"),
+    ("serve", "--host", NAME),
     ("show", NAME),
     ("runs",),
     ("rules",),

@@ -57,6 +57,7 @@ TESTED_ELSEWHERE = {
     "file": "test_history.py",
     "fix": "test_history.py",
     "why": "test_why.py",
+    "serve": "test_serve.py",
     "undo": "test_undo.py",
     "redo": "test_redo.py",
     "verify": "test_verify.py",

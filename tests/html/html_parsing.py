@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-_VOID = frozenset({"meta", "br"})
+_VOID = frozenset({"meta", "br", "input"})
 
 
 class ParsedPage(HTMLParser):
@@ -12,6 +12,8 @@ class ParsedPage(HTMLParser):
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
+        self.links: list[tuple[str, str]] = []
+        """The address of each link with its text, in the order of the page."""
         self._open: list[str] = []
         self.feed(page)
         self.close()
@@ -26,6 +28,8 @@ class ParsedPage(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+        if tag == "a":
+            self.links.append((dict(attrs).get("href") or "", ""))
         if tag not in _VOID:
             self._open.append(tag)
 
@@ -35,3 +39,6 @@ class ParsedPage(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._open[-1:] != ["style"]:
             self.text += data
+        if "a" in self._open:
+            href, text = self.links[-1]
+            self.links[-1] = href, text + data

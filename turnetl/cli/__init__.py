@@ -28,6 +28,7 @@ from turnetl.cli import (
     runs,
     schema,
     search,
+    serve,
     show,
     sources,
     stages,
@@ -95,6 +96,7 @@ app.command(history.entity, group=_HISTORY)
 app.command(history.file_, name="file", group=_HISTORY)
 app.command(history.fix, group=_HISTORY)
 app.command(history.why, group=_HISTORY)
+app.command(serve.serve, group=_HISTORY)
 app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
 app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)
@@ -121,6 +123,7 @@ READING_COMMANDS = frozenset(
         "runs",
         "schema",
         "search",
+        "serve",
         "show",
         "sources",
         "status",

@@ -30,6 +30,7 @@ from turnetl.json_output.redo import RedoOutput
 from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
 from turnetl.json_output.runs import RunOutput, RunsOutput
 from turnetl.json_output.search import SearchOutput
+from turnetl.json_output.serve import ServeOutput
 from turnetl.json_output.show import (
     ShowEntityOutput,
     ShowFactOutput,
@@ -107,6 +108,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "file": (ShowEntityOutput,),
     "fix": (FixOutput,),
     "why": (WhyOutput,),
+    "serve": (ServeOutput,),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
     "config show": (ConfigOutput,),

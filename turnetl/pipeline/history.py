@@ -50,10 +50,19 @@ async def timeline(
     )
 
 
-def find_timeline(index: LookupIndex, selection: Selection, *, limit: int) -> Timeline:
-    """Return the timeline of an open index; arguments and errors as of `timeline`."""
+def find_timeline(
+    index: LookupIndex, selection: Selection, *, limit: int, skip: int = 0
+) -> Timeline:
+    """Return the timeline of an open index; arguments and errors as of `timeline`.
+
+    Args:
+        index: of the graph.
+        selection: as of `timeline`.
+        limit: as of `timeline`.
+        skip: leave out this many turns after those that are returned.
+    """
     groups = group_ids(index, selection.groups)
-    found = timeline_of(index, replace(selection, groups=groups), limit=limit)
+    found = timeline_of(index, replace(selection, groups=groups), limit=limit, skip=skip)
     if not found.turns:
         check_conditions(index, selection)
     return found

@@ -117,7 +117,11 @@ async def show_archive_lines(
     )
     if not isinstance(found.value, TurnDetails):
         raise BadUsage(f"`{text}` is no turn: only turns have lines in an archive")
-    receipt = found.value.summary.receipt
+    return archive_lines(found.value.summary.receipt, settings, redacted=redacted)
+
+
+def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True) -> ArchiveLines:
+    """Return the lines of a turn as its archive has them; raises as `show_archive_lines`."""
     redactor = wiring.redactor(settings, stores=False)
     lines = _archive_lines(receipt, redactor.stands_for)
     if redacted:

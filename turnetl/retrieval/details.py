@@ -83,11 +83,22 @@ def details(index: LookupIndex, text: str, directory: Path, *, limit: int) -> De
     return found
 
 
-def entity_details(index: LookupIndex, entity: Entity, *, limit: int) -> EntityDetails:
-    """Return an entity with the last turns that state something about it."""
+def entity_details(
+    index: LookupIndex, entity: Entity, *, limit: int, skip: int = 0
+) -> EntityDetails:
+    """Return an entity with the last turns that state something about it.
+
+    Args:
+        index: of the graph.
+        entity: that the index holds.
+        limit: at most this many turns.
+        skip: leave out this many turns after those that are returned.
+    """
     stated = index.lookup().facts_about(entity.uuid)
     facts = _facts_by_turn(stated)
-    last = index.lookup().by_time(facts)[-limit:]
+    ordered = index.lookup().by_time(facts)
+    end = max(0, len(ordered) - skip)
+    last = ordered[max(0, end - limit) : end]
     turns = zip(last, summarize(index, last), strict=True)
     return EntityDetails(
         entity=entity,

@@ -15,14 +15,15 @@ class Timeline:
     """How many turns meet them."""
 
 
-def timeline(index: LookupIndex, selection: Selection, *, limit: int) -> Timeline:
+def timeline(index: LookupIndex, selection: Selection, *, limit: int, skip: int = 0) -> Timeline:
     """Return the last turns that meet the conditions.
 
     Args:
         index: of the graph.
         selection: the conditions, with ids of groups.
         limit: at most this many turns.
+        skip: leave out this many turns after those that are returned.
     """
     count = index.status().turns if selection.is_empty else len(index.select(selection))
-    last = index.newest(selection, limit=limit)[::-1]
+    last = index.newest(selection, limit=skip + limit)[skip:][::-1]
     return Timeline(tuple(summarize(index, last)), count)

@@ -1,0 +1,279 @@
+"""Every page over the samples: what a user asks it, and what it answers."""
+
+from collections import deque
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+
+import turnetl
+from tests.html.html_parsing import ParsedPage
+from tests.web.visiting import Visitor, links, visiting
+from turnetl.web.access import MAX_QUERY
+
+SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
+TURN, CART, ERROR = "66185fa7", "src/bookshop/cart.py", "KeyError: 'price'"
+PROMPT = (
+    "the checkout tests fail since I pulled this morning. find out why and fix it, run only "
+    "tests/test_checkout.py"
+)
+BAD_IDS = (
+    *("", "nonsense", "../../etc/passwd", "\x00", "%00", "%", "a" * 3000, "\ud83d"),
+    *("' OR 1=1 --", "<script>alert(1)</script>", "/", "./.", "\n"),
+)
+RESUME = f"cd /home/dev/bookshop && claude --resume {SESSION}"
+
+
+async def test_the_first_page_lists_projects_and_the_last_turns_with_their_lines(
+    visitor: Visitor,
+) -> None:
+    page = await visitor.page("")
+    found = links(page)
+    assert found["bookshop"] == "timeline?group=bookshop"
+    assert found["shoebox"] == "timeline?group=shoebox"
+    newest = next(text for href, text in page.links if href.startswith("turn?"))
+    assert newest.startswith("the accountant says refunds are missing")
+    assert any(text.endswith("2026-05-05-export.jsonl:14") for _, text in page.links)
+
+
+async def test_a_search_leads_to_the_turn_its_lines_its_files_and_its_project(
+    visitor: Visitor,
+) -> None:
+    page = await visitor.page("search", q="checkout tests fail price")
+    found = links(page)
+    assert found[PROMPT].startswith(f"turn?id={TURN}")
+    assert found[CART] == "file?path=src%2Fbookshop%2Fcart.py&group=bookshop"
+    assert found["bookshop"] == "timeline?group=bookshop"
+    assert any(href.startswith(f"lines?id={TURN}") for href, _ in page.links)
+
+
+async def test_a_search_is_restricted_by_project_and_time(visitor: Visitor) -> None:
+    all_projects = await visitor.page("search", since="2026-03", until="2026-05")
+    march = await visitor.page("search", group="bookshop", since="2026-03", until="2026-03")
+    april = await visitor.page("search", group="bookshop", since="2026-04", until="2026-04")
+    assert {"bookshop", "shoebox"} <= links(all_projects).keys()
+    assert "shoebox" not in links(march)
+    assert PROMPT in links(march)
+    assert PROMPT not in links(april)
+    assert [href for href, _ in april.links if href.startswith("turn?")]
+
+
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [
+        ("file", "cart.py"),
+        ("entity", ERROR),
+        ("tool", "bash"),
+        ("branch", "main"),
+        ("format", "claude_code"),
+        ("label", "Error"),
+        ("relation", "FAILED_WITH"),
+        ("session", SESSION[:8]),
+        ("as_of", "2026-03-03"),
+    ],
+)
+async def test_every_filter_of_the_form_selects_turns_and_keeps_its_value(
+    condition: str, value: str, visitor: Visitor
+) -> None:
+    page = await visitor.page("search", **{"group": "bookshop", condition: value})
+    assert links(page)[PROMPT].startswith(f"turn?id={TURN}")
+    fields = [tag for name, tag in page.tags if name == "input" and tag["name"] == condition]
+    assert [field["value"] for field in fields] == [value]
+
+
+async def test_a_search_without_hits_says_why(visitor: Visitor) -> None:
+    page = await visitor.page("search", q="zygomorphic quokka husbandry")
+    assert "nothing close to the query" in page.text
+    page = await visitor.page("search", q='cart "no such phrase anywhere"')
+    assert "every hit must contain the quoted text" in page.text
+
+
+async def test_nothing_is_searched_for_and_nothing_is_wrong_with_an_empty_form(
+    visitor: Visitor,
+) -> None:
+    page = await visitor.page("search")
+    assert "alert" not in page.attributes("role")
+    assert not [href for href, _ in page.links if href.startswith("turn?")]
+
+
+@pytest.mark.parametrize(
+    ("page", "parameters", "message"),
+    [
+        ("search", {"q": "x", "since": "soon"}, "`soon` is no time for “since”"),
+        ("search", {"q": "x", "group": "nowhere"}, "there is no group `nowhere`"),
+        ("search", {"sort": "colour"}, "not by `colour`"),
+        ("search", {"q": "x", "page": "26"}, "at most 25 pages"),
+        ("search", {"format": "claude_cod"}, "did you mean `claude_code`?"),
+        ("timeline", {"page": "x"}, "`x` is no page"),
+        ("timeline", {"group": "nowhere"}, "existing groups: bookshop, shoebox"),
+        ("timeline", {"file": "crt.py"}, "no turn has a fact about the file `crt.py`"),
+        ("timeline", {"session": "nope"}, "no session has an id that begins with `nope`"),
+        ("fix", {"q": "KeyError", "group": "nowhere"}, "there is no group `nowhere`"),
+    ],
+)
+async def test_what_is_wrong_with_a_form_is_said_beside_it(
+    page: str, parameters: dict[str, str], message: str, visitor: Visitor
+) -> None:
+    found = await visitor.page(page, 400, **parameters)
+    assert message in found.text
+    assert "alert" in found.attributes("role")
+    assert "form" in found.names()
+
+
+async def test_the_timeline_has_all_turns_of_a_project_newest_first(visitor: Visitor) -> None:
+    page = await visitor.page("timeline", group="bookshop")
+    turns = [href for href, _ in page.links if href.startswith("turn?")]
+    assert "Turns 1 to 18 of 18" in page.text
+    assert len(turns) == 18
+    times = [time for time in page.attributes("datetime") if time]
+    assert times[:18] == sorted(times[:18], reverse=True)
+
+
+async def test_a_page_after_the_last_one_leads_back(visitor: Visitor) -> None:
+    page = await visitor.page("timeline", group="bookshop", page="9")
+    assert "There are no further turns." in page.text
+    assert links(page)["Previous page"] == "timeline?group=bookshop&page=8"
+
+
+async def test_a_turn_is_shown_with_its_text_its_steps_its_facts_and_its_neighbours(
+    visitor: Visitor,
+) -> None:
+    page = await visitor.page("turn", id=TURN)
+    found = links(page)
+    assert PROMPT in page.text
+    assert "pytest -q tests/test_checkout.py" in page.text
+    assert "Migration 0007 renamed the column" in page.text
+    assert found[SESSION] == f"session?id={SESSION}"
+    assert any(text.startswith("Next turn: right, floats for money") for text in found)
+    assert ERROR in found
+    assert RESUME in page.text
+    assert "is that of the graph" not in page.text
+
+
+async def test_the_resume_command_can_be_copied_by_the_script_and_by_hand(visitor: Visitor) -> None:
+    response = await visitor.get("turn", id=TURN)
+    assert f"<code data-copy>{RESUME.replace('&', '&amp;')}</code>" in response.text
+    assert "<button>Copy" not in response.text
+
+
+async def test_without_the_lake_the_text_is_that_of_the_graph_and_the_page_says_so(
+    sample_settings: turnetl.Settings, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    lake = tmp_path_factory.mktemp("no_lake")
+    graph = f"ladybug://{sample_settings.lake / 'graph.lbug'}"
+    settings = turnetl.Settings(lake=lake / "lake", graph=graph)
+    async with visiting(settings) as visitor:
+        page = await visitor.page("turn", id=TURN)
+    assert "The lake does not have this turn" in page.text
+    assert PROMPT in page.text
+
+
+async def test_a_session_is_shown_with_its_turns_in_order(visitor: Visitor) -> None:
+    page = await visitor.page("session", id=SESSION)
+    turns = [text for href, text in page.links if href.startswith("turn?")]
+    assert turns[0] == PROMPT
+    assert RESUME in page.text
+    assert "Turns 1 to " in page.text
+
+
+async def test_an_entity_is_followed_from_a_turn_to_its_other_turns(visitor: Visitor) -> None:
+    turn = await visitor.page("turn", id=TURN)
+    error = await visitor.page(links(turn)[ERROR])
+    assert PROMPT in links(error)
+    assert "no longer" not in error.text
+    fixes = await visitor.page(links(error)["What resolved it"])
+    assert "resolved 2026-03-03 09:12" in fixes.text
+    assert "Migration 0007" in fixes.text
+
+
+async def test_an_entity_is_found_by_name_and_label(visitor: Visitor) -> None:
+    page = await visitor.page("entity", name=ERROR.upper(), label="error", group="bookshop")
+    assert ERROR in page.text
+    assert "there is no entity" in (await visitor.page("entity", 404, name="nothing")).text
+
+
+async def test_a_file_is_found_by_its_path_in_any_checkout(visitor: Visitor) -> None:
+    for path in (CART, "/elsewhere/bookshop/src/bookshop/cart.py"):
+        page = await visitor.page("file", path=path)
+        assert f"{CART}" in page.text
+        assert "8 facts in 2 turns, newest first" in page.text
+        assert links(page)["Its turns in the timeline"].startswith("timeline?file=src")
+    missing = await visitor.page("file", 404, path="src/bookshop/crt.py")
+    assert "there is no file `src/bookshop/crt.py`" in missing.text
+
+
+async def test_a_fact_leads_to_both_entities_and_to_the_turns_that_state_it(
+    visitor: Visitor,
+) -> None:
+    turn = await visitor.page("turn", id=TURN)
+    href = next(href for href, _ in turn.links if href.startswith("fact?"))
+    page = await visitor.page(href)
+    assert len([href for href, _ in page.links if href.startswith("entity?")]) == 2
+    assert PROMPT in links(page)
+
+
+async def test_an_invalidated_fact_says_since_when(visitor: Visitor) -> None:
+    page = await visitor.page("entity", name=ERROR)
+    assert "del" in page.names()
+    assert "invalid since 2026-03-03 09:12" in page.text
+
+
+async def test_the_lines_of_a_turn_are_shown_without_secrets(visitor: Visitor) -> None:
+    page = await visitor.page("lines", id=TURN)
+    assert "2026-03-03-checkout.jsonl" in page.text
+    assert "line-3" in page.attributes("id")
+    assert "parentUuid" in page.text
+    wrong = await visitor.page("lines", 404, id=SESSION)
+    assert "is no turn: only turns have lines" in wrong.text
+
+
+@pytest.mark.parametrize(
+    ("page", "id_", "leads_to"),
+    [("turn", SESSION, "session"), ("session", TURN, "turn"), ("fact", "1e15e7e3", "entity")],
+)
+async def test_an_id_of_something_else_leads_to_its_own_page(
+    page: str, id_: str, leads_to: str, visitor: Visitor
+) -> None:
+    response = await visitor.get(page, id=id_)
+    assert response.status_code == 303
+    assert response.headers["location"].startswith(f"{leads_to}?id={id_}")
+
+
+@pytest.mark.parametrize("page", ["turn", "session", "entity", "file", "fact", "lines"])
+@pytest.mark.parametrize("id_", BAD_IDS)
+async def test_an_id_that_leads_to_nothing_is_a_page_with_a_sentence(
+    page: str, id_: str, visitor: Visitor
+) -> None:
+    id_ = id_.encode("utf-8", "replace").decode()
+    found = await visitor.page(page, 404, id=id_, path=id_ if page == "file" else "")
+    assert "unexpected" not in found.text
+    assert "To the overview" in links(found)
+
+
+async def test_an_address_without_a_page_is_not_found(visitor: Visitor) -> None:
+    for path in ("nowhere", "turn/x", "static/pages.js"):
+        assert "there is no such page" in (await visitor.page(path, 404)).text
+
+
+async def test_a_very_long_query_is_answered_or_refused_with_a_sentence(visitor: Visitor) -> None:
+    assert (await visitor.get("search", q="cart " * 1500)).status_code == 200
+    refused = await visitor.page("search", 414, q="c" * MAX_QUERY)
+    assert "the address is too long" in refused.text
+
+
+async def test_every_link_of_every_page_leads_to_a_page(visitor: Visitor) -> None:
+    """From the first page, over all turns, sessions, entities, files, facts and lists."""
+    start = str(visitor.client.base_url) + visitor.keys.start_page
+    waiting, seen = deque([start]), {start}
+    while waiting:
+        address = waiting.popleft()
+        response = await visitor.client.get(address)
+        assert response.status_code == 200, address
+        for href in ParsedPage(response.text).attributes("href"):
+            target = urljoin(address, href).partition("#")[0]
+            assert target.startswith(start), f"{address} leads to {href}"
+            kind = urlsplit(target).path
+            # The lines of a few turns tell as much as those of all.
+            if target not in seen and not (kind.endswith("lines") and len(seen) % 20):
+                seen.add(target)
+                waiting.append(target)
+    assert len(seen) > 200

@@ -1,0 +1,54 @@
+"""`turnetl serve`."""
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import NO_COMMON, CommonOptions
+from turnetl.clock import now
+from turnetl.exit_code import ExitCode
+from turnetl.web.defaults import HOST, PORT
+
+_READY = (
+    "open the address in a browser on this machine; whoever has it can read the pages. Ctrl-C stops"
+)
+
+
+def serve(
+    *,
+    host: str = HOST,
+    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65_535))] = PORT,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Serve pages to browse and search all turns, for browsers on this machine.
+
+    Args:
+        host: Address of this machine to listen on: 127.0.0.1 or ::1.
+        port: Port to listen on; 0 picks a free one.
+    """
+    from turnetl.json_output.serve import ServeOutput
+    from turnetl.web.serving import serve as serve_pages
+
+    def print_address(url: str) -> None:
+        console.print_result(url, ServeOutput(url=url), as_json=common.json)
+        sys.stdout.flush()
+        console.print_messages([_READY])
+
+    # A signal is how it ends.
+    with suppress(KeyboardInterrupt):
+        console.run_async(
+            serve_pages(
+                common.settings(),
+                now,
+                host=host,
+                port=port,
+                directory=Path.cwd(),
+                on_ready=print_address,
+            )
+        )
+    return ExitCode.DONE

@@ -1,0 +1,201 @@
+"""What each page shows, read from the index that stays open."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from turnetl.clock import Clock
+from turnetl.errors import BadUsage
+from turnetl.graph_model import Receipt
+from turnetl.index.lookup import LookupIndex
+from turnetl.index.port import IndexedFact
+from turnetl.index.report import IndexedGroup
+from turnetl.index.selection import Selection
+from turnetl.model import Entity
+from turnetl.pipeline.history import find_error_histories, find_timeline, group_ids
+from turnetl.pipeline.index import OpenIndex
+from turnetl.pipeline.index_reader import IndexReader
+from turnetl.pipeline.opened_items import IndexAnswer, archive_lines, with_lake_text
+from turnetl.pipeline.search import find_turns
+from turnetl.retrieval.details import Details, TurnDetails, details, entity_details
+from turnetl.retrieval.items import FILE_LABEL, find_entity
+from turnetl.retrieval.session_hits import CombinedHits
+from turnetl.retrieval.timeline import timeline
+from turnetl.shadow_groups import is_shadow
+from turnetl.web import links
+from turnetl.web.forms import PageForm
+from turnetl.web.views.entities import PAGE_SIZE as ENTITY_TURNS
+from turnetl.web.views.entities import EntityPage, entity_page
+from turnetl.web.views.errors import FixPage, fix_page
+from turnetl.web.views.overview import GroupTurns, OverviewPage, overview_page
+from turnetl.web.views.search import MAX_PAGES, SearchPage, search_limit, search_page
+from turnetl.web.views.turns import PAGE_SIZE as TIMELINE_TURNS
+from turnetl.web.views.turns import LinesPage, TimelinePage, lines_page, timeline_page
+
+T = TypeVar("T")
+
+_MAX_ERRORS = 10
+_RECENT = 15
+"""Turns of the first page."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedItem:
+    """What an id leads to."""
+
+    details: Details
+    facts: tuple[IndexedFact, ...] = ()
+    """Of a turn, each with its entities."""
+
+
+class PageAnswers:
+    """Answers the questions of the pages. Raises as the commands of the same names."""
+
+    def __init__(self, reader: IndexReader, clock: Clock, directory: Path) -> None:
+        """Answer from an index.
+
+        Args:
+            reader: of the index.
+            clock: returns the current time.
+            directory: the one to which a path that starts with a dot is relative.
+        """
+        self._reader = reader
+        self._clock = clock
+        self._directory = directory
+
+    async def overview(self) -> IndexAnswer[OverviewPage]:
+        """Return the first page."""
+
+        def read(opened: OpenIndex) -> OverviewPage:
+            index = opened.index
+            groups = [_group_turns(index, group) for group in _listed_groups(index)]
+            names = tuple(group.name for group in groups)
+            return overview_page(groups, timeline(index, Selection(groups=names), limit=_RECENT))
+
+        return await self._read(read)
+
+    async def groups(self) -> IndexAnswer[tuple[str, ...]]:
+        """Return the groups that a filter offers, sorted."""
+        return await self._read(
+            lambda opened: tuple(group.group_id for group in _listed_groups(opened.index))
+        )
+
+    async def search(self, form: PageForm) -> IndexAnswer[SearchPage]:
+        """Return the page of a search."""
+        selection = form.selection(self._clock())
+        if form.page > MAX_PAGES:
+            raise BadUsage(
+                f"a search has at most {MAX_PAGES} pages: use more filters, or the timeline"
+            )
+
+        async def read(opened: OpenIndex) -> SearchPage:
+            if form.is_empty:
+                return search_page(form, CombinedHits((), 0))
+            found = await find_turns(
+                opened,
+                form.query,
+                self._clock,
+                selection=selection,
+                order=form.order,
+                limit=search_limit(form),
+            )
+            return search_page(form, found)
+
+        return await self._reader.read(read)
+
+    async def timeline(self, form: PageForm) -> IndexAnswer[TimelinePage]:
+        """Return a page of the timeline."""
+        selection = form.selection(self._clock())
+        skip = (form.page - 1) * TIMELINE_TURNS
+
+        def read(opened: OpenIndex) -> TimelinePage:
+            index = opened.index
+            found = find_timeline(index, selection, limit=TIMELINE_TURNS, skip=skip)
+            return timeline_page(form, found)
+
+        return await self._read(read)
+
+    async def item(self, form: PageForm) -> IndexAnswer[OpenedItem]:
+        """Return the turn, session, entity or fact with the id of the form."""
+        name = form.value("id")
+
+        def read(opened: OpenIndex) -> OpenedItem:
+            index = opened.index
+            found = details(index, name, self._directory, limit=1)
+            if not isinstance(found, TurnDetails):
+                return OpenedItem(found)
+            key = index.lookup().turn_key(found.summary.receipt.turn_id)
+            facts = index.facts([] if key is None else [key])
+            return OpenedItem(found, tuple(facts.get(key or 0, ())))
+
+        answer = await self._read(read)
+        item = answer.value
+        found = with_lake_text(item.details, self._reader.settings)
+        return replace(answer, value=replace(item, details=found))
+
+    async def entity(self, form: PageForm) -> IndexAnswer[EntityPage]:
+        """Return the page of the entity that the form names: by id, by name, or by path."""
+        skip = (form.page - 1) * ENTITY_TURNS
+        page = links.FILE if form.value("path") else links.ENTITY
+
+        def read(opened: OpenIndex) -> EntityPage:
+            index = opened.index
+            entity = _entity(opened, form)
+            found = entity_details(index, entity, limit=ENTITY_TURNS, skip=skip)
+            return entity_page(page, form, found)
+
+        return await self._read(read)
+
+    async def fixes(self, form: PageForm) -> IndexAnswer[FixPage]:
+        """Return the errors that match the form's query, with what resolved them."""
+
+        async def read(opened: OpenIndex) -> FixPage:
+            found = await find_error_histories(
+                opened, form.query, groups=form.groups, limit=_MAX_ERRORS
+            )
+            return fix_page(form, found)
+
+        return await self._reader.read(read)
+
+    async def lines(self, form: PageForm) -> IndexAnswer[LinesPage]:
+        """Return the lines of a turn in its archive, without secrets."""
+        name = form.value("id")
+
+        def read(opened: OpenIndex) -> Receipt:
+            found = details(opened.index, name, self._directory, limit=1)
+            if not isinstance(found, TurnDetails):
+                raise BadUsage(f"`{name}` is no turn: only turns have lines in an archive")
+            return found.summary.receipt
+
+        answer = await self._read(read)
+        # The rules for secrets take a second to load, which other requests should not wait for.
+        found = await asyncio.to_thread(archive_lines, answer.value, self._reader.settings)
+        return IndexAnswer(lines_page(found), answer.caught_up_at, answer.unread)
+
+    async def _read(self, read: Callable[[OpenIndex], T]) -> IndexAnswer[T]:
+        async def work(opened: OpenIndex) -> T:
+            return read(opened)
+
+        return await self._reader.read(work)
+
+
+def _listed_groups(index: LookupIndex) -> list[IndexedGroup]:
+    """Return the groups but those of unfinished migrations."""
+    return [group for group in index.status().groups if not is_shadow(group.group_id)]
+
+
+def _group_turns(index: LookupIndex, group: IndexedGroup) -> GroupTurns:
+    newest = index.newest(Selection(groups=(group.group_id,)), limit=1)
+    last = next(iter(index.turns(newest).values()), None)
+    return GroupTurns(group.group_id, group.turns, last.receipt.started_at if last else None)
+
+
+def _entity(opened: OpenIndex, form: PageForm) -> Entity:
+    index = opened.index
+    groups = group_ids(index, form.groups)
+    if path := form.value("path"):
+        return find_entity(index.lookup(), path, FILE_LABEL, groups)
+    name = form.value("id") or form.value("name")
+    return find_entity(index.lookup(), name, form.values.get("label"), groups)

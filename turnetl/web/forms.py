@@ -1,0 +1,137 @@
+"""The parameters of a page: what a form sends, and what a link to the next page repeats."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from turnetl.errors import BadUsage
+from turnetl.index.selection import Selection
+from turnetl.model import GroupId
+from turnetl.retrieval.search import Order
+from turnetl.time_span import EXAMPLES, TimeSpan, parse_time_span
+
+CONDITIONS = ("session", "format", "branch", "tool", "file", "entity", "label", "relation")
+"""Conditions of a `Selection` that name one value."""
+_SUBJECTS = ("id", "name", "path")
+"""What a page is about that is no list of turns."""
+_TIMES = ("since", "until", "as_of")
+_MAX_PAGE = 1_000_000
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class PageForm:
+    """What a user asks a page for, as it was typed."""
+
+    query: str = ""
+    groups: tuple[str, ...] = ()
+    """Ids of groups or project names."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """By name: conditions, times, and what the page is about; none is empty."""
+    order: Order = Order.SCORE
+    page: int = 1
+    """From 1."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing is asked for."""
+        return not (self.query.strip() or self.groups or self.values)
+
+    @property
+    def has_conditions(self) -> bool:
+        """Return whether a condition or a time `as of` is given."""
+        return any(name in self.values for name in (*CONDITIONS, "as_of"))
+
+    def value(self, name: str) -> str:
+        """Return what was typed into a field; empty if nothing."""
+        return self.values.get(name, "")
+
+    def pairs(self, *, page: int | None = None) -> Pairs:
+        """Return the parameters of the same page, or of another page of the same list."""
+        pairs = [("q", self.query), *(("group", group) for group in self.groups)]
+        pairs += self.values.items()
+        if self.order is not Order.SCORE:
+            pairs.append(("sort", self.order.value))
+        number = self.page if page is None else page
+        return [*pairs, *([("page", str(number))] if number > 1 else [])]
+
+    def selection(self, now: datetime) -> Selection:
+        """Return the conditions on turns.
+
+        Args:
+            now: the current time, to which expressions such as `7d` are relative.
+
+        Raises:
+            BadUsage: a time cannot be read, or no time is within both ends.
+        """
+        since, until, as_of = (self._span(name, now) for name in _TIMES)
+        _check_times(since, until, "until")
+        _check_times(since, as_of, "as of")
+        return Selection(
+            groups=tuple(GroupId(group) for group in self.groups),
+            since=since.start if since else None,
+            until=until.end if until else None,
+            as_of=as_of.end if as_of else None,
+            **{name: self.values.get(name) for name in CONDITIONS},
+        )
+
+    def _span(self, name: str, now: datetime) -> TimeSpan | None:
+        if (text := self.values.get(name)) is None:
+            return None
+        if (span := parse_time_span(text, now)) is None:
+            label = name.replace("_", " ")
+            raise BadUsage(f"`{text}` is no time for “{label}”: write {EXAMPLES}")
+        return span
+
+
+def read_form(parameters: Iterable[tuple[str, str]]) -> PageForm:
+    """Return the form with these parameters; those of an unknown name are ignored.
+
+    A parameter that may be given once and is repeated has its last value.
+
+    Raises:
+        BadUsage: the order is unknown, or the page is no number from 1.
+    """
+    given: dict[str, str] = {}
+    groups = list[str]()
+    for name, value in parameters:
+        text = value.strip()
+        if not text:
+            continue
+        if name == "group":
+            groups.append(text)
+        else:
+            given[name] = text
+    return PageForm(
+        query=given.get("q", ""),
+        groups=tuple(dict.fromkeys(groups)),
+        values={name: given[name] for name in (*_SUBJECTS, *_TIMES, *CONDITIONS) if name in given},
+        order=_order(given.get("sort")),
+        page=_page(given.get("page")),
+    )
+
+
+def _order(text: str | None) -> Order:
+    if text is None:
+        return Order.SCORE
+    if text not in list(Order):
+        raise BadUsage(f"hits are ordered by {' or '.join(Order)}, not by `{text}`")
+    return Order(text)
+
+
+def _page(text: str | None) -> int:
+    if text is None:
+        return 1
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_PAGE))
+    if not is_number or not 1 <= int(text) <= _MAX_PAGE:
+        raise BadUsage(f"`{text}` is no page: pages are numbers from 1 to {_MAX_PAGE:,}")
+    return int(text)
+
+
+def _check_times(since: TimeSpan | None, end: TimeSpan | None, name: str) -> None:
+    if since is not None and end is not None and end.end <= since.start:
+        raise BadUsage(
+            f"no turn can be selected: “{name}” ends at {end.end:%Y-%m-%d %H:%M}, and “since” "
+            f"begins at {since.start:%Y-%m-%d %H:%M} (UTC)"
+        )

@@ -1,0 +1,203 @@
+"""The handlers of the pages: from a request to a rendered page, whatever happens."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any
+
+from jinja2 import Environment
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from turnetl.errors import BadUsage, TurnetlError
+from turnetl.html.pages import render
+from turnetl.pipeline.opened_items import IndexAnswer
+from turnetl.report.index import unread_messages
+from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
+from turnetl.web import links
+from turnetl.web.access import Refusal
+from turnetl.web.answers import OpenedItem, PageAnswers
+from turnetl.web.forms import PageForm, read_form
+from turnetl.web.policy import DIRECTIVES
+from turnetl.web.views.entities import fact_page
+from turnetl.web.views.turns import session_page, turn_page
+
+log = logging.getLogger(__name__)
+
+_UNEXPECTED = (
+    "something unexpected happened; the terminal in which `turnetl serve` runs says what, and "
+    "`--debug` where: report it"
+)
+_REFUSALS = {
+    Refusal.HOST: "these pages are only for addresses of this machine: open the address that "
+    "`turnetl serve` printed",
+    Refusal.METHOD: "these pages are only read: every request is a GET",
+    Refusal.TOO_LONG: "the address is too long: shorten the query",
+    Refusal.WRONG_TOKEN: "the token in the address is not that of this `turnetl serve`: open the "
+    "address that it printed when it started",
+    Refusal.NO_COOKIE: "this browser has not been let in: open the address that `turnetl serve` "
+    "printed when it started",
+}
+
+PageHandler = Callable[[Request], Awaitable[Response]]
+
+
+class Pages:
+    """Renders the pages."""
+
+    def __init__(self, answers: PageAnswers, environment: Environment) -> None:
+        """Render what the answers say with the templates of an environment."""
+        self._answers = answers
+        self._environment = environment
+
+    def handlers(self) -> dict[str, PageHandler]:
+        """Return the handler of each page, by its address."""
+        found = {
+            "": self._overview,
+            links.SEARCH: self._search,
+            links.TIMELINE: self._timeline,
+            links.FIX: self._fixes,
+            links.ENTITY: self._entity,
+            links.FILE: self._entity,
+            links.LINES: self._lines,
+        }
+        items = dict.fromkeys((links.TURN, links.SESSION, links.FACT), self._item)
+        return {page: self._guarded(handler) for page, handler in (found | items).items()}
+
+    def refusal(self, refusal: Refusal) -> Response:
+        """Return the page that says why a request is not let in."""
+        return self._problem(_REFUSALS[refusal], refusal.status, is_inside=False)
+
+    async def missing(self, _request: Request, _error: Exception) -> Response:
+        """Return the page of an address without a page."""
+        return self._problem("there is no such page", HTTPStatus.NOT_FOUND)
+
+    def _guarded(self, handler: PageHandler) -> PageHandler:
+        """Return a handler that answers with a sentence where another one raises."""
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except BadUsage as error:
+                return self._problem(str(error), HTTPStatus.NOT_FOUND)
+            except TurnetlError as error:
+                return self._problem(str(error), HTTPStatus.SERVICE_UNAVAILABLE)
+            except Exception:
+                log.exception("the page `%s` failed", request.url.path.rpartition("/")[2])
+                return self._problem(_UNEXPECTED, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+        return handle
+
+    async def _overview(self, _request: Request) -> Response:
+        answer = await self._answers.overview()
+        return self._page("overview.html", "turnetl", answer)
+
+    async def _search(self, request: Request) -> Response:
+        return await self._form(request, "search.html", "Search", self._answers.search)
+
+    async def _timeline(self, request: Request) -> Response:
+        return await self._form(request, "timeline.html", "Timeline", self._answers.timeline)
+
+    async def _fixes(self, request: Request) -> Response:
+        return await self._form(request, "fix.html", "Errors", self._answers.fixes)
+
+    async def _form(
+        self,
+        request: Request,
+        template: str,
+        title: str,
+        ask: Callable[[PageForm], Awaitable[IndexAnswer[Any]]],
+    ) -> Response:
+        """Return a page with a form; what is wrong with the form is said beside it."""
+        groups = (await self._answers.groups()).value
+        form, problem = PageForm(), None
+        try:
+            form = read_form(request.query_params.multi_items())
+            answer = await ask(form)
+        except BadUsage as error:
+            problem = str(error)
+            answer = IndexAnswer(None, None, None)
+        status = HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK
+        title = f"{form.query} · {title}" if form.query else title
+        return self._page(
+            template, title, answer, status, form=form, groups=groups, problem=problem
+        )
+
+    async def _item(self, request: Request) -> Response:
+        form = read_form(request.query_params.multi_items())
+        answer = await self._answers.item(form)
+        page = request.url.path.rpartition("/")[2]
+        kind, href = _kind(answer.value)
+        if kind != page:
+            return RedirectResponse(href, HTTPStatus.SEE_OTHER)
+        template, title, view = _item_page(form, answer.value)
+        return self._page(template, title, answer, item=view)
+
+    async def _entity(self, request: Request) -> Response:
+        form = read_form(request.query_params.multi_items())
+        answer = await self._answers.entity(form)
+        return self._page("entity.html", answer.value.name, answer)
+
+    async def _lines(self, request: Request) -> Response:
+        form = read_form(request.query_params.multi_items())
+        answer = await self._answers.lines(form)
+        return self._page("lines.html", "Archive lines", answer)
+
+    def _page(
+        self,
+        template: str,
+        title: str,
+        answer: IndexAnswer[Any],
+        status: HTTPStatus = HTTPStatus.OK,
+        **values: object,
+    ) -> Response:
+        text = render(
+            self._environment,
+            template,
+            title=title,
+            directives=DIRECTIVES,
+            is_inside=True,
+            **{"view": answer.value} | values,
+            caught_up_at=answer.caught_up_at,
+            warnings=unread_messages(answer.unread, answer.caught_up_at),
+        )
+        return HTMLResponse(text, status)
+
+    def _problem(self, message: str, status: HTTPStatus, *, is_inside: bool = True) -> Response:
+        text = render(
+            self._environment,
+            "problem.html",
+            title=status.phrase,
+            directives=DIRECTIVES,
+            is_inside=is_inside,
+            message=message,
+            caught_up_at=None,
+            warnings=[],
+        )
+        return HTMLResponse(text, status)
+
+
+def _kind(item: OpenedItem) -> tuple[str, str]:
+    """Return the page of an item, and its address."""
+    match item.details:
+        case TurnDetails(summary=summary):
+            return links.TURN, links.turn_link(summary.receipt.turn_id)
+        case SessionDetails(session_id=session_id):
+            return links.SESSION, links.session_link(session_id)
+        case EntityDetails(entity=entity):
+            return links.ENTITY, links.entity_link(entity.uuid)
+        case FactDetails(indexed=indexed):
+            return links.FACT, links.fact_link(indexed.fact.uuid)
+
+
+def _item_page(form: PageForm, item: OpenedItem) -> tuple[str, str, object]:
+    """Return template, title and content of the page of an item that is no entity."""
+    match item.details:
+        case TurnDetails() as turn:
+            return "turn.html", turn.summary.prompt or "Turn", turn_page(turn, item.facts)
+        case SessionDetails() as session:
+            return "session.html", "Session", session_page(form, session)
+        case FactDetails() as fact:
+            return "fact.html", "Fact", fact_page(fact)
+        case EntityDetails():
+            raise ValueError("entities have a handler of their own")

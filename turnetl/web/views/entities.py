@@ -1,0 +1,112 @@
+"""One entity, which may be a file or an error, and one fact."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from turnetl.model import Fact
+from turnetl.report.layout import plural
+from turnetl.retrieval.details import EntityDetails, FactDetails, TurnFacts
+from turnetl.retrieval.repetition import quotes_title
+from turnetl.retrieval.repetition import shown_text as title_words
+from turnetl.web import links
+from turnetl.web.forms import PageForm
+from turnetl.web.views.paging import Paging, paging
+from turnetl.web.views.references import (
+    CutText,
+    EntityLink,
+    LinkedFact,
+    LinkedTurn,
+    NamedLink,
+    cut,
+    entity_link,
+    group_link,
+    is_file,
+    linked_fact,
+    listed_turn,
+)
+
+PAGE_SIZE = 30
+_ERROR_LABEL = "Error"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPage:
+    name: str
+    labels: tuple[str, ...]
+    uuid: str
+    group: NamedLink
+    summary: CutText
+    created_at: datetime
+    is_file: bool
+    fixes: str | None
+    """Address of what resolved it; None if it is no error."""
+    timeline: str
+    """Address of its turns in the timeline."""
+    turns: tuple[LinkedTurn, ...]
+    """Newest first, each with what it states about the entity."""
+    counts: str
+    """How many facts are about it, and how many turns state them."""
+    paging: Paging
+
+
+@dataclass(frozen=True, slots=True)
+class FactPage:
+    fact: LinkedFact
+    uuid: str
+    group: NamedLink
+    source: EntityLink
+    target: EntityLink
+    created_at: datetime
+    turns: tuple[LinkedTurn, ...]
+    """That state it, oldest first."""
+
+
+def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
+    """Return what the page of an entity shows.
+
+    Args:
+        page: name of the page, as in `links`.
+        form: its parameters.
+        found: the entity with the turns of this page.
+    """
+    entity = found.entity
+    of_group = ("group", entity.group_id)
+    condition = ("file" if is_file(entity) else "entity", entity.name)
+    is_error = _ERROR_LABEL in entity.labels
+    turns = tuple(listed_turn(one.turn, _stated(one)) for one in reversed(found.turns))
+    more = form.page * PAGE_SIZE < found.turn_count
+    return EntityPage(
+        name=entity.name,
+        labels=entity.labels,
+        uuid=entity.uuid,
+        group=group_link(entity.group_id),
+        summary=cut(entity.summary),
+        created_at=entity.created_at,
+        is_file=is_file(entity),
+        fixes=links.link(links.FIX, [("q", entity.name), of_group]) if is_error else None,
+        timeline=links.link(links.TIMELINE, [condition, of_group]),
+        turns=turns,
+        counts=f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}",
+        paging=paging(
+            page, form, size=PAGE_SIZE, shown=len(turns), total=found.turn_count, more=more
+        ),
+    )
+
+
+def fact_page(found: FactDetails) -> FactPage:
+    """Return what the page of a fact shows."""
+    fact, source, target = found.indexed.fact, found.indexed.source, found.indexed.target
+    return FactPage(
+        fact=linked_fact(fact),
+        uuid=fact.uuid,
+        group=group_link(fact.group_id),
+        source=entity_link(source),
+        target=entity_link(target),
+        created_at=fact.created_at,
+        turns=tuple(map(listed_turn, found.turns)),
+    )
+
+
+def _stated(found: TurnFacts) -> list[Fact]:
+    title = title_words(found.turn.prompt)
+    return [fact for fact in found.facts if not quotes_title(fact, title)]

@@ -1,0 +1,130 @@
+"""The hits of a search."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from turnetl.report.search_hits import no_hits_message
+from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit
+from turnetl.retrieval.repetition import without_title
+from turnetl.retrieval.session_hits import CombinedHits
+from turnetl.web import links
+from turnetl.web.forms import PageForm
+from turnetl.web.views.paging import Paging, paging
+from turnetl.web.views.references import (
+    LinkedFact,
+    LinkedTurn,
+    NamedLink,
+    file_links,
+    group_link,
+    hit_reference,
+)
+
+PAGE_SIZE = 20
+MAX_PAGES = 25
+"""A search ranks the turns of all pages up to the one that is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeHit:
+    """An episode of another program about a whole session."""
+
+    name: str
+    session: NamedLink | None
+    """None: the episode names no session, or its turns are not in the graph."""
+    group: NamedLink
+    reference_time: datetime | None
+    facts: tuple[LinkedFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHit:
+    """A turn that matches."""
+
+    item: LinkedTurn
+    passage: str
+    """Empty if the prompt or a fact says it."""
+    episodes: tuple[EpisodeHit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """The page of a search."""
+
+    form: PageForm
+    hits: tuple[TurnHit | EpisodeHit, ...]
+    paging: Paging
+    message: str
+    """Why there are no hits; empty if there are some, or nothing was asked for."""
+
+
+def search_limit(form: PageForm) -> int:
+    """Return how many hits tell what a page shows, and whether there is another one."""
+    return form.page * PAGE_SIZE + 1
+
+
+def search_page(form: PageForm, found: CombinedHits) -> SearchPage:
+    """Return what the page of a search shows.
+
+    Args:
+        form: what was asked for.
+        found: at most `search_limit` hits, from the first one.
+    """
+    end = form.page * PAGE_SIZE
+    results = found.results[end - PAGE_SIZE : end]
+    more = len(found.results) > end and form.page < MAX_PAGES
+    message = ""
+    if not results and not form.is_empty:
+        message = (
+            no_hits_message(form.query, found.distant)
+            if form.page == 1
+            else "there are no further hits"
+        )
+    return SearchPage(
+        form=form,
+        hits=tuple(map(_hit, results)),
+        paging=paging(
+            links.SEARCH, form, size=PAGE_SIZE, shown=len(results), total=None, more=more
+        ),
+        message=message,
+    )
+
+
+def _hit(hit: SearchHit | SessionHit) -> TurnHit | EpisodeHit:
+    if isinstance(hit, SessionHit):
+        return _episode(hit)
+    item = LinkedTurn(
+        turn=hit_reference(hit),
+        group=group_link(hit.group_id),
+        files=file_links(hit.files, hit.group_id),
+        facts=_facts(hit, hit.prompt),
+    )
+    return TurnHit(item, hit.passage, tuple(map(_episode, hit.session_hits)))
+
+
+def _episode(hit: SessionHit) -> EpisodeHit:
+    session = hit.session_id
+    return EpisodeHit(
+        name=hit.name,
+        session=NamedLink(session, links.session_link(session)) if session else None,
+        group=group_link(hit.group_id),
+        reference_time=hit.reference_time,
+        facts=_facts(hit, hit.name),
+    )
+
+
+def _facts(hit: SearchHit | SessionHit, title: str) -> tuple[LinkedFact, ...]:
+    """Return the facts of a hit; a passage in place of one is no fact."""
+    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
+    facts: Sequence[HitFact] = [first, *hit.more_facts]
+    return tuple(
+        LinkedFact(
+            text=without_title(fact.fact, title),
+            relation="" if fact.relation == PASSAGE else fact.relation,
+            valid_at=fact.valid_at,
+            invalid_at=fact.invalid_at,
+            href=None,
+        )
+        for fact in facts
+        if fact.fact not in ("", title)
+    )

@@ -1,0 +1,227 @@
+"""Turns: the timeline, one turn, one session, and the lines of a turn in its archive."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from turnetl.html.references import SourceLines, TurnReference
+from turnetl.index.port import IndexedFact
+from turnetl.pipeline.opened_items import ArchiveLines
+from turnetl.retrieval.conversation import Conversation, ConversationStep, TextSource
+from turnetl.retrieval.details import SessionDetails, TurnDetails
+from turnetl.retrieval.timeline import Timeline
+from turnetl.retrieval.turn_summary import TurnSummary
+from turnetl.web import links
+from turnetl.web.forms import PageForm
+from turnetl.web.views.paging import Paging, paging
+from turnetl.web.views.references import (
+    CutText,
+    EntityLink,
+    LinkedFact,
+    LinkedTurn,
+    NamedLink,
+    archive_lines,
+    cut,
+    distinct,
+    entity_link,
+    file_links,
+    group_link,
+    is_file,
+    linked_facts,
+    listed_turn,
+    turn_reference,
+)
+
+PAGE_SIZE = 50
+_MAX_STEPS = 500
+_STEP_CHARS = 20_000
+_MAX_LINES = 2_000
+_LINE_CHARS = 20_000
+_QUOTES = frozenset({"ASKED", "ANSWERED", "STEERED"})
+"""Relations of facts that repeat what was said: the page of a turn has its texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePage:
+    form: PageForm
+    turns: tuple[LinkedTurn, ...]
+    """Newest first."""
+    paging: Paging
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A tool call."""
+
+    tool: str
+    input: CutText
+    outcome: CutText
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    turn: TurnReference
+    group: NamedLink
+    session: NamedLink
+    format: str
+    model: str | None
+    branch: str | None
+    ended_at: datetime | None
+    resume: str | None
+    """Continues the session in its agent; None if nothing does."""
+    prompt: CutText
+    steering: tuple[CutText, ...]
+    steps: tuple[ShownStep, ...]
+    hidden_steps: int
+    answer: CutText
+    is_abbreviated: bool
+    """Whether the text is the graph's, which abbreviates steps: the lake's is not there."""
+    files: tuple[NamedLink, ...]
+    facts: tuple[LinkedFact, ...]
+    entities: tuple[EntityLink, ...]
+    """What the facts are about, without files."""
+    previous: TurnReference | None
+    next: TurnReference | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    session_id: str
+    groups: tuple[NamedLink, ...]
+    format: str
+    started_at: datetime
+    ended_at: datetime
+    parent: NamedLink | None
+    """The session that it continues."""
+    resume: str | None
+    turns: tuple[LinkedTurn, ...]
+    """Oldest first."""
+    paging: Paging
+
+
+@dataclass(frozen=True, slots=True)
+class LinesPage:
+    turn: NamedLink
+    source: SourceLines
+    lines: tuple[tuple[int, CutText], ...]
+    """Each with its number in the archive."""
+    hidden_lines: int
+
+
+def timeline_page(form: PageForm, found: Timeline) -> TimelinePage:
+    """Return what the page of a timeline shows; `found` has the turns of this page."""
+    turns = tuple(listed_turn(turn) for turn in reversed(found.turns))
+    more = form.page * PAGE_SIZE < found.count
+    return TimelinePage(
+        form=form,
+        turns=turns,
+        paging=paging(
+            links.TIMELINE, form, size=PAGE_SIZE, shown=len(turns), total=found.count, more=more
+        ),
+    )
+
+
+def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
+    """Return what the page of a turn shows.
+
+    Args:
+        found: the turn.
+        facts: what it states, each with its entities.
+    """
+    receipt, conversation = found.summary.receipt, found.conversation
+    ordered = sorted(facts, key=_by_time)
+    stated = [one for one in ordered if one.fact.relation not in _QUOTES]
+    about = distinct(end for one in ordered for end in (one.source, one.target))
+    steps = conversation.steps[:_MAX_STEPS]
+    return TurnPage(
+        turn=turn_reference(found.summary),
+        group=group_link(receipt.group_id),
+        session=NamedLink(receipt.session_id, links.session_link(receipt.session_id)),
+        format=receipt.format,
+        model=conversation.model,
+        branch=receipt.git_branch,
+        ended_at=receipt.ended_at,
+        resume=found.resume,
+        prompt=cut(conversation.prompt),
+        steering=tuple(cut(text) for text in conversation.steering if text),
+        steps=tuple(map(_step, steps)),
+        hidden_steps=len(conversation.steps) - len(steps),
+        answer=cut(conversation.answer),
+        is_abbreviated=_is_abbreviated(conversation),
+        files=file_links(found.summary.files, receipt.group_id),
+        facts=linked_facts(stated),
+        entities=tuple(entity_link(entity) for entity in about if not is_file(entity)),
+        previous=_neighbour(found.previous),
+        next=_neighbour(found.next),
+    )
+
+
+def session_page(form: PageForm, found: SessionDetails) -> SessionPage:
+    """Return what the page of a session shows."""
+    first, last = found.turns[0].receipt, found.turns[-1].receipt
+    start = (form.page - 1) * PAGE_SIZE
+    turns = found.turns[start : start + PAGE_SIZE]
+    parents = (turn.receipt.parent_session_id for turn in found.turns)
+    parent = next((session for session in parents if session), None)
+    return SessionPage(
+        session_id=found.session_id,
+        groups=_groups(found.turns),
+        format=first.format,
+        started_at=first.started_at,
+        ended_at=last.ended_at or last.started_at,
+        parent=NamedLink(parent, links.session_link(parent)) if parent else None,
+        resume=found.resume,
+        turns=tuple(map(listed_turn, turns)),
+        paging=paging(
+            links.SESSION,
+            form,
+            size=PAGE_SIZE,
+            shown=len(turns),
+            total=len(found.turns),
+            more=start + PAGE_SIZE < len(found.turns),
+        ),
+    )
+
+
+def lines_page(found: ArchiveLines) -> LinesPage:
+    """Return what the page of a turn's archive lines shows."""
+    receipt = found.receipt
+    lines = found.lines[:_MAX_LINES]
+    return LinesPage(
+        turn=NamedLink(receipt.turn_id, links.turn_link(receipt.turn_id)),
+        source=archive_lines(
+            receipt.turn_id, receipt.archive, receipt.first_line, receipt.last_line
+        ),
+        lines=tuple(
+            (number, cut(line, _LINE_CHARS))
+            for number, line in enumerate(lines, receipt.first_line)
+        ),
+        hidden_lines=len(found.lines) - len(lines),
+    )
+
+
+def _by_time(indexed: IndexedFact) -> tuple[datetime, str]:
+    fact = indexed.fact
+    return fact.valid_at or fact.created_at, fact.uuid
+
+
+def _step(step: ConversationStep) -> ShownStep:
+    return ShownStep(
+        tool=step.tool,
+        input=cut(step.input, _STEP_CHARS),
+        outcome=cut(step.outcome.strip("\n"), _STEP_CHARS),
+        is_error=step.is_error,
+    )
+
+
+def _is_abbreviated(conversation: Conversation) -> bool:
+    return conversation.source is TextSource.GRAPH
+
+
+def _neighbour(turn: TurnSummary | None) -> TurnReference | None:
+    return None if turn is None else turn_reference(turn)
+
+
+def _groups(turns: Iterable[TurnSummary]) -> tuple[NamedLink, ...]:
+    return tuple(map(group_link, dict.fromkeys(turn.receipt.group_id for turn in turns)))
