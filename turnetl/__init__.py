@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnetl import errors
     from turnetl.agents import Source, SourcesReport
     from turnetl.api.communities import build_communities
+    from turnetl.api.evaluation import compare_templates, evaluate
     from turnetl.api.forget import forget
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
     from turnetl.api.migrations import compare_migration, plan_migration
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
         TurnetlError,
     )
     from turnetl.estimation.report import EstimatedMigration, PlanReport
+    from turnetl.evaluation.recall_report import EvaluationReport
+    from turnetl.evaluation.template_report import TemplateComparison
     from turnetl.ingestion.assumed_time import AssumedTime
     from turnetl.ingestion.community_report import CommunityReport
     from turnetl.ingestion.forget_report import ForgetReport
@@ -70,6 +73,7 @@ __all__ = [
     "EntityDetails",
     "ErrorHistory",
     "EstimatedMigration",
+    "EvaluationReport",
     "FactDetails",
     "Fatal",
     "FileAuthorship",
@@ -97,6 +101,7 @@ __all__ = [
     "Source",
     "SourcesReport",
     "SummarizeReport",
+    "TemplateComparison",
     "Timeline",
     "TurnDetails",
     "TurnetlError",
@@ -105,9 +110,11 @@ __all__ = [
     "backfill",
     "build_communities",
     "compare_migration",
+    "compare_templates",
     "digest",
     "entity",
     "errors",
+    "evaluate",
     "file",
     "filter",
     "fix",
@@ -136,6 +143,7 @@ __all__ = [
 _MODULES = {
     "turnetl.agents": ("Source", "SourcesReport"),
     "turnetl.api.communities": ("build_communities",),
+    "turnetl.api.evaluation": ("compare_templates", "evaluate"),
     "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("digest", "entity", "file", "fix", "show", "timeline", "why"),
     "turnetl.api.migrations": ("compare_migration", "plan_migration"),
@@ -152,6 +160,8 @@ _MODULES = {
     "turnetl.episodes": ("FilterReport",),
     "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
     "turnetl.estimation.report": ("EstimatedMigration", "PlanReport"),
+    "turnetl.evaluation.recall_report": ("EvaluationReport",),
+    "turnetl.evaluation.template_report": ("TemplateComparison",),
     "turnetl.ingestion.assumed_time": ("AssumedTime",),
     "turnetl.ingestion.community_report": ("CommunityReport",),
     "turnetl.ingestion.forget_report": ("ForgetReport",),

@@ -53,6 +53,7 @@ REPORTS = (
     *(turnetl.BackfillReport, turnetl.SearchHit, turnetl.UndoReport, turnetl.RedoReport),
     *(turnetl.RunsReport, turnetl.CommunityReport, turnetl.SummarizeReport),
     *(turnetl.PlanReport, turnetl.EstimatedMigration, turnetl.SourcesReport),
+    *(turnetl.TemplateComparison, turnetl.EvaluationReport),
     *ANSWER_TYPES,
 )
 

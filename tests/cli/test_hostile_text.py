@@ -106,6 +106,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("index", "--questions", "--dry-run"),
     ("model", "check"),
     ("templates", "check", NAME),
+    ("templates", "compare", NAME, f"{NAME}.md", "--group", NAME),
+    ("evaluate", "--questions", f"{NAME}.tsv"),
     ("formats",),
     ("schema", NAME),
     ("completion", "show", NAME),

@@ -63,6 +63,8 @@ TESTED_ELSEWHERE = {
     "verify": "test_verify.py",
     "forget": "forgetting.py",
     "migrate compare": "test_migrate_compare.py",
+    "templates compare": "test_templates_compare.py",
+    "evaluate": "test_evaluate.py",
     "migrate run": "test_migrate_run.py",
     "migrate cutover": "test_migrate_cutover.py",
     "migrate rollback": "test_migrate_cutover.py",

@@ -235,7 +235,7 @@ def test_a_file_of_questions_is_read_and_a_question_may_have_several_sessions(
     ("content", "message"),
     [
         (b"why?\ts1\n", "has no columns"),
-        (b"question\tsession\n", "has no question"),
+        (b"question\tsession\n", "has no row"),
         (b"question\tsession\nwhy?\n", "line 2"),
         (b"question\tsession\n\ts1\n", "line 2"),
         (b"\xff\xfe\x00", "UTF-8"),

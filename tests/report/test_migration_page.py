@@ -24,7 +24,8 @@ from turnetl.migration.comparison import (
     SearchProbe,
 )
 from turnetl.model import GroupId, SessionId
-from turnetl.report.migration_page import check_page, migration_page, write_page
+from turnetl.report.migration_page import migration_page
+from turnetl.report.page_file import check_page, write_page
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=y>\" onload='z' &amp; \x1b[31m\u202e"
 ALLOWED = {
@@ -130,7 +131,7 @@ def test_a_page_is_written_for_its_user_only_and_replaces_an_earlier_one(tmp_pat
     path = tmp_path / "page.html"
     path.write_text("old", encoding="utf-8")
     check_page(path)
-    write_page(path, report(f"{GROUP}\ud800"))
+    write_page(path, migration_page(report(f"{GROUP}\ud800")))
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_bytes().startswith(b"<!DOCTYPE html>")
 

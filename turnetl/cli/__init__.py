@@ -15,6 +15,7 @@ from turnetl.cli import (
     completion,
     config,
     digest,
+    evaluate,
     forget,
     history,
     index,
@@ -89,6 +90,7 @@ app.command(communities.app)
 app.command(migrate.app)
 app.command(search.search, group=INSPECTION_COMMANDS)
 app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
+app.command(evaluate.evaluate, group=INSPECTION_COMMANDS)
 app.command(show.show, group=_HISTORY)
 app.command(history.timeline, group=_HISTORY)
 app.command(digest.digest, group=_HISTORY)
@@ -127,7 +129,6 @@ READING_COMMANDS = frozenset(
         "show",
         "sources",
         "status",
-        "templates",
         "timeline",
         "why",
     }

@@ -191,7 +191,8 @@ def compare(
     from turnetl import pipeline
     from turnetl.json_output.migrate_compare import migration_comparison_output
     from turnetl.report import migration_comparison as view
-    from turnetl.report.migration_page import check_page, write_page
+    from turnetl.report.migration_page import migration_page
+    from turnetl.report.page_file import check_page, write_page
 
     if html is not None:
         check_page(html)
@@ -202,7 +203,7 @@ def compare(
             )
         )
     if html is not None:
-        write_page(html, report)
+        write_page(html, migration_page(report))
     console.print_messages(view.messages(report))
     output = migration_comparison_output(report)
     console.print_result(view.table(report), output, as_json=common.json)

@@ -36,6 +36,14 @@ ExtractorOption = Annotated[
         help="Extractor of entities and facts [default: llm if a model is set, else structural]."
     ),
 ]
+BudgetOption = Annotated[
+    tuple[str, ...],
+    Parameter(
+        negative="",
+        show_default=False,
+        help="Stop the run when this much is used: 5usd, '200k tokens', or one of each.",
+    ),
+]
 GroupNames = Annotated[
     tuple[str, ...],
     Parameter(name="--group", negative="", show_default=False, help="Only this group; repeatable."),
@@ -184,8 +192,7 @@ class ExtractionOptions:
     "Instructions for the model: the name of a template, the text itself, or none."
     reflexion: Annotated[int | None, Parameter(validator=Number(gte=0, lte=3))] = None
     "Reflexion passes, in which the model looks for what it missed: 0 to 3 [default: 0]."
-    budget: Annotated[tuple[str, ...], _REPEATABLE] = ()
-    "Stop the run when this much is used: 5usd, '200k tokens', or one of each."
+    budget: BudgetOption = ()
     run_ahead: Annotated[int | None, Parameter(validator=Number(gte=0, lte=64))] = None
     "Turns of a group resolved ahead of the commit, with guessed responses; 0: none [default: 4]."
 

@@ -1,11 +1,20 @@
 """Commands about templates and ontologies."""
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.options import MODEL_COMMANDS, NO_COMMON, CommonOptions
+from turnetl.cli.options import (
+    MODEL_COMMANDS,
+    NO_COMMON,
+    BudgetOption,
+    CommonOptions,
+    ExtractorOption,
+)
+from turnetl.clock import now
 from turnetl.exit_code import ExitCode
 
 app = App(
@@ -55,3 +64,60 @@ def check(
     entries = pipeline.templates(common.settings(), names)
     console.print_result(view.diagnostics(entries), templates_output(entries), as_json=common.json)
     return view.exit_code(entries)
+
+
+@app.command
+def compare(
+    first: str,
+    second: str,
+    /,
+    *,
+    group: str | None = None,
+    sample: Annotated[int, Parameter(validator=Number(gte=1))] = 20,
+    seed: int = 0,
+    expect: Path | None = None,
+    output: Path | None = None,
+    budget: BudgetOption = (),
+    extractor: ExtractorOption = None,
+    assume_time: str | None = None,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Extract the same turns with two templates, side by side. The graph stays as it is.
+
+    Args:
+        first: Name of a template, path of a file, or none.
+        second: Another one.
+        group: The group of the turns; optional if the lake has one group only.
+        sample: Turns, drawn by kind and length; each is paid for twice, up to --budget.
+        seed: Equal seeds draw equal turns.
+        expect: A table separated by tabs with the columns `turn` and `fact`: facts to be found.
+        output: Write the comparison into this file, too: one HTML page.
+        assume_time: Time of turns without one: an ISO time, or `mtime` for that of the file.
+    """
+    from turnetl import pipeline
+    from turnetl.ingestion import assumed_time
+    from turnetl.json_output.template_comparison import template_comparison_output
+    from turnetl.report import template_comparison as view
+    from turnetl.report.page_file import check_page, write_page
+    from turnetl.report.template_page import template_page
+    from turnetl.settings.units import parse_budget
+
+    if output is not None:
+        check_page(output)
+    budget_given = {"budget": parse_budget(budget)} if budget else {}
+    settings = common.settings(extractor=extractor, **budget_given)
+    assumed = None if assume_time is None else assumed_time.read(assume_time, now())
+    options = pipeline.ComparisonOptions(group, sample, seed, expect, assumed)
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(
+            pipeline.compare_templates(
+                first, second, settings, options, now, directory=Path.cwd(), progress=progress
+            )
+        )
+    if output is not None:
+        write_page(output, template_page(report))
+    console.print_messages(view.messages(report))
+    console.print_result(
+        view.table(report), template_comparison_output(report), as_json=common.json
+    )
+    return report.exit_code

@@ -26,7 +26,9 @@ def episode_rows(
         previous: texts that were rendered with the same filters and need not be rendered again.
     """
     rendered = (
-        _rendered(turns, filters) if previous is None else _completed(turns, filters, previous)
+        rendered_columns(turns, filters)
+        if previous is None
+        else _completed(turns, filters, previous)
     )
     rows = turns.with_columns(rendered.get_columns()).with_columns(
         pl.coalesce("noise", pl.when(EMPTY.condition).then(pl.lit(EMPTY.name))).alias("noise"),
@@ -39,17 +41,17 @@ def _completed(turns: pl.DataFrame, filters: Filters, previous: RenderedTexts) -
     """Return `RENDERED` of all turns: of changed ones rendered, of the others as they were."""
     known = previous.of(turns)
     if known.is_empty():
-        return _rendered(turns, filters)
+        return rendered_columns(turns, filters)
     numbered = turns.with_row_index()
     changed = numbered.join(known.select("index"), on="index", how="anti", maintain_order="left")
-    rendered = _rendered(changed, filters).with_columns(changed["index"])
+    rendered = rendered_columns(changed, filters).with_columns(changed["index"])
     columns = known.columns
     complete = pl.concat([known, rendered.select(columns).cast(known.schema)])
     return complete.sort("index").drop("index").rechunk()
 
 
-def _rendered(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
-    """Return `RENDERED` of the turns."""
+def rendered_columns(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
+    """Return `RENDERED` of turns, given with at least the columns of `schema.TURNS`."""
     rendered = turns.select(classify.TURN_KIND.alias("kind"), render_texts(turns, filters))
     chunked = rendered.with_columns(chunking.chunk_texts(rendered["text"]))
     measured = chunked.with_columns(

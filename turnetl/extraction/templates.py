@@ -81,14 +81,9 @@ class TemplateResolver:
         try:
             contents = self._contents(path.parent)
             data = _content(path) if contents is None else contents[path]
-            text = data.decode("utf-8-sig").replace("\r\n", "\n")
         except NotReadable as error:
             return None, str(error)
-        except UnicodeDecodeError:
-            return None, "is not UTF-8 text"
-        if not text.strip():
-            return None, "is empty"
-        return (None, "is not text") if "\0" in text else (text, None)
+        return _text(data)
 
     def load(self, name: str) -> Template | None:
         """Return the parsed template; None, with a warning, if `read` raises TemplateUnusable.
@@ -114,13 +109,7 @@ class TemplateResolver:
         path = self.find(name)
         if path is None:
             raise TemplateUnusable(self._not_found(name))
-        text, problem = self.read_text(path)
-        if text is None:
-            raise TemplateUnusable(f"template `{path}` {problem}")
-        template = parse_template_file(text, path)
-        if not (template.prompt or template.noise_patterns):
-            raise TemplateUnusable(f"template `{path}` {EMPTY_TEMPLATE}")
-        return template
+        return _parsed(*self.read_text(path), path)
 
     @property
     def folder_list(self) -> str:
@@ -154,6 +143,20 @@ class TemplateResolver:
         return f"; a template `{similar[0]}` exists" if similar else ""
 
 
+def read_template(path: Path) -> Template:
+    """Return the template in a file that the user named, in any folder; a link is followed.
+
+    Raises:
+        TemplateUnusable: as `TemplateResolver.read`.
+        BadUsage: the front matter is invalid.
+    """
+    try:
+        data = read_regular(path.resolve(), MAX_BYTES)
+    except NotReadable as error:
+        raise TemplateUnusable(f"template `{path}` {error}") from error
+    return _parsed(*_text(data), path)
+
+
 def search_folders(project: Path | None, home: Path) -> tuple[Path, ...]:
     """Return the template folders in search order.
 
@@ -173,6 +176,26 @@ def built_in_folder(package: Path = _PACKAGE) -> Path:
     """
     inside = package / "_templates"
     return inside if inside.is_dir() else package.parent / "templates"
+
+
+def _text(data: bytes) -> tuple[str | None, str | None]:
+    """Return the text of a file with this content, or the problem with it."""
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return None, "is not UTF-8 text"
+    if not text.strip():
+        return None, "is empty"
+    return (None, "is not text") if "\0" in text else (text, None)
+
+
+def _parsed(text: str | None, problem: str | None, path: Path) -> Template:
+    if text is None:
+        raise TemplateUnusable(f"template `{path}` {problem}")
+    template = parse_template_file(text, path)
+    if not (template.prompt or template.noise_patterns):
+        raise TemplateUnusable(f"template `{path}` {EMPTY_TEMPLATE}")
+    return template
 
 
 def _content(path: Path) -> bytes:

@@ -7,6 +7,7 @@ often closer to theirs.
 import asyncio
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
@@ -50,6 +51,20 @@ _TASK = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionTask:
+    """What a model is asked for."""
+
+    prompt: str
+    """Name of the prompt."""
+    text: str
+    limit: int
+    """Questions of a turn that are used."""
+
+
+_INDEX_TASK = QuestionTask(PROMPT, _TASK, _MAX_QUESTIONS)
+
+
 # The docstring and the description are part of the schema that is sent.
 class TurnQuestions(BaseModel):
     """The questions that the turn answers."""
@@ -57,29 +72,32 @@ class TurnQuestions(BaseModel):
     questions: list[str] = Field(description="Two or three questions; none if it answers none.")
 
 
-async def write_questions(model: ChatModel, text: str) -> tuple[str, ...]:
-    """Return at most three questions that a turn answers; possibly none.
+async def write_questions(
+    model: ChatModel, text: str, task: QuestionTask = _INDEX_TASK
+) -> tuple[str, ...]:
+    """Return questions that a turn answers; possibly none.
 
     Args:
         model: writes them.
         text: the episode text of the turn.
+        task: what the model is asked for; by default the questions of the index, at most three.
 
     Raises:
         BadTurn: the response is not valid.
         TurnetlError: as the model.
     """
-    response = await model.complete(_request(text))
+    response = await model.complete(_request(text, task))
     try:
         parsed = TurnQuestions(**validate.parse_object(response.text))
     except ValueError as error:
         reason = validate.describe(error)
         raise BadTurn(
-            f"model `{model.name}` returned an invalid response to `{PROMPT}`: {reason}",
+            f"model `{model.name}` returned an invalid response to `{task.prompt}`: {reason}",
             response.usage,
         ) from error
     readable = (unescape_text(strip_invisible(question)) for question in parsed.questions)
     questions = (" ".join(question.split()) for question in readable)
-    return tuple(dict.fromkeys(one[:_MAX_CHARS] for one in questions if one))[:_MAX_QUESTIONS]
+    return tuple(dict.fromkeys(one[:_MAX_CHARS] for one in questions if one))[: task.limit]
 
 
 def estimate_questions(
@@ -149,13 +167,13 @@ def used_text(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}…{text[-_TAIL + 1 :]}"
 
 
-def _request(text: str) -> ChatRequest:
+def _request(text: str, task: QuestionTask = _INDEX_TASK) -> ChatRequest:
     turn = escape_text(used_text(text))
     return ChatRequest(
-        prompt_name=PROMPT,
+        prompt_name=task.prompt,
         messages=(
             ChatMessage("system", _INSTRUCTIONS),
-            ChatMessage("user", strip_invisible(f"<TURN>\n{turn}\n</TURN>\n\n{_TASK}")),
+            ChatMessage("user", strip_invisible(f"<TURN>\n{turn}\n</TURN>\n\n{task.text}")),
         ),
         schema=response_schema(TurnQuestions),
         max_tokens=_MAX_TOKENS,

@@ -10,6 +10,7 @@ from turnetl.json_output.base import ErrorOutput, JsonOutput, described
 from turnetl.json_output.communities import CommunitiesOutput
 from turnetl.json_output.config import ConfigOutput
 from turnetl.json_output.digest import DigestOutput
+from turnetl.json_output.evaluate import EvaluationOutput
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
 from turnetl.json_output.forget import ForgetOutput
@@ -41,6 +42,7 @@ from turnetl.json_output.show import (
 from turnetl.json_output.sources import SourcesOutput
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.summarize import SummarizeOutput
+from turnetl.json_output.template_comparison import TemplateComparisonOutput
 from turnetl.json_output.templates import TemplatesOutput
 from turnetl.json_output.timeline import TimelineOutput
 from turnetl.json_output.trust import TrustOutput
@@ -95,6 +97,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "migrate finish": (MigrationChangeOutput,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),
+    "evaluate": (EvaluationOutput,),
     "show": (
         ShowTurnOutput,
         ShowSessionOutput,
@@ -119,6 +122,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "templates list": (TemplatesOutput,),
     "templates show": (TemplatesOutput,),
     "templates check": (TemplatesOutput,),
+    "templates compare": (TemplateComparisonOutput,),
     "model check": (ModelCheckOutput,),
     "journal stats": (JournalStatsOutput,),
     "journal prune": (JournalPruneOutput,),

@@ -1,6 +1,5 @@
 """Search probes: questions whose session is known, and where a search finds it. Pure."""
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -9,10 +8,12 @@ from turnetl.errors import BadUsage
 from turnetl.migration.compare import OldData
 from turnetl.migration.comparison import SearchProbe
 from turnetl.model import GroupId, SessionId
+from turnetl.tsv_file import read_tsv
 
 MOST_PROBES = 200
 """Generated for a group."""
 _COLUMNS = ("question", "session")
+_ROW_NEEDS = "a question and the id of its session, separated by a tab"
 _FEWEST_WORDS = 3
 """Of an old fact that is a probe."""
 
@@ -26,28 +27,9 @@ def read_probes(path: Path) -> list[SearchProbe]:
         BadUsage: the file cannot be read, or a row lacks a question or a session; says where.
     """
     sessions: dict[str, set[SessionId]] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-            if not {*_COLUMNS} <= {*(reader.fieldnames or ())}:
-                raise BadUsage(
-                    f"`{path}` has no columns `question` and `session`: write both, separated by "
-                    "a tab, into the first line, then a question and the id of its session per line"
-                )
-            for row in reader:
-                question, session = ((row[name] or "").strip() for name in _COLUMNS)
-                if not question or not session:
-                    raise BadUsage(
-                        f"`{path}`, line {reader.line_num}: a row needs a question and the id of "
-                        "its session, separated by a tab"
-                    )
-                sessions.setdefault(question, set()).add(SessionId(session))
-    except OSError as error:
-        raise BadUsage(f"`{path}` cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadUsage(f"`{path}` is no table of UTF-8 text separated by tabs: {error}") from error
-    if not sessions:
-        raise BadUsage(f"`{path}` has no question: write one and the id of its session per line")
+    for row in read_tsv(path, _COLUMNS, row_needs=_ROW_NEEDS):
+        question, session = (row.values[name] for name in _COLUMNS)
+        sessions.setdefault(question, set()).add(SessionId(session))
     return [SearchProbe(question, tuple(sorted(known))) for question, known in sessions.items()]
 
 

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from turnetl.pipeline.recorded_runs import runs, show_run
     from turnetl.pipeline.run_backfill import backfill, parse
     from turnetl.pipeline.run_communities import CommunityOptions, build_communities
+    from turnetl.pipeline.run_compare import compare_templates
     from turnetl.pipeline.run_deferred import summarize_after
+    from turnetl.pipeline.run_evaluate import EvaluationOptions, evaluate
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_plan import plan
@@ -47,15 +49,18 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_verify import repair_graph, verify
     from turnetl.pipeline.search import sample_queries, search_sessions, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns
+    from turnetl.pipeline.trial_turns import ComparisonOptions
     from turnetl.retrieval.digest import Digest
     from turnetl.run_options import RunOptions
 
 __all__ = [
     "ChangeOptions",
     "CommunityOptions",
+    "ComparisonOptions",
     "CutoverOptions",
     "Digest",
     "EstimatedMigration",
+    "EvaluationOptions",
     "Executor",
     "InProcess",
     "MigrationComparison",
@@ -69,9 +74,11 @@ __all__ = [
     "check_model",
     "check_plan_file",
     "compare_migration",
+    "compare_templates",
     "digest",
     "entity",
     "estimate_index_questions",
+    "evaluate",
     "execute_change",
     "explain_rule",
     "filter_turns",
@@ -123,6 +130,8 @@ __getattr__ = lazy_exports(
         "turnetl.retrieval.digest": ("Digest",),
         "turnetl.migration.comparison": ("MigrationComparison",),
         "turnetl.pipeline.agent_sources": ("sources",),
+        "turnetl.pipeline.run_compare": ("compare_templates",),
+        "turnetl.pipeline.run_evaluate": ("EvaluationOptions", "evaluate"),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
         "turnetl.pipeline.history": ("digest", "entity", "fix", "recent_digest", "timeline"),
@@ -166,6 +175,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.run_summarize": ("summarize",),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
         "turnetl.pipeline.run_verify": ("repair_graph", "verify"),
+        "turnetl.pipeline.trial_turns": ("ComparisonOptions",),
         "turnetl.run_options": ("RunOptions",),
     },
 )

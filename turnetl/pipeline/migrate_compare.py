@@ -7,8 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
-import numpy as np
-
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage
@@ -22,7 +20,6 @@ from turnetl.ingestion import lease_owner
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.vectors import Matrix, stack
 from turnetl.migration.classify import EpisodeClassifier
 from turnetl.migration.compare import (
     OldData,
@@ -37,14 +34,14 @@ from turnetl.migration.comparison import (
     MigrationComparison,
     SearchProbe,
 )
-from turnetl.migration.fact_match import FactStatement
 from turnetl.migration.phases import remedy
 from turnetl.migration.probes import generated_probes, of_known_sessions, read_probes
 from turnetl.migration.sessions import loaded_sessions
 from turnetl.migration.start import open_migration
 from turnetl.migration.thresholds import Thresholds, verdict_reasons
 from turnetl.migration.verdict import CompareVerdict, encoded, state_digest
-from turnetl.model import GroupId, SessionId, Vector
+from turnetl.model import GroupId, SessionId
+from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.migrate_probes import PROBE_SESSIONS, probe_results
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
@@ -52,8 +49,6 @@ from turnetl.settings import Settings
 from turnetl.shadow_groups import sessions_group, turns_group
 
 _STAGE = "compare"
-_BATCH = 1_000
-"""Texts in a batch of the embedder; other tasks run between two batches."""
 _COMPARABLE = (MigrationPhase.RUNNING, MigrationPhase.READY, MigrationPhase.CUT_OVER)
 
 
@@ -168,8 +163,8 @@ class _Comparer:
     are_generated: bool
 
     async def compared(self, side: _Loaded, probes: Sequence[SearchProbe]) -> GroupComparison:
-        old_rows = await self._rows(old_facts(side.old))
-        new_rows = await self._rows(new_facts(side.new))
+        old_rows = await embedded([one.text for one in old_facts(side.old)], self.embedder)
+        new_rows = await embedded([one.text for one in new_facts(side.new)], self.embedder)
         limit = self.thresholds.fact_similarity
         found = await asyncio.to_thread(
             lambda: compare(side.old, side.new, old_rows, new_rows, similarity=limit)
@@ -195,19 +190,6 @@ class _Comparer:
         )
         reasons = verdict_reasons(compared, self.thresholds, side.migration.phase)
         return replace(compared, reasons=reasons)
-
-    async def _rows(self, facts: Sequence[FactStatement]) -> Matrix:
-        """Embed the texts of facts; each distinct one once."""
-        texts = [fact.text for fact in facts]
-        distinct = sorted({*texts})
-        rows = {text: row for row, text in enumerate(distinct)}
-        vectors: list[Vector] = []
-        for start in range(0, len(distinct), _BATCH):
-            vectors += await self.embedder.embed(distinct[start : start + _BATCH])
-            await asyncio.sleep(0)
-        if not vectors:
-            return np.zeros((0, self.embedder.dimensions), dtype=np.float32)
-        return stack(vectors)[[rows[text] for text in texts]]
 
 
 async def _record(

@@ -1,10 +1,7 @@
 """Old and new data of a migration as one HTML page."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from turnetl import private_files
-from turnetl.errors import BadUsage
 from turnetl.migration.comparison import (
     ComparedSession,
     GroupComparison,
@@ -18,29 +15,6 @@ from turnetl.report.migration_comparison import percent, rows, summary
 
 _LISTED_NAMES = 200
 """Entities that a list shows; `--json` has all."""
-
-
-def check_page(path: Path) -> None:
-    """Check that a page can be written to this path, before the comparison.
-
-    Raises:
-        BadUsage: its folder does not exist, or it is a folder itself.
-    """
-    if path.is_dir() or not path.parent.is_dir():
-        reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-        raise BadUsage(f"`{path}` {reason}: name a file for the page")
-
-
-def write_page(path: Path, report: MigrationComparison) -> None:
-    """Write the page, readable by its user only; a file that exists is replaced.
-
-    Raises:
-        BadUsage: it cannot be written.
-    """
-    try:
-        private_files.write_whole(path, migration_page(report).encode("utf-8", "replace"))
-    except OSError as error:
-        raise BadUsage(f"`{path}` cannot be written: {error.strerror}; name another") from error
 
 
 def migration_page(report: MigrationComparison) -> str:

@@ -83,11 +83,14 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], RecipeParts] | None:
     return lambda group, kind: hybrid_recipe(structural_recipe(), of_model(group, kind))
 
 
-def extractor_over(settings: Settings) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
+def extractor_over(
+    settings: Settings, prompts: PromptConfigs | None = None
+) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
     """Return the constructor of the configured extractor, for a given model and embedder.
 
     Args:
         settings: of a run that uses a model.
+        prompts: in place of those that the settings name; None: these.
 
     Raises:
         BadUsage: a template is not valid; raised by the constructor.
@@ -96,7 +99,7 @@ def extractor_over(settings: Settings) -> "Callable[[ChatModel, Embedder], Extra
     from turnetl.extraction.structural import StructuralExtractor
 
     def construct(model: "ChatModel", embedder: "Embedder") -> "Extractor[Any]":
-        llm = _llm(settings, embedder, model)
+        llm = _llm(settings, embedder, model, prompts)
         if settings.extractor_name == "llm":
             return llm
         return HybridExtractor(StructuralExtractor(), llm)
@@ -201,14 +204,19 @@ def _check_run_preprocessing(prompt: str) -> None:
         raise BadUsage(error)
 
 
-def _llm(settings: Settings, embedder: "Embedder", model: "ChatModel") -> "Extractor[Any]":
+def _llm(
+    settings: Settings,
+    embedder: "Embedder",
+    model: "ChatModel",
+    prompts: PromptConfigs | None = None,
+) -> "Extractor[Any]":
     from turnetl.episodes import chunking
     from turnetl.extraction.llm import LlmExtractor
 
     return LlmExtractor(
         model,
         embedder,
-        prompts=PromptConfigs(settings.extraction, templates()),
+        prompts=prompts or PromptConfigs(settings.extraction, templates()),
         ontology=ontology.load(settings.extraction.ontology, templates()),
         split_text=chunking.split_in_half,
         parameters=settings.llm.effort or "",

@@ -1,0 +1,337 @@
+"""`turnetl templates compare` as users type it."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.cli.archives import conversation, write_archive
+from tests.cli.command import CommandResult, run_in_process
+from tests.cli.provider_setup import SESSION_START, model_environment, write_session
+from tests.servers.canned_responses import RESPONDERS, Json
+from tests.servers.provider import FakeProvider, Fault
+
+BROAD, NARROW = "Keep everything that the turn states.", "Skip every database."
+TURNS = 4
+
+
+@pytest.fixture
+def lake(provider: FakeProvider, tmp_path: Path) -> Path:
+    """Return a folder with two templates and a lake of four turns, which are not ingested.
+
+    The model finds no fact with the narrow template.
+    """
+    write_session(tmp_path / "a.jsonl", TURNS)
+    templates = tmp_path / ".graphiti" / "templates"
+    templates.mkdir(parents=True)
+    (templates / "broad.md").write_text(BROAD)
+    (tmp_path / "narrow.md").write_text(NARROW)
+    run_in_process("parse", "a.jsonl", folder=tmp_path)
+    assert run_in_process("filter", folder=tmp_path).exit_code == 0
+    provider.responders = {**RESPONDERS, "edges": unless_narrow("edges")}
+    return tmp_path
+
+
+def unless_narrow(field: str) -> Callable[[str], Json]:
+    def respond(prompt: str) -> Json:
+        return {field: []} if NARROW in prompt else RESPONDERS[field](prompt)
+
+    return respond
+
+
+def compare(folder: Path, provider: FakeProvider, *arguments: str, **more: str) -> CommandResult:
+    environment = model_environment(provider, **more)
+    return run_in_process("templates", "compare", *arguments, folder=folder, **environment)
+
+
+def content(folder: Path) -> dict[str, str]:
+    """Return the digest of each file below a folder but the journal's."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith("journal.sqlite")
+    }
+
+
+def test_both_templates_are_shown_side_by_side(lake: Path, provider: FakeProvider) -> None:
+    result = compare(lake, provider, "broad.md", "./narrow.md", "--json")
+    assert result.exit_code == 0, result.stderr
+    output = result.json
+    broad, narrow = output["templates"]
+    assert (output["group"], output["status"], len(output["turns"])) == ("shop", "complete", TURNS)
+    assert (broad["facts"], narrow["facts"]) == (TURNS, 0)
+    assert broad["entities"] == narrow["entities"] == TURNS + 1
+    assert [fact["text"] for fact in broad["only_facts"]] == [
+        f"part{number}.py uses sqlite" for number in range(TURNS)
+    ]
+    assert narrow["only_facts"] == []
+    assert broad["dates"] == {"undated": 0, "within": TURNS, "before": 0, "after": 0}
+    assert broad["usage"]["calls"] > narrow["usage"]["calls"] > 0
+    assert broad["path"].endswith(".graphiti/templates/broad.md")
+    shown = compare(lake, provider, "broad.md", "./narrow.md").stdout
+    assert "A: broad.md" in shown
+    assert "only A: part0.py uses sqlite" in shown
+
+
+def test_a_second_run_pays_for_nothing(lake: Path, provider: FakeProvider) -> None:
+    first = compare(lake, provider, "broad.md", "narrow.md", "--json").json
+    sent = len(provider.requests)
+    second = compare(lake, provider, "broad.md", "narrow.md", "--json").json
+    assert len(provider.requests) == sent
+    assert sum(usage["calls"] for usage in first["paid"].values()) == sent
+    assert second["paid"] == {}
+    assert [one["usage"]["calls"] for one in second["templates"]] == [
+        one["usage"]["calls"] for one in first["templates"]
+    ]
+
+
+def test_an_ingest_pays_nothing_again_for_the_extraction_of_compared_turns(
+    lake: Path, provider: FakeProvider
+) -> None:
+    compare(lake, provider, "broad.md", "none")
+    sent = len(provider.requests_for("extracted_entities"))
+    environment = model_environment(provider)
+    ingested = run_in_process("ingest", "--preprocessing", "broad.md", folder=lake, **environment)
+    assert ingested.exit_code == 0
+    assert len(provider.requests_for("extracted_entities")) == sent
+
+
+def test_nothing_but_the_journal_is_written(lake: Path, provider: FakeProvider) -> None:
+    environment = model_environment(provider)
+    assert run_in_process("ingest", "--limit", "2", folder=lake, **environment).exit_code == 0
+    run_in_process("search", "shop", folder=lake)
+    status = run_in_process("status", "--json", folder=lake, **environment).json
+    files = content(lake)
+    assert compare(lake, provider, "broad.md", "narrow.md").exit_code == 0
+    assert content(lake) == files
+    assert run_in_process("status", "--json", folder=lake, **environment).json == status
+
+
+def test_an_absent_graph_stays_absent(lake: Path, provider: FakeProvider) -> None:
+    assert compare(lake, provider, "broad.md", "none").exit_code == 0
+    assert not list(lake.rglob("graph.lbug*"))
+    assert not list(lake.rglob("index"))
+
+
+def test_labelled_facts_give_precision_and_recall(lake: Path, provider: FakeProvider) -> None:
+    (lake / "facts.tsv").write_text(
+        "turn\tfact\tsource\n"
+        "a.jsonl:1\tpart0.py uses sqlite\tpart0.py\n"
+        "a.jsonl:3\tpart1.py was written in the mountains of Peru\t\n"
+    )
+    output = compare(
+        lake, provider, "broad.md", "narrow.md", "--expect", "facts.tsv", "--json"
+    ).json
+    broad, narrow = (one["labels"] for one in output["templates"])
+    assert (broad["recall"], broad["precision"], broad["facts"]) == (0.5, 0.5, 2)
+    assert [one["found"] for one in broad["labels"]] == [True, False]
+    assert (narrow["recall"], narrow["precision"]) == (0, None)
+
+
+def test_labels_come_first_in_the_sample(lake: Path, provider: FakeProvider) -> None:
+    (lake / "facts.tsv").write_text("turn\tfact\na.jsonl:5\tpart2.py uses sqlite\n")
+    arguments = ("broad.md", "narrow.md", "--expect", "facts.tsv", "--sample", "1", "--json")
+    for seed in ("0", "1", "2"):
+        output = compare(lake, provider, *arguments, "--seed", seed).json
+        assert [turn["first_line"] for turn in output["turns"]] == [5]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("turn\tfact\n", "has no row below its first line"),
+        ("question\tfact\nx\ty\n", "has no columns `turn` and `fact`"),
+        ("turn\tfact\na.jsonl:1\n", "line 2: a row needs a turn"),
+        ("turn\tfact\na.jsonl:1\tok\nelsewhere.jsonl:1\tyes\n", "line 3: no turn has the id or"),
+        ("turn\tfact\na.jsonl:99\tyes\n", "line 2: no turn has the id or the place `a.jsonl:99`"),
+        (b"\xff\xfe\x00", "is no table of UTF-8 text"),
+    ],
+)
+def test_a_bad_file_of_labels_is_refused_with_its_line(
+    table: str | bytes, message: str, lake: Path, provider: FakeProvider
+) -> None:
+    path = lake / "facts.tsv"
+    path.write_bytes(table if isinstance(table, bytes) else table.encode())
+    result = compare(lake, provider, "broad.md", "none", "--expect", "facts.tsv")
+    assert result.exit_code == 2
+    assert "`facts.tsv`" in result.messages[0]
+    assert message in result.messages[0]
+    assert provider.requests == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("broad.md", "broad.md"), "`broad.md` and `broad.md` have the same instructions"),
+        (("none", "off"), "`none` and `none` have the same instructions"),
+        (("broad.md", "./copy.md"), "have the same instructions"),
+        (("broad.md", "brod.md"), "no template `brod.md` in"),
+        (("./nowhere.md", "broad.md"), "nowhere.md` cannot be read"),
+        (("./empty.md", "broad.md"), "is empty"),
+        (("broad.md", "none", "--group", "nowhere"), "there is no group `nowhere`"),
+        (("broad.md", "none", "--output", "nowhere/page.html"), "in a folder that does not exist"),
+        (("broad.md", "none", "--sample", "0"), "sample"),
+        (("broad.md", "none", "--budget", "much"), "much"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_a_request_is_sent(
+    arguments: tuple[str, ...], message: str, lake: Path, provider: FakeProvider
+) -> None:
+    (lake / "copy.md").write_text(BROAD)
+    (lake / "empty.md").write_text(" \n")
+    result = compare(lake, provider, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr.replace("\n", " ")
+    assert provider.requests == []
+
+
+def test_without_a_model_the_message_says_what_is_needed(lake: Path) -> None:
+    result = run_in_process("templates", "compare", "broad.md", "none", folder=lake)
+    assert result.exit_code == 2
+    assert "needs a model" in result.messages[0]
+    assert "TURNETL_LLM__PROVIDER" in result.messages[0]
+
+
+def test_without_a_journal_it_is_refused(lake: Path, provider: FakeProvider) -> None:
+    result = compare(lake, provider, "broad.md", "none", JOURNAL="false")
+    assert result.exit_code == 2
+    assert "needs the journal" in result.messages[0]
+
+
+def test_a_group_is_named_if_the_lake_has_several(lake: Path, provider: FakeProvider) -> None:
+    write_archive(lake / "b.jsonl", conversation("Add a cart", session="s9", at=SESSION_START))
+    run_in_process("parse", "b.jsonl", "--group", "other", folder=lake)
+    run_in_process("filter", folder=lake)
+    refused = compare(lake, provider, "broad.md", "none")
+    assert refused.exit_code == 2
+    assert "name it with --group; existing groups: other, shop" in refused.messages[0]
+    assert compare(lake, provider, "broad.md", "none", "--group", "shop").exit_code == 0
+
+
+def test_an_empty_lake_is_refused(provider: FakeProvider, tmp_path: Path) -> None:
+    result = compare(tmp_path, provider, "default-session-turn.md", "none")
+    assert result.exit_code == 2
+    assert "has no turns: run `turnetl parse ARCHIVES`" in result.messages[0]
+
+
+def test_a_group_without_a_turn_to_compare_says_why(provider: FakeProvider, tmp_path: Path) -> None:
+    write_archive(tmp_path / "a.jsonl", conversation("Add a cart to the shop"))
+    run_in_process("parse", "a.jsonl", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
+    result = compare(tmp_path, provider, "default-session-turn.md", "none")
+    assert result.exit_code == 2
+    assert "group `shop` has no turn to compare: 1 no_time" in result.messages[0]
+    timed = compare(
+        tmp_path, provider, "default-session-turn.md", "none", "--assume-time", "2026-01-01"
+    )
+    assert timed.exit_code == 0
+
+
+def test_a_group_that_is_not_filtered_is_refused(provider: FakeProvider, tmp_path: Path) -> None:
+    write_session(tmp_path / "a.jsonl", 1)
+    run_in_process("parse", "a.jsonl", folder=tmp_path)
+    result = compare(tmp_path, provider, "default-session-turn.md", "none")
+    assert result.exit_code == 1
+    assert "run `turnetl filter`" in result.messages[0]
+
+
+def test_a_budget_ends_it_between_turns_and_the_same_command_continues(
+    lake: Path, provider: FakeProvider
+) -> None:
+    provider.counts_text = True
+    whole = compare(lake, provider, "broad.md", "narrow.md", "--sample", "1", "--json").json
+    tokens = sum(one["prompt_tokens"] + one["completion_tokens"] for one in whole["paid"].values())
+    stopped = compare(
+        lake, provider, "broad.md", "narrow.md", "--json", "--budget", f"{3 * tokens} tokens"
+    )
+    assert stopped.exit_code == 4
+    output = stopped.json
+    assert output["status"] == "stopped"
+    assert 0 < len(output["turns"]) < TURNS
+    assert output["templates"][0]["facts"] == len(output["turns"])
+    assert "the same command continues" in stopped.messages[0]
+    sent = len(provider.requests)
+    assert compare(lake, provider, "broad.md", "narrow.md").exit_code == 0
+    assert len(provider.requests) > sent
+    assert len({json.dumps(one.body, sort_keys=True) for one in provider.requests}) == len(
+        provider.requests
+    )
+
+
+def test_a_turn_that_one_template_cannot_ingest_is_part_of_neither_side(
+    lake: Path, provider: FakeProvider
+) -> None:
+    def refuses(prompt: str) -> Json:
+        if NARROW in prompt and "part1.py" in prompt:
+            return {"extracted_entities": "none"}
+        return RESPONDERS["extracted_entities"](prompt)
+
+    provider.responders = {**RESPONDERS, "extracted_entities": refuses}
+    result = compare(lake, provider, "broad.md", "narrow.md", "--json")
+    assert result.exit_code == 0
+    broad, narrow = result.json["templates"]
+    assert len(result.json["turns"]) == TURNS - 1
+    assert (len(broad["failed"]), len(narrow["failed"])) == (0, 1)
+    assert broad["facts"] == narrow["facts"] == TURNS - 1
+    assert "cannot be ingested with B, `narrow.md`" in result.messages[0]
+
+
+def test_a_key_that_is_refused_ends_it(lake: Path, provider: FakeProvider) -> None:
+    provider.faults = [Fault(401, '{"error": {"message": "invalid key"}}')] * 20
+    result = compare(lake, provider, "broad.md", "narrow.md")
+    assert result.exit_code == 1
+    assert "invalid key" in result.messages[-1]
+
+
+def test_noise_patterns_of_a_template_are_removed_from_its_turns_only(
+    lake: Path, provider: FakeProvider
+) -> None:
+    (lake / "quiet.md").write_text(f"---\nnoise_patterns:\n  - 'Done:.*'\n---\n{BROAD}\n")
+    compare(lake, provider, "broad.md", "quiet.md", "--sample", "1")
+    texts = [
+        text
+        for request in provider.requests_for("extracted_entities")
+        for role, text in request.messages
+        if role == "user"
+    ]
+    assert sorted("Done:" in text for text in texts) == [False, True]
+
+
+def test_the_page_holds_the_comparison_and_is_private(lake: Path, provider: FakeProvider) -> None:
+    (lake / "facts.tsv").write_text("turn\tfact\na.jsonl:1\tpart0.py uses sqlite\n")
+    page = lake / "page.html"
+    arguments = ("broad.md", "narrow.md", "--expect", "facts.tsv", "--output", "page.html")
+    assert compare(lake, provider, *arguments).exit_code == 0
+    text = page.read_text()
+    assert "part0.py uses sqlite" in text
+    assert "Facts that only A found: 4" in text
+    assert "Labels found: 1 of 1" in text
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_equal_seeds_draw_equal_turns(tmp_path: Path, provider: FakeProvider) -> None:
+    rows = [
+        row
+        for number in range(12)
+        for row in conversation(
+            "Look at the shop. " + "x y z " * 50 * number,
+            session=f"s{number}",
+            at=SESSION_START + timedelta(hours=number),
+        )
+    ]
+    write_archive(tmp_path / "a.jsonl", rows)
+    run_in_process("parse", "a.jsonl", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
+
+    def turns(seed: int) -> list[str]:
+        result = compare(
+            *(tmp_path, provider, "default-session-turn.md", "none", "--json"),
+            *("--sample", "4", "--seed", str(seed)),
+        )
+        return [turn["turn_id"] for turn in result.json["turns"]]
+
+    assert turns(1) == turns(1)
+    assert len({tuple(turns(seed)) for seed in range(4)}) > 1

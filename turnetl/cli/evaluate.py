@@ -1,0 +1,54 @@
+"""The command that measures the search on the user's own turns."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import NO_COMMON, BudgetOption, CommonOptions, Flag, GroupNames
+from turnetl.clock import now
+
+
+def evaluate(
+    *,
+    groups: GroupNames = (),
+    questions: Path | None = None,
+    sample: Annotated[int, Parameter(validator=Number(gte=1))] = 50,
+    seed: int = 0,
+    rerank: Flag = False,
+    save: Path | None = None,
+    baseline: Path | None = None,
+    budget: BudgetOption = (),
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Measure how often each stage of the search finds the turn that answers a question.
+
+    Args:
+        questions: A table separated by tabs with the columns `question` and `turn`. Without it the
+            model writes a question about each turn of a sample.
+        sample: Turns about which the model writes a question.
+        seed: Equal seeds choose equal turns.
+        rerank: Also measure the order of the configured model.
+        save: Write the result into this file, for --baseline.
+        baseline: Compare with this earlier result; without --questions, on its questions.
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.evaluate import evaluation_output
+    from turnetl.report import evaluate as view
+    from turnetl.report.page_file import check_page, write_page
+    from turnetl.settings.units import parse_budget
+
+    if save is not None:
+        check_page(save)
+    settings = common.settings(**({"budget": parse_budget(budget)} if budget else {}))
+    options = pipeline.EvaluationOptions(groups, questions, baseline, sample, seed, rerank)
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(pipeline.evaluate(settings, options, now, progress=progress))
+    output = evaluation_output(report)
+    if save is not None:
+        write_page(save, output.encode() + "\n")
+    console.print_messages(view.messages(report))
+    console.print_result(view.table(report), output, as_json=common.json)
+    return report.exit_code

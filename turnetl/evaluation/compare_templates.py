@@ -1,0 +1,169 @@
+"""Compare what two templates made of the same turns. Pure."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from turnetl.evaluation.expected_facts import ExpectedFact, score_labels
+from turnetl.evaluation.template_report import ComparedTemplate, DistinctFact, TrialDates
+from turnetl.evaluation.template_trial import TrialResult, TrialSide
+from turnetl.extraction import stoplist
+from turnetl.extraction.discard_reasons import DiscardReason
+from turnetl.extraction.given_template import GivenTemplate
+from turnetl.llm.vectors import Matrix
+from turnetl.migration.fact_match import (
+    EntityIndex,
+    FactMatch,
+    FactStatement,
+    best_matches,
+    entity_key,
+)
+from turnetl.model import Entity, Fact, Turn, TurnId
+
+_MARGIN = timedelta(hours=1)
+"""Before and after a turn, in which a fact is dated by the turn itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedFacts:
+    """The facts of one template as they are compared, in the order of `TrialSide.facts`."""
+
+    statements: tuple[FactStatement, ...]
+    rows: Matrix
+    """Embeddings of their texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedLabels:
+    """The labels of the compared turns."""
+
+    expected: tuple[ExpectedFact, ...]
+    rows: Matrix
+    """Embeddings of their texts."""
+
+
+def statements(side: TrialSide) -> list[FactStatement]:
+    """Return the facts of a template as they are compared, in their order."""
+    names = {one.uuid: one.name for one in side.entities}
+    return [FactStatement(fact.text, _ends(fact, names)) for fact in side.facts]
+
+
+def compared_templates(
+    given: Sequence[GivenTemplate],
+    result: TrialResult,
+    facts: Sequence[EmbeddedFacts],
+    labels: EmbeddedLabels | None,
+    *,
+    similarity: float,
+    estimate_tokens: Callable[[str], int],
+) -> list[ComparedTemplate]:
+    """Return each template with what it made of the turns, in their order.
+
+    Args:
+        given: two templates.
+        result: of their trial.
+        facts: of each template.
+        labels: of the compared turns; None: there is no file of labels.
+        similarity: cosine from which two facts that share an entity say the same.
+        estimate_tokens: estimates the tokens of a text.
+    """
+    turns = {episode.turn_id: episode.turn for episode in result.turns}
+    compared = []
+    for place, (template, side) in enumerate(zip(given, result.sides, strict=True)):
+        own, other = facts[place], facts[1 - place]
+        matches = best_matches(own.statements, other.statements, own.rows, other.rows)
+        only = _distinct(side, matches, other.statements, turns, similarity)
+        compared.append(
+            ComparedTemplate(
+                name=template.name,
+                path=template.path,
+                digest=template.digest,
+                tokens=estimate_tokens(template.prompt) if template.prompt else 0,
+                entities=len(side.entities),
+                facts=len(side.facts),
+                invalidated=sum(fact.invalid_at is not None for fact in side.facts),
+                dates=_dates(side.facts, turns),
+                only_facts=tuple(only),
+                only_entities=_only_names(side, result.sides[1 - place], other.statements),
+                discarded=dict(sorted(side.discarded.items())),
+                junk=_junk(side.entities),
+                failed=tuple(side.failed),
+                usage=side.usage,
+                labels=None
+                if labels is None
+                else score_labels(
+                    labels.expected,
+                    own.statements,
+                    [fact.turns for fact in side.facts],
+                    labels.rows,
+                    own.rows,
+                    similarity=similarity,
+                ),
+            )
+        )
+    return compared
+
+
+def _distinct(
+    side: TrialSide,
+    matches: Sequence[FactMatch],
+    others: Sequence[FactStatement],
+    turns: Mapping[TurnId, Turn],
+    similarity: float,
+) -> Iterable[DistinctFact]:
+    names = {one.uuid: one.name for one in side.entities}
+    for fact, match in zip(side.facts, matches, strict=True):
+        if match.shares_entity and match.similarity >= similarity:
+            continue
+        turn = turns[fact.turns[0]]
+        yield DistinctFact(
+            text=fact.text,
+            relation=fact.relation,
+            source=names.get(fact.source, ""),
+            target=names.get(fact.target, ""),
+            valid_at=fact.valid_at,
+            turn_id=turn.turn_id,
+            archive=turn.archive,
+            first_line=turn.first_line,
+            nearest="" if match.position is None else others[match.position].text,
+            similarity=round(match.similarity, 4),
+            shares_entity=match.shares_entity,
+        )
+
+
+def _only_names(
+    side: TrialSide, other: TrialSide, others: Sequence[FactStatement]
+) -> tuple[str, ...]:
+    known, index = {entity_key(one.name) for one in other.entities}, EntityIndex(others)
+    names = {one.name for one in side.entities if entity_key(one.name) not in known}
+    return tuple(sorted(name for name in names if not index.names(name)))
+
+
+def _dates(facts: Iterable[Fact], turns: Mapping[TurnId, Turn]) -> TrialDates:
+    undated = within = before = after = 0
+    for fact in facts:
+        turn = turns[fact.turns[0]]
+        start, end = turn.started_at, turn.ended_at or turn.started_at
+        if fact.valid_at is None or start is None or end is None:
+            undated += 1
+        elif fact.valid_at < start - _MARGIN:
+            before += 1
+        elif fact.valid_at > end + _MARGIN:
+            after += 1
+        else:
+            within += 1
+    return TrialDates(undated, within, before, after)
+
+
+def _junk(entities: Sequence[Entity]) -> dict[DiscardReason, tuple[str, ...]]:
+    names = sorted({one.name for one in entities})
+    found: dict[DiscardReason, list[str]] = defaultdict(list)
+    for name, reason in zip(names, stoplist.reasons(names), strict=True):
+        if reason is not None:
+            found[reason].append(name)
+    return {reason: tuple(of_reason) for reason, of_reason in sorted(found.items())}
+
+
+def _ends(fact: Fact, names: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(names[end] for end in (fact.source, fact.target) if end in names)

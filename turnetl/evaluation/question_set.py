@@ -1,0 +1,148 @@
+"""Questions with the turns that answer them: read from a file, or written by a model."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from turnetl import ids
+from turnetl.errors import BadUsage, RunStopped, Skip
+from turnetl.evaluation.turn_places import TurnPlaces
+from turnetl.index.questions import QuestionTask, write_questions
+from turnetl.llm.chat import ChatModel
+from turnetl.model import GroupId, TurnId
+from turnetl.tsv_file import read_tsv
+
+log = logging.getLogger(__name__)
+
+_COLUMNS = ("question", "turn")
+_ROW_NEEDS = (
+    "a question and the turn that answers it (its id, or the file of its archive, `:` and a "
+    "line), separated by a tab"
+)
+_BATCH = 16
+"""Turns whose questions are requested together; the model limits its concurrent requests."""
+# Not the prompt of the index: its questions are passages of their turns and find themselves.
+TASK = QuestionTask(
+    "evaluate.questions",
+    "Write one question that only this turn answers, as its user might type it into a search half "
+    "a year later: about what was decided, changed, broken or repaired. Describe it in other words "
+    "than those of the turn where you can; no `this turn`, no date, no id. One sentence, in the "
+    "language of the user. None if the turn has nothing that somebody would search for.",
+    1,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationQuestion:
+    """A question and the turns that answer it."""
+
+    text: str
+    turns: tuple[TurnId, ...]
+    """Sorted; one of them must be found."""
+    group_id: GroupId
+    """Of the first of its turns."""
+
+
+@dataclass
+class WrittenQuestions:
+    """What a model wrote."""
+
+    questions: list[EvaluationQuestion]
+    without: int = 0
+    """Turns about which the model could think of no question."""
+    failed: int = 0
+    """Turns whose response was not valid."""
+    stopped: RunStopped | None = None
+    """Why the rest was not asked for."""
+
+
+def read_question_file(path: Path, places: TurnPlaces) -> list[EvaluationQuestion]:
+    """Read a table separated by tabs with the columns `question` and `turn`.
+
+    A question may be in several rows, with a turn each.
+
+    Raises:
+        BadUsage: the file cannot be read, or a row lacks a question or names no turn; says where.
+    """
+    turns: dict[str, set[TurnId]] = {}
+    groups: dict[str, GroupId] = {}
+    for row in read_tsv(path, _COLUMNS, row_needs=_ROW_NEEDS):
+        question, turn = (row.values[name] for name in _COLUMNS)
+        try:
+            found = places.find_all(turn)
+        except BadUsage as error:
+            raise BadUsage(f"`{path}`, line {row.line}: {error}") from error
+        turns.setdefault(question, set()).update(place.turn_id for place in found)
+        groups.setdefault(question, found[0].group_id)
+    return [
+        EvaluationQuestion(text, tuple(sorted(right)), groups[text])
+        for text, right in turns.items()
+    ]
+
+
+def sample_by_group(
+    turns: Mapping[GroupId, Iterable[TurnId]], size: int, *, seed: int
+) -> list[tuple[GroupId, TurnId]]:
+    """Return turns of all groups: one of each group in turn, until there are enough.
+
+    Which turns of a group come first depends on the seed and on their ids only: a turn that is
+    added to the graph leaves the others in their order.
+    """
+    shuffled = {
+        group: sorted(of_group, key=lambda turn: ids.digest(str(seed), turn))
+        for group, of_group in sorted(turns.items())
+    }
+    rounds = [
+        (number, group, turn)
+        for group, of_group in shuffled.items()
+        for number, turn in enumerate(of_group)
+    ]
+    return [(group, turn) for _, group, turn in sorted(rounds)[:size]]
+
+
+async def written_questions(
+    turns: Sequence[tuple[GroupId, TurnId]],
+    text_of: Callable[[TurnId], str],
+    model: ChatModel,
+    progress: Callable[[int], None],
+) -> WrittenQuestions:
+    """Let a model write a question about each turn, up to the budget.
+
+    Raises:
+        TurnetlError: as the model, unless the budget ended.
+    """
+    result = WrittenQuestions([])
+    for start in range(0, len(turns), _BATCH):
+        batch = turns[start : start + _BATCH]
+        responses = await asyncio.gather(
+            *(write_questions(model, text_of(turn), TASK) for _, turn in batch),
+            return_exceptions=True,
+        )
+        for (group, turn), response in zip(batch, responses, strict=True):
+            _add(result, group, turn, response)
+        if result.stopped is not None:
+            break
+        progress(start + len(batch))
+    return result
+
+
+def _add(
+    result: WrittenQuestions,
+    group: GroupId,
+    turn: TurnId,
+    response: tuple[str, ...] | BaseException,
+) -> None:
+    match response:
+        case RunStopped():
+            result.stopped = response
+        case Skip():
+            log.info("a turn has no question", exc_info=response)
+            result.failed += 1
+        case BaseException():
+            raise response
+        case ():
+            result.without += 1
+        case (text, *_):
+            result.questions.append(EvaluationQuestion(text, (turn,), group))

@@ -1,0 +1,128 @@
+"""The recall of the search on the user's own turns, in the terminal."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from turnetl.evaluation.recall import DEPTHS, RankingStage
+from turnetl.evaluation.recall_report import (
+    EvaluationReport,
+    QuestionSource,
+    RankChange,
+    StageRecall,
+)
+from turnetl.report.costs import format_cost, token_count
+from turnetl.report.layout import add_group_column, caption, limited, plural
+
+_LISTED = 5
+"""Questions that are printed; `--json` has all."""
+
+
+def table(report: EvaluationReport) -> RenderableType:
+    """Render a row per stage, of all questions and of each group, and the questions missed."""
+    return Group(
+        _recall_table(report),
+        *_changes(report),
+        *_misses(report),
+        caption(_summary(report)),
+    )
+
+
+def messages(report: EvaluationReport) -> list[str]:
+    """Return what limits the figures."""
+    return list(_messages(report))
+
+
+def _recall_table(report: EvaluationReport) -> Table:
+    view = Table()
+    add_group_column(view)
+    view.add_column("stage", no_wrap=True)
+    view.add_column("questions", justify="right")
+    for depth in DEPTHS:
+        view.add_column(f"recall@{depth}", justify="right", no_wrap=True)
+    several = len(report.groups) > 1
+    for group in (None, *(report.groups if several else ())):
+        for stage in report.stages:
+            name = "all" if group is None else group
+            recall = report.recall(stage, group)
+            before = report.baseline_recall(stage) if group is None and report.compared else None
+            shown = name if stage is report.stages[0] else ""
+            view.add_row(Text(shown), stage.value, f"{recall.questions:,}", *_cells(recall, before))
+        view.add_section()
+    return view
+
+
+def _cells(recall: StageRecall, pair: tuple[StageRecall, StageRecall] | None) -> Iterator[str]:
+    """Yield the recall at each depth; with a baseline, also the difference on its questions."""
+    for depth in DEPTHS:
+        share = _share(recall.at(depth))
+        if pair is None or (before := pair[0].at(depth)) is None:
+            yield share
+        else:
+            yield f"{share} ({(pair[1].at(depth) or 0.0) - before:+.2f})"
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.2f}"
+
+
+def _changes(report: EvaluationReport) -> Iterator[Text]:
+    changed = report.changes(RankingStage.SEARCH)
+    worse = [one for one in changed if one.is_worse]
+    if changed:
+        better = len(changed) - len(worse)
+        yield Text(f"turns further down than in the baseline: {len(worse):,}; up: {better:,}")
+        yield from limited(worse, _change, _LISTED)
+
+
+def _change(one: RankChange) -> Text:
+    return Text(f"{_rank(one.before)} to {_rank(one.after)}: {one.question}")
+
+
+def _misses(report: EvaluationReport) -> Iterator[Text]:
+    last = report.stages[-1]
+    missed = [one for one in report.questions if one.ranks.get(last, 1) is None]
+    yield from limited(missed, lambda one: Text(f"not found: {one.question.text}"), _LISTED)
+
+
+def _rank(rank: int | None) -> str:
+    return f"over {DEPTHS[-1]}" if rank is None else str(rank)
+
+
+def _summary(report: EvaluationReport) -> str:
+    without = sum(not one.has_hits for one in report.questions)
+    summary = (
+        f"{plural(len(report.questions), 'question')} about {plural(report.turns, 'turn')}, "
+        f"embedder {report.embedder}; without any hit in `turnetl search`: {without:,}"
+    )
+    if report.model is None:
+        return summary
+    used = report.usage
+    return (
+        f"{summary}; model {report.model}: {plural(used.calls, 'request')}, "
+        f"{token_count(used):,} tokens, {format_cost(used.cost)}"
+    )
+
+
+def _messages(report: EvaluationReport) -> Iterator[str]:
+    if report.stopped is not None:
+        yield (
+            f"{report.stopped}: the figures are of what was measured; the same command continues "
+            "with the responses that are paid for"
+        )
+    if report.source is QuestionSource.MODEL and report.turns_with_questions:
+        yield (
+            f"{plural(report.turns_with_questions, 'turn')} of the index have questions that a "
+            "model wrote: questions that it writes now are closer to them than those of a person"
+        )
+    if report.failed:
+        yield f"{plural(report.failed, 'turn')} without a question: the response was not valid"
+    if report.without_question:
+        yield (
+            f"{plural(report.without_question, 'turn')} without a question: the model could think "
+            "of none"
+        )
+    if report.baseline is not None and report.baseline.embedder != report.embedder:
+        yield f"the baseline has the embedder {report.baseline.embedder}"

@@ -1,0 +1,91 @@
+"""Two templates on the same turns, as one HTML page."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from turnetl.evaluation.expected_facts import LabelScore
+from turnetl.evaluation.template_report import ComparedTemplate, TemplateComparison
+from turnetl.html import pages
+from turnetl.report.layout import format_minute, plural
+from turnetl.report.template_comparison import messages, rows, summary, titles
+
+_PAGE = "template_comparison.html"
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One template as the page shows it."""
+
+    letter: str
+    template: ComparedTemplate
+    facts: list[tuple[str, ...]]
+    labels: list[tuple[str, ...]]
+    label_summary: str
+    junk: list[str]
+    discarded: list[str]
+
+
+def template_page(report: TemplateComparison) -> str:
+    """Return the page."""
+    return pages.render(
+        pages.environment(),
+        _PAGE,
+        title=f"Two templates on the same turns of {report.group}",
+        summary=_summary(report),
+        messages=messages(report),
+        titles=list(titles(report)),
+        rows=rows(report),
+        sides=[_side(letter, one) for letter, one in zip("AB", report.templates, strict=True)],
+        turns=list(_turns(report)),
+    )
+
+
+def _summary(report: TemplateComparison) -> str:
+    return (
+        f"{plural(len(report.turns), 'turn')} of {report.candidates:,}, drawn by kind and length "
+        f"with seed {report.seed}, compared at {format_minute(report.compared_at)} UTC; "
+        f"{summary(report)}"
+    )
+
+
+def _side(letter: str, one: ComparedTemplate) -> _Side:
+    return _Side(
+        letter=letter,
+        template=one,
+        facts=list(_facts(one)),
+        labels=[] if one.labels is None else list(_labels(one.labels)),
+        label_summary="" if one.labels is None else _label_summary(one.labels),
+        junk=[f"{name} ({reason.value})" for reason, names in one.junk.items() for name in names],
+        discarded=[f"{count:,} {reason.value}" for reason, count in one.discarded.items()],
+    )
+
+
+def _facts(one: ComparedTemplate) -> Iterator[tuple[str, ...]]:
+    for fact in one.only_facts:
+        yield (
+            fact.text,
+            format_minute(fact.valid_at),
+            f"{fact.archive}:{fact.first_line}",
+            fact.nearest or "-",
+            f"{fact.similarity:.2f}",
+        )
+
+
+def _labels(score: LabelScore) -> Iterator[tuple[str, ...]]:
+    for one in sorted(score.checked, key=lambda one: one.is_found):
+        found = "yes" if one.is_found else "no"
+        yield one.expected.text, found, one.nearest or "-", f"{one.similarity:.2f}"
+
+
+def _label_summary(score: LabelScore) -> str:
+    found = sum(one.is_found for one in score.checked)
+    return (
+        f"Labels found: {found:,} of {len(score.checked):,}; {score.matching:,} of "
+        f"{plural(score.extracted, 'fact')} of their turns are labelled"
+    )
+
+
+def _turns(report: TemplateComparison) -> Iterator[tuple[str, ...]]:
+    for turn in report.turns:
+        place = f"{turn.archive}:{turn.first_line}"
+        yield format_minute(turn.started_at), turn.kind, place, f"{turn.chars:,}"
