@@ -1,0 +1,31 @@
+"""What every page must be in a browser: accessible, and no wider than the window."""
+
+from importlib.resources import files
+from typing import Any
+
+from playwright.sync_api import Page
+
+WIDTHS = (360, 768, 1280)
+"""Of a phone, a tablet and a screen, in CSS pixels."""
+HEIGHT = 900
+_SERIOUS = frozenset({"serious", "critical"})
+_AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+
+
+def serious_violations(page: Page) -> list[str]:
+    """Return what axe-core finds that is serious or critical, each with its elements."""
+    # Evaluated by the debugger: the policy of a page allows no script of others.
+    page.evaluate(_AXE)
+    result: dict[str, Any] = page.evaluate("axe.run()")
+    assert result["passes"]
+    return [
+        f"{found['id']}: {', '.join(str(node['target']) for node in found['nodes'])}"
+        for found in result["violations"]
+        if found["impact"] in _SERIOUS
+    ]
+
+
+def overflow(page: Page) -> int:
+    """Return by how many CSS pixels the page is wider than the window."""
+    width: int = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    return max(0, width)
