@@ -12,6 +12,7 @@ from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl import errors
+    from turnetl.activity_report.model import ReportFile
     from turnetl.agents import Source, SourcesReport
     from turnetl.api.communities import build_communities
     from turnetl.api.evaluation import compare_templates, evaluate
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from turnetl.api.migrations import compare_migration, plan_migration
     from turnetl.api.plan import plan
     from turnetl.api.redo import redo
+    from turnetl.api.report import write_report
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
     from turnetl.api.search import search, search_sessions
     from turnetl.api.serve import serve
@@ -89,6 +91,7 @@ __all__ = [
     "ProgressUpdate",
     "RecordedRun",
     "RedoReport",
+    "ReportFile",
     "Retryable",
     "RunOptions",
     "RunsReport",
@@ -138,10 +141,12 @@ __all__ = [
     "undo",
     "verify",
     "why",
+    "write_report",
 ]
 
 _MODULES = {
     "turnetl.agents": ("Source", "SourcesReport"),
+    "turnetl.activity_report.model": ("ReportFile",),
     "turnetl.api.communities": ("build_communities",),
     "turnetl.api.evaluation": ("compare_templates", "evaluate"),
     "turnetl.api.forget": ("forget",),
@@ -149,6 +154,7 @@ _MODULES = {
     "turnetl.api.migrations": ("compare_migration", "plan_migration"),
     "turnetl.api.plan": ("plan",),
     "turnetl.api.redo": ("redo",),
+    "turnetl.api.report": ("write_report",),
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
     "turnetl.api.search": ("search", "search_sessions"),
     "turnetl.api.sources": ("sources",),

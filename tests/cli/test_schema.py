@@ -27,6 +27,7 @@ ARGUMENTS = {
     "retry --dry-run": ("retry", "--dry-run"),
     "status": ("status",),
     "runs": ("runs",),
+    "report": ("report", "--output", "report.html"),
     "search": ("search", "shop"),
     "index": ("index",),
     "digest": ("digest",),

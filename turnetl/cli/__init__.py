@@ -26,6 +26,7 @@ from turnetl.cli import (
     plan,
     prefect,
     redo,
+    report,
     runs,
     schema,
     search,
@@ -85,6 +86,7 @@ app.command(undo.undo, group=_STAGES)
 app.command(forget.forget, group=_STAGES)
 app.command(inspect.status, group=INSPECTION_COMMANDS)
 app.command(runs.app)
+app.command(report.report, group=INSPECTION_COMMANDS)
 app.command(verify.verify, group=INSPECTION_COMMANDS)
 app.command(communities.app)
 app.command(migrate.app)
@@ -121,6 +123,7 @@ READING_COMMANDS = frozenset(
         "formats",
         "migrate",
         "model",
+        "report",
         "rules",
         "runs",
         "schema",

@@ -12,6 +12,8 @@ from markupsafe import Markup
 
 from turnetl.control_characters import displayed_text
 
+GENERATOR = '<meta name="generator" content="turnetl">'
+"""Stands near the beginning of every page."""
 _PACKAGE = "turnetl.html"
 _POLICY = {
     "default-src": "'none'",

@@ -18,6 +18,12 @@ class SourceLines:
     href: str | None
     """Opens the archive; None if a browser cannot."""
 
+    @property
+    def name(self) -> str:
+        """The name of the archive without its folders, and the line: `session.jsonl:12`."""
+        parts = self.archive.replace("\\", "/").rstrip("/").rpartition("/")
+        return f"{parts[2]}:{self.first_line}"
+
 
 @dataclass(frozen=True, slots=True)
 class TurnReference:
@@ -44,6 +50,8 @@ class FactReference:
     """None: it still holds."""
     turns: tuple[TurnReference, ...]
     """Oldest first."""
+    further_turns: int = 0
+    """Turns that state it, too, and are not among these."""
 
 
 def source_lines(archive: str, first_line: int, last_line: int) -> SourceLines:

@@ -12,8 +12,9 @@ import msgspec
 
 from turnetl.index import lookup_sql as sql
 from turnetl.index.folding import fold
+from turnetl.index.overview import Overview
 from turnetl.index.packing import unpack
-from turnetl.index.port import IndexedFact, SearchIndex
+from turnetl.index.port import IndexedFact, Keys, SearchIndex
 from turnetl.model import Entity, Fact, GroupId
 
 _ENTITIES = msgspec.json.Decoder(Entity)
@@ -121,6 +122,10 @@ class Lookup:
             key: frozenset(msgspec.json.decode(zlib.decompress(touched))[1])
             for key, touched in rows
         }
+
+    def overview(self, keys: Keys) -> Overview:
+        """Return what the turns with these keys are mostly about."""
+        return Overview(self._connection, keys)
 
     def _entities(self, query: str, *parameters: str) -> list[Entity]:
         return [unpack(content, _ENTITIES) for (content,) in self._query(query, *parameters)]

@@ -141,6 +141,25 @@ def plan_turns(
     )
 
 
+def uncommitted_turns(
+    candidates: pl.DataFrame,
+    committed: Collection[TurnId],
+    quarantined: Collection[TurnId],
+    scope: Scope,
+) -> dict[PendingReason, tuple[TurnId, ...]]:
+    """Return the turns that are neither committed nor noise, by reason, in their order.
+
+    Args:
+        candidates: see `plan_turns`.
+        committed: turns of the group in the graph.
+        quarantined: turns that failed before.
+        scope: the limits of a run.
+    """
+    marked = candidates.with_columns(state=_state(list(committed), list(quarantined), scope))
+    found = {reason: _turn_ids(marked.filter(_has_state(reason))) for reason in PendingReason}
+    return {reason: turns for reason, turns in found.items() if turns}
+
+
 def _turns_to_commit(marked: pl.DataFrame, scope: Scope) -> tuple[TurnId, ...]:
     states = [PendingReason.READY, *([PendingReason.QUARANTINED] if scope.retry else [])]
     return _turn_ids(marked.filter(_has_state(*states) & _in_range(scope)))[: scope.limit]

@@ -28,6 +28,7 @@ from turnetl.json_output.plan import PlanOutput
 from turnetl.json_output.prefect import PrefectDoctorOutput, PrefectSetupOutput
 from turnetl.json_output.recipes import RecipeSearchOutput
 from turnetl.json_output.redo import RedoOutput
+from turnetl.json_output.report import ReportOutput
 from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
 from turnetl.json_output.runs import RunOutput, RunsOutput
 from turnetl.json_output.search import SearchOutput
@@ -86,6 +87,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "status": (StatusOutput,),
     "runs": (RunsOutput,),
     "runs show": (RunOutput,),
+    "report": (ReportOutput,),
     "verify": (VerifyOutput,),
     "summarize": (SummarizeOutput,),
     "communities build": (CommunitiesOutput,),

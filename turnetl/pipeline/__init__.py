@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from turnetl.activity_report.model import ReportFile
     from turnetl.estimation.report import EstimatedMigration
     from turnetl.migration.comparison import MigrationComparison
+    from turnetl.pipeline.activity_report import write_report
     from turnetl.pipeline.agent_sources import sources
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
     from turnetl.pipeline.recipes import search_recipe
     from turnetl.pipeline.recorded_runs import runs, show_run
+    from turnetl.pipeline.report_sources import ReportRequest
     from turnetl.pipeline.run_backfill import backfill, parse
     from turnetl.pipeline.run_communities import CommunityOptions, build_communities
     from turnetl.pipeline.run_compare import compare_templates
@@ -66,6 +69,8 @@ __all__ = [
     "MigrationComparison",
     "MigrationOptions",
     "MigrationOutcome",
+    "ReportFile",
+    "ReportRequest",
     "RunOptions",
     "Stage",
     "Unit",
@@ -121,6 +126,7 @@ __all__ = [
     "verify",
     "why",
     "write_plan_file",
+    "write_report",
 ]
 
 __getattr__ = lazy_exports(
@@ -132,6 +138,9 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.agent_sources": ("sources",),
         "turnetl.pipeline.run_compare": ("compare_templates",),
         "turnetl.pipeline.run_evaluate": ("EvaluationOptions", "evaluate"),
+        "turnetl.activity_report.model": ("ReportFile",),
+        "turnetl.pipeline.activity_report": ("write_report",),
+        "turnetl.pipeline.report_sources": ("ReportRequest",),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
         "turnetl.pipeline.history": ("digest", "entity", "fix", "recent_digest", "timeline"),

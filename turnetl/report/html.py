@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from hashlib import sha256
 from html import escape
 
+from turnetl.html.pages import GENERATOR
+
 _STYLE = """
 :root { color-scheme: light dark; --text: #1c2024; --soft: #5c6670; --line: #d9dee3;
   --card: #f6f8fa; --page: #fff; --good: #1a7f4b; --bad: #b3261e; --bar: #3b76c4; }
@@ -59,6 +61,7 @@ def page(title: str, body: Iterable[str]) -> str:
             '<html lang="en">',
             "<head>",
             '<meta charset="utf-8">',
+            GENERATOR,
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="referrer" content="no-referrer">',

@@ -14,8 +14,10 @@ from turnetl.retrieval.closing import closing
 from turnetl.retrieval.conversation import from_episode_text
 from turnetl.retrieval.turn_summary import TurnSummary, one_line, summarize_turn
 
-_DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
-_FAILURE = "FAILED_WITH"
+DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
+"""Relations of facts about decisions."""
+FAILURE = "FAILED_WITH"
+"""The relation of facts about failures."""
 _BATCH = 200
 """Turns whose texts are in memory together."""
 _NOT_COMPARED = re.compile(r"[\W_]+")
@@ -135,12 +137,12 @@ class _Collected:
 
     def digest(self) -> SessionDigest:
         receipt = self.turns[0].receipt
-        failures = [one for one in self.facts.values() if one.fact.relation == _FAILURE]
+        failures = [one for one in self.facts.values() if one.fact.relation == FAILURE]
         return SessionDigest(
             receipt.session_id,
             receipt.group_id,
             tuple(self.turns),
-            tuple(one for one in self.facts.values() if one.fact.relation in _DECISIONS),
+            tuple(one for one in self.facts.values() if one.fact.relation in DECISIONS),
             tuple(one for one in failures if one.fact.invalid_at is None),
             tuple(one for one in failures if one.fact.invalid_at is not None),
             tuple(dict.fromkeys(file for turn in self.turns for file in turn.files)),
@@ -187,7 +189,7 @@ def _add(session: _Collected, turn: TurnSummary, facts: Sequence[IndexedFact], t
     stated = [
         indexed.fact
         for indexed in facts
-        if indexed.fact.relation in _DECISIONS or indexed.fact.relation == _FAILURE
+        if indexed.fact.relation in DECISIONS or indexed.fact.relation == FAILURE
     ]
     for fact in _in_order(stated, text):
         session.facts.setdefault(fact.uuid, DigestFact(fact, turn))

@@ -88,7 +88,20 @@ async def find_fixes(
     matcher = ErrorMatcher(text)
     facts = index.facts([one.turn.key for one in ranked])
     errors = _matching(facts.values(), matcher)
-    return [_history(index, error) for error in errors[:limit]]
+    return [error_history(index, error) for error in errors[:limit]]
+
+
+def error_history(index: LookupIndex, error: Entity) -> ErrorHistory:
+    """Return the last occurrences of an error, each with what resolved it."""
+    stated = index.lookup().facts_about(error.uuid)
+    failures = [one for one in stated if one.indexed.fact.relation == _RELATION] or stated
+    by_turn = {one.turns[-1]: one for one in failures}
+    last = list(by_turn.items())[-_OCCURRENCES:]
+    turns = index.turns([key for key, _ in last])
+    found = [_occurrence(index, one, turns[key]) for key, one in last if key in turns]
+    found.sort(key=lambda one: one.turn.receipt.started_at, reverse=True)
+    found.sort(key=lambda one: one.resolved_at is None)
+    return ErrorHistory(error, tuple(found), len(by_turn))
 
 
 def _failing_turns(index: LookupIndex, groups: tuple[GroupId, ...]) -> Keys:
@@ -119,18 +132,6 @@ def _error(indexed: IndexedFact) -> Entity | None:
     if indexed.fact.relation == _RELATION:
         return indexed.target
     return next((end for end in (indexed.target, indexed.source) if _LABEL in end.labels), None)
-
-
-def _history(index: LookupIndex, error: Entity) -> ErrorHistory:
-    stated = index.lookup().facts_about(error.uuid)
-    failures = [one for one in stated if one.indexed.fact.relation == _RELATION] or stated
-    by_turn = {one.turns[-1]: one for one in failures}
-    last = list(by_turn.items())[-_OCCURRENCES:]
-    turns = index.turns([key for key, _ in last])
-    found = [_occurrence(index, one, turns[key]) for key, one in last if key in turns]
-    found.sort(key=lambda one: one.turn.receipt.started_at, reverse=True)
-    found.sort(key=lambda one: one.resolved_at is None)
-    return ErrorHistory(error, tuple(found), len(by_turn))
 
 
 def _occurrence(index: LookupIndex, stated: StatedFact, turn: IndexedTurn) -> Occurrence:

@@ -1,0 +1,126 @@
+"""Rows of a report, and a complete report."""
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import polars as pl
+
+from tests.builders import GROUP, START
+from turnetl.activity_report.contents import contents
+from turnetl.activity_report.model import (
+    ActivityReport,
+    EntitiesOfLabel,
+    EntityHistory,
+    ErrorOccurrence,
+    Knowledge,
+    Listed,
+    NamedUsage,
+    NoiseOfRule,
+    OwnCost,
+    PendingTurns,
+    QuarantinedTurn,
+    ReportedError,
+    ReportedFact,
+    ReportedRun,
+    ReportedTurn,
+    ReportScope,
+    ReportTimeline,
+    TimelineDay,
+    TimelineSession,
+    TimelineTurn,
+    TurnsOfReason,
+)
+from turnetl.activity_report.turns import ROWS
+from turnetl.activity_report.usage import agent_usage
+from turnetl.model import Usage
+
+
+def row(native: str = "t1", **fields: Any) -> dict[str, Any]:
+    """Return a turn of the lake that is in the graph; `fields` replace its values."""
+    return {
+        "turn_id": native,
+        "group_id": GROUP,
+        "format": "claude_code",
+        "session_id": "s1",
+        "agent_id": None,
+        "started_at": START,
+        "model": "opus",
+        "input_tokens": 100,
+        "output_tokens": 10,
+        "archive": "/home/dev/s1.jsonl",
+        "first_line": 1,
+        "last_line": 4,
+        "prompt": f"prompt of {native}",
+        "noise": None,
+        "is_filtered": True,
+        "is_in_lake": True,
+        "is_in_graph": True,
+    } | fields
+
+
+def rows(*values: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(list(values), schema=ROWS)
+
+
+def days(number: int) -> timedelta:
+    return timedelta(days=number)
+
+
+def full_report(text: str = "a", at: datetime = START) -> ActivityReport:
+    """Return a report with a value in every part; every text is this one."""
+    turn = ReportedTurn(f"{text}-id", text, text, text, at, f"/{text}", 3, 9)
+    fact = ReportedFact(text, text, at, None, (turn,), 2)
+    invalid = ReportedFact(text, text, at, at, (turn, turn), 0)
+    # A table holds no halves of characters.
+    stored = text.encode("utf-8", "replace").decode()
+    names = ("group_id", "format", "session_id", "model", "prompt")
+    table = rows(
+        row("t1", **dict.fromkeys(names, stored)),
+        row("t2", agent_id=stored, model=None, noise=stored),
+    )
+    usage = NamedUsage(text, Usage(3, 100, 20, 0.5))
+    reason = TurnsOfReason(text, text, Listed((turn,), 9))
+    return ActivityReport(
+        scope=ReportScope(text, text, (text,), at, at, at, redacts_persons=False),
+        missing=(text,),
+        contents=contents(table),
+        timeline=_timeline(text, turn, fact, at.date()),
+        knowledge=_knowledge(text, turn, fact, invalid),
+        noise=(NoiseOfRule(text, text, 5, (turn,)), NoiseOfRule(text, "", 1, (turn,))),
+        usage=agent_usage(table),
+        own_cost=OwnCost(
+            (usage,),
+            None,
+            (usage,),
+            Listed((ReportedRun(text, at, text, 3, 1, text, Usage()),), 1),
+        ),
+        pending=PendingTurns(
+            Listed((QuarantinedTurn(turn, text, at),), 4),
+            (reason,),
+            (reason,),
+            (text,),
+            Listed((text,), 1),
+            (text,),
+        ),
+    )
+
+
+def _timeline(text: str, turn: ReportedTurn, fact: ReportedFact, day: date) -> ReportTimeline:
+    session = TimelineSession(text, text, (TimelineTurn(turn, (fact,), 2),))
+    return ReportTimeline((TimelineDay(day, (session,)),), 1, 2)
+
+
+def _knowledge(
+    text: str, turn: ReportedTurn, fact: ReportedFact, invalid: ReportedFact
+) -> Knowledge:
+    entity = EntityHistory(text, text, 3, Listed((fact, invalid), 7))
+    solved = ErrorOccurrence(invalid, turn, turn.started_at, turn, (text,), text)
+    unsolved = ErrorOccurrence(fact, turn, None, None, (), "")
+    return Knowledge(
+        facts=12,
+        invalid_facts=3,
+        decisions=Listed((fact, invalid), 30),
+        labels=Listed((EntitiesOfLabel(text, Listed((entity,), 4)),), 3),
+        errors=Listed((ReportedError(text, text, 2, (solved, unsolved)),), 5),
+        open_problems=Listed((fact,), 6),
+    )

@@ -1,0 +1,209 @@
+"""`turnetl report`: one page about everything, whatever of it exists."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import turnetl
+from tests.cli.archives import conversation, tool_call, tool_result, write_archive
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.provider_setup import SESSION_START
+from tests.html.html_parsing import ParsedPage
+from tests.html.test_pages import HOSTILE
+
+PAGE = "report.html"
+
+
+@pytest.fixture(scope="module")
+def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the graph of the samples."""
+    return shutil.copytree(filled_samples, tmp_path_factory.mktemp("report"), dirs_exist_ok=True)
+
+
+def report(folder: Path, *options: str) -> CommandResult:
+    result = run_in_process("report", "--output", PAGE, *options, "--json", folder=folder)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def page(folder: Path, *options: str) -> ParsedPage:
+    report(folder, *options)
+    return ParsedPage((folder / PAGE).read_text("utf-8"))
+
+
+def text(folder: Path, *options: str) -> str:
+    return " ".join(page(folder, *options).text.split())
+
+
+def test_the_report_has_the_numbers_of_the_other_commands(folder: Path) -> None:
+    written = report(folder).json
+    groups = run_in_process("status", "--json", folder=folder).json["groups"]
+    assert written["turns"] == sum(group["turns"] for group in groups)
+    assert written["projects"] == len(groups)
+    assert written["bytes"] == (folder / PAGE).stat().st_size
+    assert written["missing"] == []
+    committed = sum(group["committed"] for group in groups)
+    assert f"In the graph{committed}" in page(folder).text
+
+
+def test_the_page_has_decisions_entities_errors_noise_and_tokens(folder: Path) -> None:
+    shown = text(folder)
+    assert "I decided on integer cents rather than `Decimal`" in shown
+    assert "src/bookshop/catalogue.py" in shown
+    assert "KeyError: 'price'" in shown
+    assert "Resolved" in shown
+    assert "Tokens by model" in shown
+
+
+def test_every_turn_that_is_named_has_its_archive_and_line(folder: Path) -> None:
+    parsed = page(folder)
+    anchors = {one for one in parsed.attributes("id") if one.startswith("turn-")}
+    turns = run_in_process("timeline", "-n", "999", "--json", folder=folder).json["turns"]
+    assert {f"turn-{turn['turn_id']}" for turn in turns} <= anchors
+    for turn in turns:
+        assert f"{turn['archive']}:{turn['first_line']}" in parsed.text
+    links = {href for href in parsed.attributes("href") if href.startswith("file:")}
+    assert links >= {Path(turn["archive"]).as_uri() for turn in turns}
+
+
+def test_only_the_turns_of_the_group_and_the_time_are_in_the_report(folder: Path) -> None:
+    written = report(folder, "--group", "bookshop", "--since", "2026-03-10", "--until", "2026-03")
+    timeline = ("timeline", "-n", "999", "--group", "bookshop", "--since", "2026-03-10")
+    turns = run_in_process(*timeline, "--until", "2026-03", "--json", folder=folder).json["turns"]
+    shown = (folder / PAGE).read_text("utf-8")
+    assert written.json["projects"] == 1
+    assert written.json["turns"] >= len(turns) > 0
+    assert "shoebox" not in shown
+    assert "integer cents rather" not in shown
+
+
+def test_an_earlier_page_is_replaced_and_no_other_file(folder: Path, tmp_path: Path) -> None:
+    report(folder)
+    report(folder)
+    notes = tmp_path / "notes.html"
+    notes.write_text("<!DOCTYPE html><p>mine", encoding="utf-8")
+    result = run_in_process("report", "--output", str(notes), folder=folder)
+    assert result.exit_code == 2
+    assert "is no page of turnetl" in result.stderr
+    assert notes.read_text("utf-8").endswith("mine")
+
+
+@pytest.mark.parametrize("place", [".", "missing/report.html"])
+def test_a_place_that_is_no_file_is_refused_before_anything_is_read(
+    place: str, tmp_path: Path
+) -> None:
+    result = run_in_process("report", "--output", place, folder=tmp_path)
+    assert result.exit_code == 2
+    assert "name a file for the page" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_group_is_refused_and_writes_no_page(folder: Path) -> None:
+    result = run_in_process("report", "--output", "x.html", "--group", "nowhere", folder=folder)
+    assert result.exit_code == 2
+    assert "there is no group `nowhere`; existing groups: bookshop, shoebox" in result.stderr
+    assert not (folder / "x.html").exists()
+
+
+def test_the_page_is_readable_by_its_user_only(folder: Path) -> None:
+    report(folder)
+    assert (folder / PAGE).stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_lake_and_a_graph_the_page_says_what_to_do(tmp_path: Path) -> None:
+    written = report(tmp_path)
+    assert written.json["turns"] == 0
+    assert "there is no graph" in written.json["missing"][0]
+    assert "run `turnetl backfill" in text(tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == [PAGE]
+
+
+def test_without_a_graph_the_page_has_what_the_lake_holds(tmp_path: Path) -> None:
+    run_in_process("parse", SAMPLES, folder=tmp_path)
+    parsed = report(tmp_path)
+    assert parsed.json["turns"] == 30
+    assert "unfiltered: 30" in text(tmp_path)
+    run_in_process("filter", folder=tmp_path)
+    shown = text(tmp_path)
+    assert "ready: 27" in shown
+    assert "The graph was not read" in shown
+    assert "there is no graph" in parsed.stderr
+
+
+def test_turns_that_the_lake_has_lost_are_in_the_report(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    lake = tmp_path / ".turnetl" / "lake"
+    for name in ("turns", "episodes"):
+        shutil.rmtree(lake / name)
+    shown = text(tmp_path)
+    assert "27 turns are only in the graph" in shown
+    assert "the checkout tests fail since I pulled" in shown
+
+
+def test_a_damaged_table_is_named_and_the_other_groups_are_shown(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    table = tmp_path / ".turnetl" / "lake" / "episodes" / "shoebox.parquet"
+    table.write_bytes(table.read_bytes()[:-40])
+    written = report(tmp_path).json
+    assert any("shoebox.parquet" in one for one in written["missing"])
+    shown = text(tmp_path)
+    assert "the accountant needs the orders" in shown
+    assert "9 turns are only in the graph" in shown
+
+
+def test_personal_data_is_redacted_and_nothing_links_to_an_archive(tmp_path: Path) -> None:
+    home = tmp_path / "home" / "kimlee" / ".claude"
+    rows = conversation("write to kim.lee@shop-of-kim.com", "Done, Kim", at=SESSION_START)
+    write_archive(home / "s1.jsonl", rows)
+    run_in_process("backfill", home, folder=tmp_path)
+    assert "kim.lee@" in text(tmp_path)
+    redacted = page(tmp_path, "--redact-personal")
+    assert "kim.lee@" not in redacted.text
+    assert "[REDACTED:email:" in redacted.text
+    assert not [href for href in redacted.attributes("href") if href.startswith("file:")]
+    assert "s1.jsonl:1" in redacted.text
+
+
+def hostile_archive(folder: Path, text: str) -> None:
+    """Write an archive with a text in every field of its rows, and in its name."""
+    quoted = json.dumps(text)[1:-1]
+    rows = [
+        *conversation(f"We decided to use `{text}` {text}", f"I chose sqlite {text}"),
+        tool_call("c1", f"Bash{text}", SESSION_START, command=f"pytest {text}"),
+        tool_result("r1", "c1", f"KeyError: {text}", SESSION_START),
+        tool_call("c2", "Edit", SESSION_START, file_path=f"/home/dev/{text}", new_string=text),
+        tool_result("r2", "c2", text, SESSION_START),
+    ]
+    rows = [one.replace("/home/dev/shop", f"/home/dev/{quoted}") for one in rows]
+    name = text.replace("/", "-").replace("\0", "")[:60]
+    write_archive(folder / f"{name}.jsonl", rows)
+
+
+@pytest.mark.parametrize("planted", [one for one in HOSTILE if "\ud800" not in one])
+def test_no_text_of_an_archive_becomes_markup(planted: str, tmp_path: Path) -> None:
+    hostile_archive(tmp_path / "archives", planted)
+    assert run_in_process("backfill", "archives", folder=tmp_path).exit_code in (0, 1, 3)
+    parsed = page(tmp_path)
+    assert "script" not in parsed.names()
+    assert "img" not in parsed.names()
+    assert not [name for _, found in parsed.tags for name in found if name.startswith("on")]
+    assert all(href.startswith(("#", "file:///")) for href in parsed.attributes("href"))
+    assert parsed.names().isdisjoint({"iframe", "object", "form", "base", "link"})
+    assert planted.split(maxsplit=1)[0][:12] in parsed.text
+
+
+async def test_the_public_function_writes_the_same_page(folder: Path, tmp_path: Path) -> None:
+    settings = turnetl.Settings(lake=folder / ".turnetl" / "lake")
+    written = await turnetl.write_report(tmp_path / PAGE, settings, groups=["bookshop"])
+    assert (written.projects, written.path, written.missing) == (1, tmp_path / PAGE, ())
+    assert written.bytes == (tmp_path / PAGE).stat().st_size
+
+
+def test_the_result_is_one_line(folder: Path) -> None:
+    result = run_in_process("report", "--output", PAGE, folder=folder)
+    assert result.stdout.startswith(f"{PAGE}: ")
+    assert "30 turns of 8 sessions in 2 projects" in result.stdout

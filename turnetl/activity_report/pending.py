@@ -1,0 +1,108 @@
+"""Turns that are not in the graph, and turns in it that a run would commit differently today."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from turnetl.activity_report import limits
+from turnetl.activity_report.model import (
+    PendingTurns,
+    QuarantinedTurn,
+    ReportedTurn,
+    TurnsOfReason,
+    listed,
+)
+from turnetl.activity_report.turns import TurnBook
+from turnetl.ingestion.quarantine import QuarantineEntry
+from turnetl.ingestion.reasons import PendingReason, StaleReason
+from turnetl.model import GroupId, TurnId
+from turnetl.reason import R
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTurns:
+    """The turns of a group that need somebody's attention."""
+
+    group: GroupId
+    uncommitted: Mapping[PendingReason, Sequence[TurnId]]
+    stale: Mapping[StaleReason, Sequence[TurnId]]
+    quarantined: Sequence[QuarantineEntry]
+
+
+def pending_turns(
+    groups: Sequence[GroupTurns],
+    rows: pl.DataFrame,
+    book: TurnBook,
+    *,
+    is_ranged: bool = False,
+    stale_parts: Sequence[str] = (),
+    missing_archives: Sequence[str] = (),
+    messages: Sequence[str] = (),
+) -> PendingTurns:
+    """Return the turns that need attention, by reason.
+
+    Args:
+        groups: the groups of the report.
+        rows: the turns of the report: rows of `turns.ROWS`.
+        book: all turns of its groups.
+        is_ranged: the report has a range of time; a quarantined turn that the lake has lost is
+            then left out.
+        stale_parts: sentences: which part of a recipe changed.
+        missing_archives: archives that no longer exist.
+        messages: sentences about groups that stopped.
+    """
+    selected = frozenset(rows["turn_id"].to_list())
+    entries = [
+        (entry, group.group)
+        for group in groups
+        for entry in group.quarantined
+        if entry.turn_id in selected or (not is_ranged and book.find(entry.turn_id) is None)
+    ]
+    unfiltered = rows.filter(~pl.col("is_filtered"), ~pl.col("is_in_graph"))["turn_id"].to_list()
+    gaps = _merged(group.uncommitted for group in groups)
+    gaps.pop(PendingReason.QUARANTINED, None)
+    gaps.setdefault(PendingReason.UNFILTERED, []).extend(map(TurnId, unfiltered))
+    stale = _merged(group.stale for group in groups)
+    return PendingTurns(
+        quarantined=listed([_quarantined(*one, book) for one in entries], limits.QUARANTINED),
+        gaps=_by_reason(gaps, selected, book),
+        stale=_by_reason(stale, selected, book),
+        stale_parts=tuple(stale_parts),
+        missing_archives=listed(missing_archives, limits.ARCHIVES),
+        messages=tuple(messages),
+    )
+
+
+def _merged(groups: Iterable[Mapping[R, Sequence[TurnId]]]) -> dict[R, list[TurnId]]:
+    merged: dict[R, list[TurnId]] = {}
+    for of_group in groups:
+        for reason, turns in of_group.items():
+            merged.setdefault(reason, []).extend(turns)
+    return merged
+
+
+def _by_reason(
+    by_reason: Mapping[R, Sequence[TurnId]], selected: Collection[str], book: TurnBook
+) -> tuple[TurnsOfReason, ...]:
+    found = []
+    for reason, turns in by_reason.items():
+        known = book.found(turn for turn in turns if turn in selected)
+        if known:
+            newest = listed(known[::-1], limits.TURNS_OF_REASON)
+            found.append(TurnsOfReason(reason.value, reason.sentence, newest))
+    return tuple(sorted(found, key=lambda one: -one.turns.total))
+
+
+def _quarantined(entry: QuarantineEntry, group: GroupId, book: TurnBook) -> QuarantinedTurn:
+    turn = book.find(entry.turn_id) or ReportedTurn(
+        turn_id=entry.turn_id,
+        group=group,
+        session_id="",
+        title="",
+        started_at=None,
+        archive=entry.archive,
+        first_line=entry.first_line,
+        last_line=entry.first_line,
+    )
+    return QuarantinedTurn(turn, entry.error, entry.failed_at)

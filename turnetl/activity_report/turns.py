@@ -1,0 +1,160 @@
+"""The turns of a report: one row each, from the lake, and from the graph what the lake has lost."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from turnetl import schema
+from turnetl.activity_report import limits
+from turnetl.activity_report.model import ReportedTurn
+from turnetl.errors import Fatal
+from turnetl.graph_model import Receipt
+from turnetl.lake import Lake
+from turnetl.model import GroupId
+from turnetl.retrieval.excerpts import first_line
+from turnetl.retrieval.turn_summary import one_line
+
+_NAMES = (
+    *("turn_id", "group_id", "format", "session_id", "agent_id", "started_at", "model"),
+    *("input_tokens", "output_tokens", "archive", "first_line", "last_line"),
+)
+_TYPES = {column.name: column.dtype for column in schema.TURNS.columns}
+ROWS = pl.Schema(
+    {name: _TYPES[name] for name in _NAMES}
+    | {
+        "prompt": pl.String,
+        "noise": pl.String,
+        "is_filtered": pl.Boolean,
+        "is_in_lake": pl.Boolean,
+        "is_in_graph": pl.Boolean,
+    }
+)
+"""The columns of the rows. `prompt` is the beginning of what the user wrote, `is_filtered` whether
+an episodes table has the turn, so that it is known whether it is noise."""
+
+
+def read_lake(
+    lake: Lake,
+    groups: Iterable[GroupId],
+    turns_in_files: Mapping[GroupId, int],
+    on_damaged: Callable[[GroupId, str], None],
+) -> pl.DataFrame:
+    """Return the turns of groups as rows of `ROWS`, none of them in the graph yet.
+
+    Args:
+        lake: the lake.
+        groups: groups of it.
+        turns_in_files: rows of the turns files of each group, as their metadata says.
+        on_damaged: called with the group and the error of a table that cannot be read; its turns
+            are left out.
+    """
+    frames = [ROWS.to_frame(eager=True)]
+    for group in groups:
+        try:
+            frames += _group_rows(lake, group, turns_in_files.get(group, 0))
+        except Fatal as error:
+            on_damaged(group, str(error))
+    return pl.concat(frames)
+
+
+def with_receipts(
+    rows: pl.DataFrame, receipts: Collection[Receipt], prompts: Mapping[str, str]
+) -> pl.DataFrame:
+    """Return the rows with what the graph holds: which turns, and those that the lake has lost.
+
+    Args:
+        rows: of `read_lake`.
+        receipts: of the same groups.
+        prompts: the prompts of turns that the lake has lost, by their id.
+    """
+    committed = [receipt.turn_id for receipt in receipts]
+    marked = rows.with_columns(is_in_graph=pl.col("turn_id").is_in(committed))
+    known = frozenset(rows["turn_id"].to_list())
+    lost = [
+        _receipt_row(receipt, prompts.get(receipt.turn_id, ""))
+        for receipt in receipts
+        if receipt.turn_id not in known
+    ]
+    return pl.concat([marked, pl.DataFrame(lost, schema=ROWS)]).sort(
+        "started_at", "session_id", "turn_id", nulls_last=True
+    )
+
+
+def in_range(rows: pl.DataFrame, since: datetime | None, until: datetime | None) -> pl.DataFrame:
+    """Return the turns that started in a range of time; with one, those without a time are not."""
+    started = pl.col("started_at")
+    if since is not None:
+        rows = rows.filter(started >= since)
+    return rows.filter(started < until) if until is not None else rows
+
+
+class TurnBook:
+    """The turns of a report by their ids."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self._rows = rows
+        self._places = {turn: place for place, turn in enumerate(rows["turn_id"].to_list())}
+
+    def find(self, turn_id: str) -> ReportedTurn | None:
+        """Return the turn; None if it is not one of the report's groups."""
+        place = self._places.get(turn_id)
+        return None if place is None else reported(self._rows.row(place, named=True))
+
+    def found(self, turn_ids: Iterable[str]) -> list[ReportedTurn]:
+        """Return the turns that are known, in the order given."""
+        turns = map(self.find, turn_ids)
+        return [turn for turn in turns if turn is not None]
+
+
+def reported(row: Mapping[str, Any]) -> ReportedTurn:
+    """Return a row of `ROWS` as a turn."""
+    return ReportedTurn(
+        turn_id=row["turn_id"],
+        group=row["group_id"],
+        session_id=row["session_id"],
+        title=one_line(first_line(row["prompt"]), limits.TITLE_CHARS),
+        started_at=row["started_at"],
+        archive=row["archive"],
+        first_line=row["first_line"],
+        last_line=row["last_line"],
+    )
+
+
+def _group_rows(lake: Lake, group: GroupId, turns_in_files: int) -> list[pl.DataFrame]:
+    with lake.reading_episodes(group):
+        episodes = _selected(lake.scan_episodes(group), pl.col("noise"), is_filtered=True)
+    if turns_in_files <= episodes.height:
+        return [episodes]
+    # Fewer turns than rows if archives share turns.
+    turns = _selected(lake.scan_turns(group), pl.lit(None, pl.String), is_filtered=False)
+    new = ~pl.col("turn_id").is_in(episodes["turn_id"].to_list())
+    return [episodes, turns.unique("turn_id", keep="first", maintain_order=True).filter(new)]
+
+
+def _selected(rows: pl.LazyFrame, noise: pl.Expr, *, is_filtered: bool) -> pl.DataFrame:
+    return rows.select(
+        *_NAMES,
+        pl.col("user_text").str.head(limits.PROMPT_CHARS).alias("prompt"),
+        noise.alias("noise"),
+        pl.lit(is_filtered).alias("is_filtered"),
+        pl.lit(value=True).alias("is_in_lake"),
+        pl.lit(value=False).alias("is_in_graph"),
+    ).collect()
+
+
+def _receipt_row(receipt: Receipt, prompt: str) -> dict[str, Any]:
+    row = {name: getattr(receipt, name, None) for name in _NAMES}
+    # The model of a receipt is the one that turnetl used, not the agent's.
+    return row | {
+        "model": None,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        # A table takes no halves of characters.
+        "prompt": prompt.encode("utf-8", "replace").decode(),
+        "noise": None,
+        "is_filtered": True,
+        "is_in_lake": False,
+        "is_in_graph": True,
+    }

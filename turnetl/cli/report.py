@@ -1,0 +1,40 @@
+"""`turnetl report`."""
+
+from pathlib import Path
+
+from turnetl import console
+from turnetl.cli.filters import check_times
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
+from turnetl.cli.times import Since, Until
+from turnetl.clock import now
+from turnetl.exit_code import ExitCode
+
+
+def report(
+    *,
+    output: Path,
+    groups: GroupNames = (),
+    since: Since = None,
+    until: Until = None,
+    redact_personal: Flag = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Write one HTML page about everything: turns, decisions, errors, tokens, cost, gaps.
+
+    Args:
+        output: The file; an earlier page is replaced.
+        redact_personal: Redact personal data in the page, as --redact-pii does in the lake.
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.report import report_output
+    from turnetl.report import activity_file as view
+
+    check_times(since, until=until)
+    request = pipeline.ReportRequest(groups, since, until, redact_personal)
+    with console.show_progress(as_json=common.json) as progress:
+        written = console.run_async(
+            pipeline.write_report(output, common.settings(), now, request, progress=progress)
+        )
+    console.print_messages(written.missing)
+    console.print_result(view.line(written), report_output(written), as_json=common.json)
+    return ExitCode.DONE

@@ -1,0 +1,241 @@
+"""The report on everything: reads the lake, the index, the graph and the journal."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+import polars as pl
+
+from turnetl import wiring
+from turnetl.activity_report.contents import contents
+from turnetl.activity_report.knowledge import knowledge, stated_by
+from turnetl.activity_report.model import (
+    ActivityReport,
+    Listed,
+    OwnCost,
+    PendingTurns,
+    ReportFile,
+    ReportScope,
+)
+from turnetl.activity_report.noise import noise_counts
+from turnetl.activity_report.own_cost import own_cost
+from turnetl.activity_report.pending import GroupTurns, pending_turns
+from turnetl.activity_report.personal import without_personal_data
+from turnetl.activity_report.timeline import timeline, timeline_rows
+from turnetl.activity_report.turns import TurnBook, in_range
+from turnetl.activity_report.usage import agent_usage
+from turnetl.clock import Clock
+from turnetl.index.selection import Selection
+from turnetl.ingestion import candidates
+from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.reasons import StaleReason
+from turnetl.lake import Lake
+from turnetl.model import GroupId, TurnId
+from turnetl.pipeline.report_sources import (
+    ReportRequest,
+    ReportSources,
+    opened_index,
+    read_journal,
+    read_runs,
+    read_status,
+    read_turns,
+    report_groups,
+)
+from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.recipe_parts import recipe_digest
+from turnetl.report.activity_page import activity_page
+from turnetl.report.next_command import without_credentials
+from turnetl.report.page_file import check_page, write_page
+from turnetl.report.status import error_messages, migration_message, stale_part_line
+from turnetl.run_options import RunOptions, ingest_scope
+from turnetl.settings import Settings
+
+_PARTS = 5
+"""Of the progress: index, status, turns, facts, cost."""
+
+
+async def write_report(
+    path: Path,
+    settings: Settings,
+    clock: Clock,
+    request: ReportRequest,
+    *,
+    progress: Progress = ignore_progress,
+) -> ReportFile:
+    """Write the report on everything as one HTML page; an earlier one is replaced.
+
+    Args:
+        path: of the page; its folder exists.
+        settings: the lake, the graph and its index.
+        clock: returns the current time.
+        request: what is asked for.
+        progress: called after each part.
+
+    Raises:
+        BadUsage: the file cannot be written, or is no page of turnetl; an unknown group, or
+            settings that are not valid.
+        Fatal, LakeBusy: the lake cannot be read at all.
+    """
+    check_page(path)
+    report = await activity_report(settings, clock, request, progress=progress)
+    held = report.contents
+    return ReportFile(
+        path=path,
+        bytes=write_page(path, activity_page(report)),
+        turns=held.turns,
+        sessions=held.sessions,
+        projects=held.projects.total,
+        missing=report.missing,
+    )
+
+
+async def activity_report(
+    settings: Settings,
+    clock: Clock,
+    request: ReportRequest,
+    *,
+    progress: Progress = ignore_progress,
+) -> ActivityReport:
+    """Return what the lake, the graph and the journal hold. Writes nothing but the search index.
+
+    What cannot be read is left out, and the report says what and why.
+
+    Args:
+        settings: the lake, the graph and its index.
+        clock: returns the current time.
+        request: what is asked for.
+        progress: called after each part.
+
+    Raises:
+        BadUsage: an unknown group, or settings that are not valid.
+        Fatal, LakeBusy: the lake cannot be read at all.
+    """
+    missing: list[str] = []
+    step = _steps(progress)
+    async with AsyncExitStack() as stack:
+        opened = await opened_index(stack, settings, clock, progress, missing)
+        step("index")
+        report = await read_status(settings, request, clock, missing)
+        step("status")
+        groups = report_groups(settings, request, report, opened)
+        sources = await read_turns(settings, groups, opened, report, missing)
+        step("turns")
+        made = _report(settings, clock(), request, groups, sources)
+        step("facts")
+    cost = own_cost(
+        read_journal(settings, clock, missing),
+        () if report is None else report.groups,
+        await read_runs(settings, request, groups, missing),
+    )
+    step("cost")
+    made = replace(made, own_cost=cost, missing=tuple(dict.fromkeys(missing)))
+    if not request.redact_personal:
+        return made
+    with_persons = settings.model_copy(update={"redact_pii": True})
+    return without_personal_data(made, wiring.redactor(with_persons, stores=False))
+
+
+def _report(
+    settings: Settings,
+    now: datetime,
+    request: ReportRequest,
+    groups: Sequence[GroupId],
+    sources: ReportSources,
+) -> ActivityReport:
+    """Return the report but for its cost and for what is missing."""
+    rows, book = in_range(sources.rows, request.since, request.until), TurnBook(sources.rows)
+    selection = Selection(groups=tuple(groups), since=request.since, until=request.until)
+    index = sources.index if groups else None
+    shown = timeline_rows(rows)["turn_id"].to_list()
+    decisions, problems = ({}, {}) if index is None else stated_by(index, shown, book)
+    return ActivityReport(
+        scope=ReportScope(
+            lake=str(settings.lake_url or settings.lake),
+            graph=without_credentials(settings.graph_url),
+            groups=tuple(groups) if request.groups else (),
+            since=request.since,
+            until=request.until,
+            made_at=now,
+            redacts_persons=request.redact_personal,
+        ),
+        missing=(),
+        contents=contents(rows),
+        timeline=timeline(rows, decisions, problems),
+        knowledge=None if index is None else knowledge(index, selection, book),
+        noise=noise_counts(
+            rows, {rule.name: rule.description for rule in wiring.noise_rules(settings)}
+        ),
+        usage=agent_usage(rows),
+        own_cost=OwnCost((), 0.0, (), Listed()),
+        pending=_pending(
+            settings, now, request, groups=groups, sources=sources, rows=rows, book=book
+        ),
+    )
+
+
+def _pending(
+    settings: Settings,
+    now: datetime,
+    request: ReportRequest,
+    *,
+    groups: Sequence[GroupId],
+    sources: ReportSources,
+    rows: pl.DataFrame,
+    book: TurnBook,
+) -> PendingTurns:
+    lake, of_groups = wiring.lake(settings), sources.status.groups if sources.status else ()
+    readable = [group for group in groups if group not in sources.damaged]
+    return pending_turns(
+        [_group_turns(settings, now, lake, group, sources) for group in readable],
+        rows,
+        book,
+        is_ranged=request.since is not None or request.until is not None,
+        stale_parts=[
+            f"{group.group}: {stale_part_line(part).strip('()')}"
+            for group in of_groups
+            for part in group.stale_parts
+        ],
+        missing_archives=sorted({name for group in of_groups for name in group.missing_archives}),
+        messages=[
+            *error_messages(of_groups),
+            *(migration_message(group.migration) for group in of_groups if group.migration),
+        ],
+    )
+
+
+def _group_turns(
+    settings: Settings, now: datetime, lake: Lake, group: GroupId, sources: ReportSources
+) -> GroupTurns:
+    """Compare the episodes of a group with what the graph holds of it."""
+    scope = ingest_scope(settings, RunOptions(), now)
+    with lake.reading_episodes(group):
+        rows = candidates.candidate_rows(lake, group, scope).select(*COLUMNS).collect()
+    receipts = {receipt.turn_id: receipt for receipt in sources.receipts.get(group, ())}
+    entries = Quarantine(lake.files, group).entries()
+    failed = {TurnId(entry.turn_id) for entry in entries}
+    stale: dict[StaleReason, list[TurnId]] = {}
+    for turn in committed_turns(rows, receipts, _recipe(settings, group)):
+        if turn.stale is not None:
+            stale.setdefault(turn.stale, []).append(turn.receipt.turn_id)
+    uncommitted = uncommitted_turns(rows, receipts.keys(), failed, scope)
+    waiting = [entry for entry in entries if entry.turn_id not in receipts]
+    return GroupTurns(group, uncommitted, stale, waiting)
+
+
+def _recipe(settings: Settings, group: GroupId) -> Callable[[str], str] | None:
+    """Return the function from a kind of turn to its recipe today; None if it is not known."""
+    recipe = wiring.recipe(settings)
+    if recipe is None:
+        return None
+    return cache(lambda kind: recipe_digest(recipe(group, kind)))
+
+
+def _steps(progress: Progress) -> Callable[[str], None]:
+    """Return a function that reports that one more part is done."""
+    numbers = count(1)
+    return lambda part: progress(ProgressUpdate("report", part, next(numbers), _PARTS))

@@ -1,0 +1,175 @@
+"""What a report is made of: read from the lake, the index, the graph and the journal.
+
+A part that cannot be read is left out; a sentence in `missing` says what and why.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from turnetl import wiring
+from turnetl.activity_report.turns import read_lake, with_receipts
+from turnetl.clock import Clock
+from turnetl.errors import GraphUnusable, IndexUnusable, JournalUnusable, Retryable
+from turnetl.graph_model import Receipt
+from turnetl.group_names import select_groups
+from turnetl.index.lookup import LookupIndex
+from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.run_report import RunsReport
+from turnetl.llm.journal import JournalStats
+from turnetl.model import GroupId, TurnId
+from turnetl.pipeline.group_plans import turn_files
+from turnetl.pipeline.group_status import status
+from turnetl.pipeline.index import OpenIndex
+from turnetl.pipeline.opened_items import open_index
+from turnetl.pipeline.recorded_runs import runs
+from turnetl.progress import Progress
+from turnetl.retrieval.excerpts import prompt_title
+from turnetl.run_options import RunOptions
+from turnetl.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRequest:
+    """What a report is asked for."""
+
+    groups: tuple[str, ...] = ()
+    """Group ids or project names; all groups if empty."""
+    since: datetime | None = None
+    """Only turns that started then or later."""
+    until: datetime | None = None
+    """Only turns that started before."""
+    redact_personal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSources:
+    """What a report is made of, read once. A part that cannot be read is None."""
+
+    rows: pl.DataFrame
+    """All turns of the groups."""
+    receipts: Mapping[GroupId, Sequence[Receipt]]
+    damaged: frozenset[GroupId]
+    """Groups with a table that cannot be read."""
+    index: LookupIndex | None
+    status: IngestReport | None
+
+
+async def opened_index(
+    stack: AsyncExitStack,
+    settings: Settings,
+    clock: Clock,
+    progress: Progress,
+    missing: list[str],
+) -> OpenIndex | None:
+    """Open the index, brought up to date; None if there is no graph, or it cannot be read."""
+    try:
+        opened = await stack.enter_async_context(open_index(settings, clock, progress))
+    except (GraphUnusable, IndexUnusable, Retryable) as error:
+        missing.append(f"Decisions, entities and errors are not shown: {error}.")
+        return None
+    if opened.unread:
+        missing.append(f"The newest turns of the graph may be missing: {opened.unread}.")
+    return opened
+
+
+async def read_status(
+    settings: Settings, request: ReportRequest, clock: Clock, missing: list[str]
+) -> IngestReport | None:
+    """Return the status of the groups; None if the graph cannot be read."""
+    try:
+        report = await status(settings, RunOptions(groups=request.groups), clock)
+    except (GraphUnusable, Retryable) as error:
+        missing.append(f"What turnetl paid by group, and missing archives, are not shown: {error}.")
+        return None
+    if report.error:
+        missing.append(f"{report.error}.")
+    return report
+
+
+def report_groups(
+    settings: Settings,
+    request: ReportRequest,
+    report: IngestReport | None,
+    opened: OpenIndex | None,
+) -> list[GroupId]:
+    """Return the groups of the report."""
+    in_index = (
+        [] if opened is None else [one.group_id for one in opened.index.groups() if one.turns]
+    )
+    in_status = [] if report is None else [one.group for one in report.groups]
+    existing = sorted({*wiring.lake(settings).groups(), *in_status, *in_index})
+    return select_groups(existing, request.groups)
+
+
+async def read_turns(
+    settings: Settings,
+    groups: Sequence[GroupId],
+    opened: OpenIndex | None,
+    report: IngestReport | None,
+    missing: list[str],
+) -> ReportSources:
+    """Read the turns of the lake, and from the index what the graph holds of them."""
+    lake, damaged = wiring.lake(settings), set[GroupId]()
+
+    def on_damaged(group: GroupId, error: str) -> None:
+        damaged.add(group)
+        missing.append(f"Turns of group `{group}` may be missing: {error}.")
+
+    in_files = {
+        group: sum(file.metadata.turns for file in files)
+        for group, files in turn_files(lake).items()
+    }
+    rows = read_lake(lake, [group for group in groups if group in in_files], in_files, on_damaged)
+    index = None if opened is None else opened.index
+    receipts = {} if index is None else await _receipts(settings, groups)
+    all_receipts = [receipt for of_group in receipts.values() for receipt in of_group]
+    known = frozenset(rows["turn_id"].to_list())
+    lost = [receipt.turn_id for receipt in all_receipts if receipt.turn_id not in known]
+    prompts = {} if index is None else _prompts(index, lost)
+    rows = with_receipts(rows, all_receipts, prompts)
+    return ReportSources(rows, receipts, frozenset(damaged), index, report)
+
+
+async def _receipts(
+    settings: Settings, groups: Sequence[GroupId]
+) -> dict[GroupId, Sequence[Receipt]]:
+    with wiring.index_snapshot(settings) as snapshot:
+        if snapshot is None:
+            return {}
+        return {group: await snapshot.receipts(group) for group in groups}
+
+
+def _prompts(index: LookupIndex, turn_ids: Sequence[TurnId]) -> dict[str, str]:
+    """Return the first line of the prompts of these turns."""
+    lookup = index.lookup()
+    keys = [key for turn in turn_ids if (key := lookup.turn_key(turn)) is not None]
+    turns = index.turns(keys).values()
+    return {turn.receipt.turn_id: prompt_title(turn.text) for turn in turns}
+
+
+def read_journal(settings: Settings, clock: Clock, missing: list[str]) -> JournalStats | None:
+    try:
+        with wiring.journal(settings, clock) as journal:
+            return journal.stats()
+    except JournalUnusable as error:
+        missing.append(f"What turnetl paid by prompt is not shown: {error}.")
+        return None
+
+
+async def read_runs(
+    settings: Settings, request: ReportRequest, groups: Sequence[GroupId], missing: list[str]
+) -> RunsReport | None:
+    """Return the runs that wrote the groups; None if the graph cannot be read."""
+    try:
+        found = await runs(settings)
+    except (GraphUnusable, Retryable) as error:
+        missing.append(f"Runs are not shown: {error}.")
+        return None
+    of_groups = found.runs
+    if request.groups:
+        of_groups = tuple(one for one in found.runs if set(groups).intersection(one.run.groups))
+    return RunsReport(of_groups, len(of_groups))

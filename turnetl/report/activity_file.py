@@ -1,0 +1,15 @@
+"""A report that was written, on one line."""
+
+from rich.text import Text
+
+from turnetl.activity_report.model import ReportFile
+from turnetl.report.layout import plural, size
+
+
+def line(written: ReportFile) -> Text:
+    """Return the file, its size and what it is about."""
+    counts = (
+        f"{plural(written.turns, 'turn')} of {plural(written.sessions, 'session')} in "
+        f"{plural(written.projects, 'project')}"
+    )
+    return Text(f"{written.path}: {size(written.bytes)}, {counts}", overflow="fold")

@@ -1,0 +1,103 @@
+"""The report on everything as one HTML page."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from jinja2 import Environment
+
+from turnetl.activity_report.model import (
+    Activity,
+    ActivityReport,
+    ReportedFact,
+    ReportedTurn,
+    WeekCount,
+)
+from turnetl.activity_report.walk import values_of
+from turnetl.html import charts, pages
+from turnetl.html.references import FactReference, SourceLines, TurnReference, source_lines
+from turnetl.report.costs import format_cost
+from turnetl.retrieval.turn_summary import short_id
+
+_TITLE = "What the agents did"
+_SECTIONS = (
+    ("contents", "Contents"),
+    ("timeline", "Timeline"),
+    ("decisions", "Decisions"),
+    ("entities", "Entities"),
+    ("errors", "Errors"),
+    ("noise", "Noise"),
+    ("usage", "Tokens of agents"),
+    ("cost", "Cost of turnetl"),
+    ("quarantine", "Quarantine"),
+    ("gaps", "Gaps"),
+    ("stale", "Stale turns"),
+    ("turns", "Turns"),
+)
+
+
+def activity_page(report: ActivityReport) -> str:
+    """Return the page. A report without persons has no links to archives: their paths name some."""
+    return pages.render(
+        _environment(has_links=not report.scope.redacts_persons),
+        "report.html",
+        title=_TITLE,
+        report=report,
+        sections=_SECTIONS,
+        charts={
+            "weeks": _chart("Turns by week and project", "turns", report.contents.by_week),
+            "days": _chart("Tokens by day and model", "tokens", report.usage.by_day),
+        },
+        turns=reported_turns(report),
+    )
+
+
+def reported_turns(report: ActivityReport) -> list[ReportedTurn]:
+    """Return each turn that the report names once, newest first; those without a time last."""
+    by_id = {turn.turn_id: turn for turn in values_of(report, ReportedTurn)}
+    oldest = datetime.min.replace(tzinfo=UTC)
+    return sorted(
+        by_id.values(), key=lambda turn: (turn.started_at or oldest, turn.turn_id), reverse=True
+    )
+
+
+def _environment(*, has_links: bool) -> Environment:
+    def reference(turn: ReportedTurn) -> TurnReference:
+        source = source_lines(turn.archive, turn.first_line, turn.last_line)
+        if not has_links:
+            source = SourceLines(source.archive, source.first_line, source.last_line, None)
+        return TurnReference(
+            turn.turn_id, turn.title, turn.started_at, f"#turn-{turn.turn_id}", source
+        )
+
+    def fact(one: ReportedFact) -> FactReference:
+        return FactReference(
+            one.text,
+            one.relation,
+            one.valid_at,
+            one.invalid_at,
+            tuple(map(reference, one.turns)),
+            one.further_turns,
+        )
+
+    made = pages.environment()
+    made.filters |= {
+        "reference": reference,
+        "fact": fact,
+        "dollars": format_cost,
+        "short": short_id,
+        "share": charts.share,
+        "week_rows": _week_rows,
+    }
+    return made
+
+
+def _week_rows(weeks: Sequence[WeekCount]) -> list[tuple[str, str, str]]:
+    return [(one.week, f"{one.turns:,}", f"{one.sessions:,}") for one in weeks]
+
+
+def _chart(title: str, unit: str, activity: Activity | None) -> charts.Chart | None:
+    """Return the chart; None if there is nothing to draw."""
+    if activity is None or not any(any(one.values) for one in activity.series):
+        return None
+    series = [charts.Series(one.name, one.values) for one in activity.series]
+    return charts.column_chart(title, unit, activity.labels, series)
