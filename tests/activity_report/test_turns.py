@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.activity_report.rows import days, row, rows
 from tests.builders import GROUP, START, episode, receipt, turn
 from tests.frames import episode_table, turns
-from turnetl.activity_report.pending import GroupTurns, pending_turns
+from turnetl.activity_report.pending import GroupGaps, pending_turns
 from turnetl.activity_report.turns import TurnBook, in_range, read_lake, with_receipts
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
@@ -89,7 +89,7 @@ ENTRY = QuarantineEntry(
 
 def test_turns_that_need_attention_are_listed_by_reason_the_newest_first() -> None:
     table = rows(*(row(name) for name in "abcde"), row("u", is_filtered=False, is_in_graph=False))
-    group = GroupTurns(
+    group = GroupGaps(
         GROUP,
         {PendingReason.READY: [TurnId("a"), TurnId("c")], PendingReason.QUARANTINED: [TurnId("b")]},
         {StaleReason.RECIPE_CHANGED: [TurnId("d")]},
@@ -108,7 +108,7 @@ def test_turns_that_need_attention_are_listed_by_reason_the_newest_first() -> No
 
 
 def test_a_quarantined_turn_that_the_lake_has_lost_is_named_by_its_entry() -> None:
-    group = GroupTurns(GROUP, {}, {}, [ENTRY])
+    group = GroupGaps(GROUP, {}, {}, [ENTRY])
     found = pending_turns([group], rows(), TurnBook(rows()))
     [one] = found.quarantined.items
     assert (one.turn.archive, one.turn.first_line) == ("/a.jsonl", 7)
@@ -118,6 +118,6 @@ def test_a_quarantined_turn_that_the_lake_has_lost_is_named_by_its_entry() -> No
 
 def test_turns_outside_of_the_range_of_a_report_are_not_listed() -> None:
     everything = rows(row("a"), row("b"))
-    group = GroupTurns(GROUP, {PendingReason.READY: [TurnId("a"), TurnId("b")]}, {}, [])
+    group = GroupGaps(GROUP, {PendingReason.READY: [TurnId("a"), TurnId("b")]}, {}, [])
     found = pending_turns([group], rows(row("b")), TurnBook(everything))
     assert [turn.turn_id for turn in found.gaps[0].turns.items] == ["b"]

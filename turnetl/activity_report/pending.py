@@ -21,7 +21,7 @@ from turnetl.reason import R
 
 
 @dataclass(frozen=True, slots=True)
-class GroupTurns:
+class GroupGaps:
     """The turns of a group that need somebody's attention."""
 
     group: GroupId
@@ -31,7 +31,7 @@ class GroupTurns:
 
 
 def pending_turns(
-    groups: Sequence[GroupTurns],
+    groups: Sequence[GroupGaps],
     rows: pl.DataFrame,
     book: TurnBook,
     *,

@@ -23,7 +23,7 @@ from turnetl.activity_report.model import (
 )
 from turnetl.activity_report.noise import noise_counts
 from turnetl.activity_report.own_cost import own_cost
-from turnetl.activity_report.pending import GroupTurns, pending_turns
+from turnetl.activity_report.pending import GroupGaps, pending_turns
 from turnetl.activity_report.personal import without_personal_data
 from turnetl.activity_report.timeline import timeline, timeline_rows
 from turnetl.activity_report.turns import TurnBook, in_range
@@ -210,7 +210,7 @@ def _pending(
 
 def _group_turns(
     settings: Settings, now: datetime, lake: Lake, group: GroupId, sources: ReportSources
-) -> GroupTurns:
+) -> GroupGaps:
     """Compare the episodes of a group with what the graph holds of it."""
     scope = ingest_scope(settings, RunOptions(), now)
     with lake.reading_episodes(group):
@@ -224,7 +224,7 @@ def _group_turns(
             stale.setdefault(turn.stale, []).append(turn.receipt.turn_id)
     uncommitted = uncommitted_turns(rows, receipts.keys(), failed, scope)
     waiting = [entry for entry in entries if entry.turn_id not in receipts]
-    return GroupTurns(group, uncommitted, stale, waiting)
+    return GroupGaps(group, uncommitted, stale, waiting)
 
 
 def _recipe(settings: Settings, group: GroupId) -> Callable[[str], str] | None:
