@@ -129,11 +129,20 @@ def test_any_text_leaves_the_page_well_formed(text: str) -> None:
 
 def test_a_page_is_written_for_its_user_only_and_replaces_an_earlier_one(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    path.write_text("old", encoding="utf-8")
+    write_page(path, migration_page(report("old")))
     check_page(path)
     write_page(path, migration_page(report(f"{GROUP}\ud800")))
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_bytes().startswith(b"<!DOCTYPE html>")
+
+
+def test_a_file_that_is_no_page_is_never_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "notes.html"
+    path.write_text("<!DOCTYPE html>mine", encoding="utf-8")
+    for refused in (check_page, lambda path: write_page(path, migration_page(report()))):
+        with pytest.raises(BadUsage, match="is no page of turnetl: delete it, or name another"):
+            refused(path)
+    assert path.read_text("utf-8") == "<!DOCTYPE html>mine"
 
 
 def test_a_page_in_a_folder_that_does_not_exist_is_refused_before_the_comparison(
