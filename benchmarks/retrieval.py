@@ -31,29 +31,23 @@ from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
 from tests import real_archives
 from turnetl import pipeline
 from turnetl.clock import now
+from turnetl.evaluation.recall import DEPTHS, RankingStage, Searcher
 from turnetl.ingestion import assumed_time
 from turnetl.lake import Lake
 from turnetl.model import Episode, TurnId
 from turnetl.pipeline.index import OpenIndex, current_index
-from turnetl.retrieval.ranking import WEIGHTS, Evidence
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings
 from turnetl.settings.sections import EmbedderSettings
 
-DEPTHS = (1, 5, 10)
 NOT_FOUND = 10**6
-WORDS = (
-    Evidence.TEXT_TERMS,
-    Evidence.PROMPT_TERMS,
-    Evidence.FACT_TERMS,
-    Evidence.PASSAGE_TERMS,
-)
-STAGES = (
-    ("words", WORDS),
-    ("+ similarity", (*WORDS, Evidence.SIMILARITY)),
-    ("+ late interaction", (*WORDS, Evidence.SIMILARITY, Evidence.LATE_INTERACTION)),
-    ("+ previous turn = search", tuple(WEIGHTS)),
-)
+STAGES = {
+    RankingStage.LEXICAL: "words",
+    RankingStage.DENSE: "similarity alone",
+    RankingStage.FUSION: "words + similarity",
+    RankingStage.LATE_INTERACTION: "+ late interaction",
+    RankingStage.SEARCH: "+ previous turn = search",
+}
 
 
 @dataclass(frozen=True)
@@ -119,7 +113,7 @@ async def measure(
     async with current_index(settings, now) as opened:
         results = [
             *by_plain_bm25(answered, corpus),
-            *[await by_stages(name, kinds, answered, corpus, opened) for name, kinds in STAGES],
+            *[await by_stage(stage, answered, corpus, opened) for stage in STAGES],
         ]
         print_recall(answered, results)
         await print_cut_off(questions, opened)
@@ -163,27 +157,18 @@ def best(index: PlainBm25, question: BenchmarkQuestion, corpus: Corpus) -> list[
     return [corpus.turns[position].turn_id for position in order if scores[position] > 0]
 
 
-async def by_stages(
-    name: str,
-    kinds: Sequence[Evidence],
+async def by_stage(
+    stage: RankingStage,
     questions: Sequence[BenchmarkQuestion],
     corpus: Corpus,
     opened: OpenIndex,
 ) -> RankingResult:
-    weights = {kind: WEIGHTS[kind] for kind in kinds}
-    ranks = []
+    searcher = Searcher(opened.index, opened.embedder)
     start = time.process_time()
-    for question in questions:
-        found = await search(
-            opened.index,
-            question.text,
-            opened.embedder,
-            limit=DEPTHS[-1],
-            nearest=True,
-            weights=weights,
-        )
-        ranks.append(corpus.rank(question, [hit.turn_id for hit in found.hits]))
-    return RankingResult(name, ranks, (time.process_time() - start) / len(questions))
+    ranks = [
+        corpus.rank(question, await searcher.found(question.text, stage)) for question in questions
+    ]
+    return RankingResult(STAGES[stage], ranks, (time.process_time() - start) / len(questions))
 
 
 def print_recall(questions: Sequence[BenchmarkQuestion], results: Sequence[RankingResult]) -> None:

@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import signal
+import subprocess
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.archives import conversation, write_archive
-from tests.cli.command import CommandResult, run_in_process
+from tests.cli.command import CommandResult, clean_environment, command_line, run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
 from tests.servers.canned_responses import RESPONDERS, Json
 from tests.servers.provider import FakeProvider, Fault
@@ -310,6 +313,61 @@ def test_the_page_holds_the_comparison_and_is_private(lake: Path, provider: Fake
     assert "Facts that only A found: 4" in text
     assert "Labels found: 1 of 1" in text
     assert page.stat().st_mode & 0o777 == 0o600
+
+
+def running(folder: Path, provider: FakeProvider) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command_line("templates", "compare", "broad.md", "narrow.md"),
+        cwd=folder,
+        env=clean_environment(folder) | model_environment(provider),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("requests", [1, 6, 12])
+def test_a_killed_comparison_leaves_nothing_but_paid_responses(
+    requests: int, lake: Path, provider: FakeProvider
+) -> None:
+    environment = model_environment(provider)
+    assert run_in_process("ingest", "--limit", "1", folder=lake, **environment).exit_code == 0
+    while provider.arrived.acquire(blocking=False):
+        pass
+    status = run_in_process("status", "--json", folder=lake, **environment).json
+    files = content(lake)
+    with running(lake, provider) as process:
+        for _ in range(requests):
+            assert provider.arrived.acquire(timeout=60)
+        process.kill()
+    assert content(lake) == files
+    assert run_in_process("status", "--json", folder=lake, **environment).json == status
+    after = compare(lake, provider, "broad.md", "narrow.md", "--json")
+    assert after.exit_code == 0
+    assert [one["facts"] for one in after.json["templates"]] == [TURNS, 0]
+    sent = len(provider.requests)
+    assert compare(lake, provider, "broad.md", "narrow.md").exit_code == 0
+    assert len(provider.requests) == sent
+
+
+def test_an_interrupted_comparison_continues_with_what_is_paid_for(
+    lake: Path, provider: FakeProvider
+) -> None:
+    files = content(lake)
+    provider.hold = threading.Event()
+    with running(lake, provider) as process:
+        assert provider.arrived.acquire(timeout=60)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert "waiting up to 30 s for responses" in process.stderr.readline()
+        provider.hold.set()
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command continues" in stderr
+    assert content(lake) == files
+    assert compare(lake, provider, "broad.md", "narrow.md").exit_code == 0
+    bodies = [json.dumps(one.body, sort_keys=True) for one in provider.requests]
+    assert len(set(bodies)) == len(bodies)
 
 
 def test_equal_seeds_draw_equal_turns(tmp_path: Path, provider: FakeProvider) -> None:

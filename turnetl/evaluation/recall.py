@@ -72,7 +72,8 @@ class Searcher:
 
     index: SearchIndex
     embedder: Embedder
-    now: datetime
+    now: datetime | None = None
+    """The current time, in the zone of the times that questions name; None: these are words."""
     selection: Selection = field(default_factory=Selection)
     model: ChatModel | None = None
     """Reranks; None: that stage is not measured."""
@@ -90,7 +91,7 @@ class Searcher:
         """Return the rank of the right turn after each stage but reranking."""
         stages = [stage for stage in self.stages if stage is not RankingStage.RERANKING]
         ranks: dict[RankingStage, int | None] = {
-            stage: rank_of(question.turns, await self._found(question.text, stage))
+            stage: rank_of(question.turns, await self.found(question.text, stage))
             for stage in stages
         }
         shown = await search(
@@ -111,11 +112,16 @@ class Searcher:
             TurnetlError: as the model.
         """
         question = evaluated.question
-        found = await self._found(question.text, RankingStage.RERANKING)
+        found = await self.found(question.text, RankingStage.RERANKING)
         ranks = {**evaluated.ranks, RankingStage.RERANKING: rank_of(question.turns, found)}
         return EvaluatedQuestion(question, ranks, evaluated.has_hits)
 
-    async def _found(self, text: str, stage: RankingStage) -> list[TurnId]:
+    async def found(self, text: str, stage: RankingStage) -> list[TurnId]:
+        """Return the first ten turns after a stage, also if none is close to the question.
+
+        Raises:
+            TurnetlError: as the model or the embedder.
+        """
         found = await search(
             self.index,
             text,

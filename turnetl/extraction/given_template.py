@@ -87,8 +87,10 @@ def given_template(given: str, templates: TemplateResolver, folder: Path) -> Giv
         return GivenTemplate(given, found, templates.read(text))
     if (folder / path).is_file():
         return _read(given, folder / path)
-    # Raises, with all folders in the message.
-    return GivenTemplate(given, None, templates.read(text))
+    try:
+        return GivenTemplate(given, None, templates.read(text))
+    except TemplateUnusable as error:
+        raise TemplateUnusable(f"{error}; nor is there such a file in `{folder}`") from None
 
 
 def _read(given: str, path: Path) -> GivenTemplate:

@@ -102,7 +102,7 @@ def _summary(report: EvaluationReport) -> str:
     used = report.usage
     return (
         f"{summary}; model {report.model}: {plural(used.calls, 'request')}, "
-        f"{token_count(used):,} tokens, {format_cost(used.cost)}"
+        f"{token_count(used):,} tokens, cost {format_cost(used.cost)}"
     )
 
 

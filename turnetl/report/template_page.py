@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from turnetl.evaluation.expected_facts import LabelScore
-from turnetl.evaluation.template_report import ComparedTemplate, TemplateComparison
+from turnetl.evaluation.template_report import ComparedTemplate, DistinctFact, TemplateComparison
 from turnetl.html import pages
+from turnetl.html.references import SourceLines, source_lines
 from turnetl.report.layout import format_minute, plural
 from turnetl.report.template_comparison import messages, rows, summary, titles
 
@@ -18,11 +19,19 @@ class _Side:
 
     letter: str
     template: ComparedTemplate
-    facts: list[tuple[str, ...]]
+    facts: list["_FactRow"]
     labels: list[tuple[str, ...]]
     label_summary: str
     junk: list[str]
     discarded: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _FactRow:
+    """A fact and where its turn begins."""
+
+    fact: DistinctFact
+    lines: SourceLines
 
 
 def template_page(report: TemplateComparison) -> str:
@@ -52,23 +61,15 @@ def _side(letter: str, one: ComparedTemplate) -> _Side:
     return _Side(
         letter=letter,
         template=one,
-        facts=list(_facts(one)),
+        facts=[
+            _FactRow(fact, source_lines(fact.archive, fact.first_line, fact.first_line))
+            for fact in one.only_facts
+        ],
         labels=[] if one.labels is None else list(_labels(one.labels)),
         label_summary="" if one.labels is None else _label_summary(one.labels),
         junk=[f"{name} ({reason.value})" for reason, names in one.junk.items() for name in names],
         discarded=[f"{count:,} {reason.value}" for reason, count in one.discarded.items()],
     )
-
-
-def _facts(one: ComparedTemplate) -> Iterator[tuple[str, ...]]:
-    for fact in one.only_facts:
-        yield (
-            fact.text,
-            format_minute(fact.valid_at),
-            f"{fact.archive}:{fact.first_line}",
-            fact.nearest or "-",
-            f"{fact.similarity:.2f}",
-        )
 
 
 def _labels(score: LabelScore) -> Iterator[tuple[str, ...]]:

@@ -1,0 +1,87 @@
+"""Recall of each stage, and the comparison with an earlier evaluation."""
+
+from datetime import UTC, datetime
+
+from turnetl.evaluation.question_set import EvaluationQuestion
+from turnetl.evaluation.recall import EVIDENCE, EvaluatedQuestion, RankingStage, rank_of
+from turnetl.evaluation.recall_report import (
+    Baseline,
+    EvaluationReport,
+    QuestionSource,
+    RankChange,
+    stage_recall,
+)
+from turnetl.model import GroupId, TurnId, Usage
+from turnetl.retrieval.ranking import WEIGHTS
+
+AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
+A, B, C = (TurnId(name) for name in "abc")
+SEARCH, LEXICAL = RankingStage.SEARCH, RankingStage.LEXICAL
+
+
+def asked(text: str, rank: int | None, group: str = "shop") -> EvaluatedQuestion:
+    question = EvaluationQuestion(text, (A,), GroupId(group))
+    return EvaluatedQuestion(question, {SEARCH: rank}, has_hits=True)
+
+
+def report(*questions: EvaluatedQuestion, baseline: Baseline | None = None) -> EvaluationReport:
+    return EvaluationReport(
+        questions=questions,
+        stages=(SEARCH,),
+        source=QuestionSource.FILE,
+        turns=9,
+        turns_with_questions=0,
+        without_question=0,
+        failed=0,
+        embedder="local",
+        model=None,
+        usage=Usage(),
+        stopped=None,
+        baseline=baseline,
+        evaluated_at=AT,
+    )
+
+
+def test_the_rank_is_that_of_the_first_right_turn() -> None:
+    assert rank_of((B, C), [A, C, B]) == 2
+    assert rank_of((B,), [A, C]) is None
+    assert rank_of((B,), []) is None
+
+
+def test_recall_counts_the_questions_whose_turn_is_among_the_first_hits() -> None:
+    recall = report(asked("a", 1), asked("b", 5), asked("c", 6), asked("d", None)).recall(SEARCH)
+    assert recall.questions == 4
+    assert [recall.at(depth) for depth in (1, 5, 10)] == [0.25, 0.5, 0.75]
+
+
+def test_each_group_has_a_recall_of_its_own() -> None:
+    found = report(asked("a", 1), asked("b", None, "other"))
+    assert found.groups == ("other", "shop")
+    assert found.recall(SEARCH, GroupId("shop")).at(1) == 1
+    assert found.recall(SEARCH, GroupId("other")).at(10) == 0
+
+
+def test_a_stage_that_was_not_measured_has_no_recall() -> None:
+    recall = stage_recall(LEXICAL, [asked("a", 1)])
+    assert (recall.questions, recall.at(1)) == (0, None)
+
+
+def test_a_baseline_is_compared_on_the_questions_of_both() -> None:
+    before = Baseline(AT, "other", (asked("a", 1), asked("b", None), asked("gone", 1)))
+    found = report(asked("a", 7), asked("b", 2), asked("new", None), baseline=before)
+    was, now = found.baseline_recall(SEARCH)
+    assert (was.questions, now.questions) == (2, 2)
+    assert (was.at(1), now.at(1)) == (0.5, 0)
+    assert (was.at(10), now.at(10)) == (0.5, 1)
+    assert found.changes(SEARCH) == (RankChange("a", 1, 7), RankChange("b", None, 2))
+    assert [one.is_worse for one in found.changes(SEARCH)] == [True, False]
+
+
+def test_a_turn_that_is_no_longer_found_is_worse() -> None:
+    assert RankChange("a", 10, None).is_worse
+    assert not RankChange("a", None, 10).is_worse
+
+
+def test_the_last_stages_rank_as_the_search_does() -> None:
+    assert set(EVIDENCE[SEARCH]) == set(WEIGHTS)
+    assert set(EVIDENCE) == set(RankingStage)
