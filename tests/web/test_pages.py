@@ -1,5 +1,6 @@
 """Every page over the samples: what a user asks it, and what it answers."""
 
+import asyncio
 from collections import deque
 from urllib.parse import urljoin, urlsplit
 
@@ -258,6 +259,21 @@ async def test_a_very_long_query_is_answered_or_refused_with_a_sentence(visitor:
     assert (await visitor.get("search", q="cart " * 1500)).status_code == 200
     refused = await visitor.page("search", 414, q="c" * MAX_QUERY)
     assert "the address is too long" in refused.text
+
+
+async def test_requests_at_the_same_time_are_all_answered(visitor: Visitor) -> None:
+    addresses = ("", "timeline", "turn?id=66185fa7", "search?q=cart", "lines?id=66185fa7") * 8
+    found = await asyncio.gather(*(visitor.get(address) for address in addresses))
+    assert {response.status_code for response in found} == {200}
+
+
+async def test_a_request_that_is_cancelled_leaves_the_others_alone(visitor: Visitor) -> None:
+    cancelled = asyncio.create_task(visitor.get("lines", id=TURN))
+    assert (await visitor.get("")).status_code == 200  # meanwhile, the other one has begun
+    cancelled.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+    assert (await visitor.get("turn", id=TURN)).status_code == 200
 
 
 async def test_every_link_of_every_page_leads_to_a_page(visitor: Visitor) -> None:
