@@ -27,6 +27,7 @@ COMMANDS = (
     "fix",
     "why",
     "serve",
+    "mcp",
     "formats",
     "rules",
     "templates",

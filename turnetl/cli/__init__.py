@@ -21,6 +21,7 @@ from turnetl.cli import (
     index,
     inspect,
     journal,
+    mcp,
     migrate,
     model,
     plan,
@@ -101,6 +102,7 @@ app.command(history.file_, name="file", group=_HISTORY)
 app.command(history.fix, group=_HISTORY)
 app.command(history.why, group=_HISTORY)
 app.command(serve.serve, group=_HISTORY)
+app.command(mcp.mcp, group=_HISTORY)
 app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
 app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)
@@ -121,6 +123,7 @@ READING_COMMANDS = frozenset(
         "file",
         "fix",
         "formats",
+        "mcp",
         "migrate",
         "model",
         "report",

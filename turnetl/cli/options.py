@@ -97,7 +97,7 @@ class OutputOptions(DiagnosticOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class CommonOptions(OutputOptions):
+class SettingsOptions(DiagnosticOptions):
     """Options of every command that reads the settings."""
 
     lake: str | None = None
@@ -111,6 +111,12 @@ class CommonOptions(OutputOptions):
         from turnetl.settings import load_settings
 
         return load_settings(self.config, lake=self.lake, graph=self.graph, **arguments)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class CommonOptions(SettingsOptions, OutputOptions):
+    """Options of every command that reads the settings and has a result."""
 
     def loaded_settings(self) -> "LoadedSettings":
         """Return the settings with their sources."""
@@ -281,6 +287,7 @@ def read_shard(text: str | None) -> "Shard | None":
 
 NO_DIAGNOSTICS = DiagnosticOptions()
 NO_OUTPUT = OutputOptions()
+NO_SETTINGS = SettingsOptions()
 NO_COMMON = CommonOptions()
 NO_ARCHIVE = ArchiveOptions()
 NO_NOISE = NoiseOptions()

@@ -5,6 +5,7 @@ import sqlite3
 import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -15,7 +16,9 @@ from turnetl.index.folding import fold
 from turnetl.index.overview import Overview
 from turnetl.index.packing import unpack
 from turnetl.index.port import IndexedFact, Keys, SearchIndex
-from turnetl.model import Entity, Fact, GroupId
+from turnetl.index.selecting import microseconds
+from turnetl.index.spans import GROUPS, SESSIONS, GroupSpan, ListedSessions, SessionSpan, time_of
+from turnetl.model import Entity, Fact, GroupId, SessionId
 
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)
@@ -114,6 +117,45 @@ class Lookup:
     def facts_about(self, uuid: str) -> list[StatedFact]:
         """Return the facts about an entity, in the order of the first turn that states each."""
         return _stated_facts(self._query(sql.FACTS_ABOUT, uuid))
+
+    def group_spans(self) -> list[GroupSpan]:
+        """Return the groups, the one with the newest turn first."""
+        return [
+            GroupSpan(GroupId(group), turns, sessions, time_of(first), time_of(last))
+            for group, turns, sessions, first, last in self._query(GROUPS)
+        ]
+
+    def session_spans(
+        self,
+        groups: Collection[GroupId] = (),
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int,
+        offset: int = 0,
+    ) -> ListedSessions:
+        """Return a page of the sessions, the one with the newest turn first.
+
+        Args:
+            groups: only sessions of these groups; all groups if empty.
+            since: only sessions of which a turn started then or later.
+            until: only sessions of which a turn started before.
+            limit: at most this many.
+            offset: sessions before the page.
+        """
+        parameters = {
+            "groups": json.dumps(list(groups)) if groups else None,
+            "since": None if since is None else microseconds(since),
+            "until": None if until is None else microseconds(until),
+            "limit": limit,
+            "offset": offset,
+        }
+        rows = self._connection.execute(SESSIONS, parameters).fetchall()
+        spans = [
+            SessionSpan(SessionId(session), GroupId(group), turns, time_of(first), time_of(last))
+            for session, group, turns, first, last, _ in rows
+        ]
+        return ListedSessions(spans, rows[0][-1] if rows else 0)
 
     def changed_facts(self, keys: Collection[int]) -> dict[int, frozenset[str]]:
         """Return the uuids of the facts that each of these turns created or changed."""

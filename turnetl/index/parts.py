@@ -10,6 +10,7 @@ from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, identity, share
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.linked_words import LinkedWords
+from turnetl.index.places import TurnsByLine
 from turnetl.index.port import Keys
 from turnetl.index.vectors import PassageVectors
 
@@ -38,6 +39,7 @@ class IndexParts:
         self.before_step = before_step
         self.catalog = catalog
         self.embedder = catalog.embedder()
+        self.places = TurnsByLine()
         self._file = identity(folder / CATALOG)
         self._path = folder / CATALOG
         self._links = LinkedWords(folder / LEXICAL) if read_only else None

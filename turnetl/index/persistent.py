@@ -231,6 +231,11 @@ class PersistentIndex:
         with self._reading() as parts:
             return parts.catalog.session_ids()
 
+    def turns_at(self, archive: str, line: int) -> Sequence[int]:
+        """Return the turns at a line of an archive: see `TurnsByLine.find`."""
+        with self._reading() as parts:
+            return parts.places.find(parts.catalog.connection, archive, line)
+
     def lookup(self) -> Lookup:
         with self._reading() as parts:
             return parts.catalog.lookup()

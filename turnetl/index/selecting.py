@@ -12,7 +12,8 @@ from turnetl.index.folding import fold
 from turnetl.index.port import Condition, Keys
 from turnetl.index.selection import Selection
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""The time that the catalog stores as 0."""
 
 _HELD = "(f.valid_at IS NULL OR f.valid_at < :as_of)"
 _HELD_STILL = "(f.invalid_at IS NULL OR f.invalid_at >= :as_of)"
@@ -84,7 +85,7 @@ class Selector:
 
 def microseconds(time: datetime) -> int:
     """Return the microseconds since 1970, as the catalog stores a time."""
-    return (time - _EPOCH) // timedelta(microseconds=1)
+    return (time - EPOCH) // timedelta(microseconds=1)
 
 
 def _turn_conditions(selection: Selection) -> tuple[str, dict[str, Any]]:

@@ -64,6 +64,8 @@ class Settings(BaseModel):
     graph_timeout_seconds: float = Field(default=30, gt=0, le=_MAX_GRAPH_TIMEOUT)
     """Seconds after which a Neo4j server ends a transaction that writes, also one that waits for a
     lock, and after which a server that does not respond is given up."""
+    mcp_token: SecretStr | None = Field(default=None, min_length=16)
+    """Token that clients of `turnetl mcp --http` must send. None: one is drawn for each start."""
     llm: ModelSettings = ModelSettings()
     allow_unencrypted: bool = False
     """Send a key over plain HTTP, or the graph's password over a connection without TLS, to another

@@ -12,7 +12,7 @@ from turnetl.settings.working_folder import trusted_project
 from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER
 from turnetl.trust.store import store_path
 
-_SECRETS = (("graph_password",), ("llm", "api_key"), ("embedder", "api_key"))
+_SECRETS = (("graph_password",), ("mcp_token",), ("llm", "api_key"), ("embedder", "api_key"))
 _URLS = (("graph",), ("llm", "base_url"), ("embedder", "base_url"))
 
 

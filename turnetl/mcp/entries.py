@@ -1,0 +1,221 @@
+"""Results as lines: dated, with their lineage, and with what is no longer valid marked.
+
+Text of an archive is in one line, or each of its lines starts with `| `: it cannot look like a line
+of turnetl. Control characters are displayed, also the invisible ones of which no reader knows.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from turnetl.control_characters import displayed_text
+from turnetl.graph_model import Receipt
+from turnetl.index.spans import GroupSpan, SessionSpan
+from turnetl.model import Fact, GroupId
+from turnetl.object_url import url_text
+from turnetl.report.layout import format_minute, format_span, plural
+from turnetl.retrieval.fix import ErrorHistory, Occurrence
+from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit
+from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary, one_line, short_id
+
+_TITLE_CHARS = 300
+_FACT_CHARS = 400
+_NAME_CHARS = 200
+_FILES = 8
+"""Files of a turn that are named."""
+_PART_CHARS = 1_000
+"""Characters of a part of a long text."""
+_NO_PROMPT = "(no prompt)"
+
+
+def text_line(text: str, limit: int = _TITLE_CHARS) -> str:
+    """Return a text of an archive in one line, without control characters."""
+    return displayed_text(one_line(text, limit))
+
+
+def text_name(text: str) -> str:
+    """Return a name or an id of an archive in one line, without control characters."""
+    return text_line(text, _NAME_CHARS)
+
+
+def text_lines(text: str) -> list[str]:
+    """Return the lines of a text of an archive, each marked; one that is very long is several."""
+    return [
+        f"| {displayed_text(line[start : start + _PART_CHARS])}"
+        for line in text.strip().splitlines()
+        for start in range(0, max(len(line), 1), _PART_CHARS)
+    ]
+
+
+def text_parts(title: str, text: str) -> Iterator[str]:
+    """Yield a titled text of an archive in parts, each of which fits into any answer."""
+    part: list[str] = [f"{title}:"]
+    size = 0
+    for line in text_lines(text):
+        if size and size + len(line) > _PART_CHARS:
+            yield "\n".join(part)
+            part, size = [f"{title}, continued:"], 0
+        part.append(line)
+        size += len(line)
+    if size:
+        yield "\n".join(part)
+
+
+def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) -> str:
+    """Return a hit of a search.
+
+    Args:
+        rank: its number, from 1.
+        hit: a turn, or a session-level episode.
+        as_of: the time at which the facts held; None: whenever.
+    """
+    if isinstance(hit, SessionHit):
+        return "\n".join([f"{rank}. {_session_line(hit)}", *_session_facts(hit, as_of)])
+    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
+    lines = [
+        joined(
+            f"{rank}. turn {hit.id}",
+            format_minute(hit.started_at),
+            project_text(hit.group_id),
+            f"session {text_name(short_id(hit.session_id))}",
+            _lineage(hit.archive, hit.first_line, hit.last_line),
+        ),
+        f"   prompt: {text_line(hit.prompt) or _NO_PROMPT}",
+        *_hit_facts((first, *hit.more_facts), hit.prompt, as_of),
+        *_files(hit.files),
+    ]
+    for session in hit.session_hits:
+        lines += [f"   {_session_line(session)}", *_session_facts(session, as_of)]
+    return "\n".join(lines)
+
+
+def turn_entry(turn: TurnSummary, facts: Iterable[Fact] = (), mark: str = "") -> str:
+    """Return a turn as one of several: when and where, the prompt, and what it states."""
+    return "\n".join(
+        [
+            f"{mark}{turn_line(turn)}",
+            f"   prompt: {text_line(turn.prompt) or _NO_PROMPT}",
+            *(f"   {fact_line(fact)}" for fact in facts),
+            *_files(turn.files),
+        ]
+    )
+
+
+def turn_line(turn: TurnSummary) -> str:
+    """Return the time, the ids and the lineage of a turn."""
+    receipt = turn.receipt
+    return joined(
+        format_minute(receipt.started_at),
+        f"turn {turn.id}",
+        project_text(receipt.group_id),
+        f"session {text_name(short_id(receipt.session_id))}",
+        lineage_text(receipt),
+    )
+
+
+def project_text(group: GroupId) -> str:
+    return f"project {text_name(group)}"
+
+
+def lineage_text(receipt: Receipt) -> str:
+    """Return archive and lines of a turn."""
+    return _lineage(receipt.archive, receipt.first_line, receipt.last_line)
+
+
+def fact_line(fact: Fact) -> str:
+    """Return a fact with its id, its relation and when it was valid."""
+    dated = _validity(fact.valid_at, fact.invalid_at, None)
+    text = text_line(fact.text, _FACT_CHARS)
+    return f"fact {fact.uuid[:ID_CHARS]} {text_name(fact.relation)} ({dated}): {text}"
+
+
+def error_entries(found: ErrorHistory) -> Iterator[str]:
+    """Yield an error, then what resolved it: an entry per occurrence, the resolved ones first."""
+    name = text_line(found.error.name, _FACT_CHARS)
+    times = f"in {plural(found.count, 'turn')}"
+    for number, occurrence in enumerate(found.occurrences, 1):
+        title = f"error ({times}, occurrence {number} of {len(found.occurrences)}): {name}"
+        yield "\n".join([title, *_occurrence(occurrence)])
+
+
+def group_entry(span: GroupSpan) -> str:
+    counts = f"{plural(span.turns, 'turn')} in {plural(span.sessions, 'session')}"
+    return f"{project_text(span.group_id)}  {format_span(span.first, span.last)}  {counts}"
+
+
+def session_entry(span: SessionSpan, prompt: str) -> str:
+    """Return a session with the prompt of its first turn."""
+    head = joined(
+        f"session {text_name(span.session_id)}",
+        format_span(span.first, span.last),
+        project_text(span.group_id),
+        plural(span.turns, "turn"),
+    )
+    return f"{head}\n   first prompt: {text_line(prompt) or _NO_PROMPT}"
+
+
+def _occurrence(found: Occurrence) -> Iterator[str]:
+    yield f"   failed {format_minute(found.fact.valid_at)}: {text_line(found.fact.text)}"
+    yield f"   in {turn_line(found.turn)}"
+    if found.resolved_at is None:
+        yield "   NOT RESOLVED: no later success is known; the agent wrote:"
+    else:
+        yield f"   resolved {format_minute(found.resolved_at)}"
+        if found.resolved_by is not None and found.resolved_by != found.turn:
+            yield f"   by {turn_line(found.resolved_by)}"
+    yield from (f"   {fact_line(fact)}" for fact in found.evidence)
+    yield from (f"   {line}" for line in text_lines(found.answer))
+
+
+def _hit_facts(facts: Iterable[HitFact], title: str, as_of: datetime | None) -> list[str]:
+    """Return the facts of a hit, but for those that repeat its title."""
+    return [f"   {_hit_fact(fact, as_of)}" for fact in facts if fact.fact not in ("", title)]
+
+
+def _hit_fact(fact: HitFact, as_of: datetime | None) -> str:
+    text = text_line(fact.fact, _FACT_CHARS)
+    if fact.relation == PASSAGE:
+        return f"passage: {text}"
+    dated = _validity(fact.valid_at, fact.invalid_at, as_of)
+    return f"fact {text_name(fact.relation)} ({dated}): {text}"
+
+
+def _session_line(hit: SessionHit) -> str:
+    session = f"session {text_name(hit.session_id)}" if hit.session_id else "no session"
+    return joined(
+        f"session-level episode {text_name(hit.episode)}",
+        format_minute(hit.reference_time),
+        project_text(hit.group_id),
+        f"{session}: {text_line(hit.name)}",
+    )
+
+
+def _session_facts(hit: SessionHit, as_of: datetime | None) -> list[str]:
+    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
+    return _hit_facts((first, *hit.more_facts), hit.name, as_of)
+
+
+def _validity(
+    valid_at: datetime | None, invalid_at: datetime | None, as_of: datetime | None
+) -> str:
+    since = f"since {format_minute(valid_at)}"
+    if invalid_at is None:
+        return since
+    until = "invalidated later, at" if as_of else "NO LONGER VALID since"
+    return f"{since}, {until} {format_minute(invalid_at)}"
+
+
+def joined(*parts: str) -> str:
+    """Return the parts of one line."""
+    return "  ".join(parts)
+
+
+def _files(files: Sequence[str]) -> list[str]:
+    if not files:
+        return []
+    more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
+    named = ", ".join(text_name(file) for file in files[:_FILES])
+    return [f"   files: {named}{more}"]
+
+
+def _lineage(archive: str, first_line: int, last_line: int) -> str:
+    return f"{text_line(url_text(archive) or archive, 4 * _NAME_CHARS)}:{first_line}-{last_line}"

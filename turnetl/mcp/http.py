@@ -1,0 +1,121 @@
+"""The server over streamable HTTP, for several clients of this machine.
+
+It listens on the loopback address only. Every request must carry the token, because other users of
+the machine reach that address too, and the Host and Origin of a local page, because a web page can
+let its own name lead to that address.
+"""
+
+import asyncio
+import hmac
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from turnetl.errors import BadUsage
+
+HOST = "127.0.0.1"
+_NAMES = (HOST, "localhost")
+_PATH = "/mcp"
+_GRACE_SECONDS = 2
+"""For which open requests may go on when the server ends."""
+_UNAUTHORIZED = (
+    "this server needs the token that it printed at its start, or that TURNETL_MCP_TOKEN was set "
+    "to, in the header `Authorization: Bearer TOKEN`\n"
+)
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on this machine only.
+
+    Args:
+        port: 0 for any free one.
+
+    Raises:
+        BadUsage: the port is in use, or may not be used.
+    """
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        raise BadUsage(
+            f"port {port} of {HOST} cannot be used ({error.strerror}): choose another one with "
+            "--port"
+        ) from error
+
+
+def endpoint(listener: socket.socket) -> str:
+    """Return the URL of the server on a socket."""
+    return f"http://{HOST}:{listener.getsockname()[1]}{_PATH}"
+
+
+async def serve_http(server: Server[Any], listener: socket.socket, token: str) -> None:
+    """Serve until the task is cancelled; then end open requests, and close the socket.
+
+    Args:
+        server: of the tools.
+        listener: from `listen`.
+        token: that every request must carry.
+    """
+    config = uvicorn.Config(
+        http_app(server, listener.getsockname()[1], token),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    running = _SignallessServer(config)
+    task = asyncio.create_task(running.serve(sockets=[listener]))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        running.should_exit = True
+        await task
+        raise
+
+
+def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
+    """Return the application that a port of this machine serves."""
+    hosts = [f"{name}:{port}" for name in _NAMES]
+    app = server.streamable_http_app(
+        streamable_http_path=_PATH,
+        json_response=True,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
+        ),
+    )
+    return TokenCheck(app, token)
+
+
+class TokenCheck:
+    """Passes on the requests that carry the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._is_authorized(Headers(scope=scope)):
+            headers = {"WWW-Authenticate": "Bearer"}
+            await PlainTextResponse(_UNAUTHORIZED, 401, headers)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _is_authorized(self, headers: Headers) -> bool:
+        given = headers.get("authorization", "").encode("latin-1", "replace")
+        return hmac.compare_digest(given, self._expected)
+
+
+class _SignallessServer(uvicorn.Server):
+    """Leaves the signals to the command, which cancels the task."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

@@ -1,0 +1,143 @@
+"""The server on standard input and output, for one client that starts it as a process.
+
+The SDK serves the messages. Standard input is read here, because its reader would wait for one more
+line before the process can end, and takes lines of any length.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Self
+
+import anyio
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+MAX_LINE = 4 * 1024 * 1024
+"""Bytes of a message, as over HTTP."""
+_CHUNK = 1 << 16
+_WAITING_LINES = 16
+"""Lines that are read before the server takes them."""
+_TOO_LONG = "too long"
+"""Stands for a line that is too long, and is no JSON."""
+_NOT_JSON = "not one JSON value on one line of at most 4 MiB"
+_NOT_A_MESSAGE = "not a JSON-RPC 2.0 message"
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Serve until standard input ends. A client that is gone ends it, too."""
+    lines = InputLines(lambda: os.read(0, _CHUNK))
+    try:
+        async with (
+            stdio_server(stdin=lines) as (received, sent),  # type: ignore[arg-type]
+            answering_malformed(received, sent) as messages,
+        ):
+            await server.run(messages, sent, server.create_initialization_options())
+    except* (BrokenPipeError, anyio.BrokenResourceError):
+        pass
+
+
+class InputLines:
+    """The lines of a stream, read by a thread that does not keep the process from ending."""
+
+    def __init__(self, read: Callable[[], bytes], max_line: int = MAX_LINE) -> None:
+        """Read nothing yet.
+
+        Args:
+            read: blocks until there are bytes; returns none at the end.
+            max_line: bytes of the longest line; of a longer one, nothing is kept.
+        """
+        self._read = read
+        self._max_line = max_line
+
+    def __aiter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._room = threading.Semaphore(_WAITING_LINES)
+        threading.Thread(target=self._fill, name="standard-input", daemon=True).start()
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        self._room.release()
+        if line is None:
+            raise StopAsyncIteration
+        return line
+
+    def _fill(self) -> None:
+        # The loop is closed when the server has ended: nobody waits for lines then.
+        with suppress(RuntimeError):
+            for line in split_lines(self._read, self._max_line):
+                self._put(line.decode("utf-8", "replace"))
+            self._put(None)
+
+    def _put(self, line: str | None) -> None:
+        self._room.acquire()
+        self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+
+
+def split_lines(read: Callable[[], bytes], max_line: int) -> Iterator[bytes]:
+    """Yield the lines of a stream without their ends, in bounded memory; empty lines are left out.
+
+    A line that is too long is replaced by one that is no message.
+    """
+    pending, is_too_long = bytearray(), False
+    while True:
+        try:
+            chunk = read()
+        except OSError:
+            chunk = b""
+        *complete, rest = (bytes(pending) + chunk).split(b"\n")
+        for line in complete:
+            if is_too_long or len(line) > max_line:
+                yield _TOO_LONG.encode()
+            elif line.strip():
+                yield line
+            is_too_long = False
+        is_too_long = is_too_long or len(rest) > max_line
+        pending = bytearray() if is_too_long else bytearray(rest)
+        if not chunk:
+            if is_too_long or rest.strip():
+                yield _TOO_LONG.encode() if is_too_long else rest
+            return
+
+
+@asynccontextmanager
+async def answering_malformed(received: Any, sent: Any) -> AsyncIterator[Any]:
+    """Pass messages on, and answer what is none: the SDK would say nothing about it.
+
+    Args:
+        received: a stream of messages, and of an exception for each line that is none.
+        sent: the stream of the answers.
+    """
+    passed_on, messages = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def forward() -> None:
+        async with passed_on:
+            async for item in received:
+                if isinstance(item, SessionMessage):
+                    await passed_on.send(item)
+                else:
+                    await sent.send(SessionMessage(_rejection(item)))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(forward)
+        yield messages
+        tasks.cancel_scope.cancel()
+
+
+def _rejection(error: Exception) -> types.JSONRPCError:
+    is_json = not isinstance(error, ValidationError) or all(
+        one["type"] != "json_invalid" for one in error.errors(include_url=False)
+    )
+    code, message = (
+        (types.INVALID_REQUEST, _NOT_A_MESSAGE) if is_json else (types.PARSE_ERROR, _NOT_JSON)
+    )
+    return types.JSONRPCError(
+        jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message)
+    )

@@ -1,0 +1,341 @@
+"""The five tools: from arguments to an answer."""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from turnetl.clock import Clock
+from turnetl.control_characters import displayed_text
+from turnetl.errors import BadUsage
+from turnetl.index.lookup import LookupIndex
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.selection import Selection
+from turnetl.index.spans import ListedSessions
+from turnetl.mcp import opened as views
+from turnetl.mcp.answer import Answer
+from turnetl.mcp.arguments import (
+    BadArguments,
+    FixArguments,
+    ListArguments,
+    OpenArguments,
+    SearchArguments,
+    TimelineArguments,
+    shown,
+)
+from turnetl.mcp.entries import (
+    error_entries,
+    group_entry,
+    hit_entry,
+    session_entry,
+    turn_entry,
+)
+from turnetl.model import GroupId
+from turnetl.pipeline.history import find_error_histories, find_timeline, group_ids
+from turnetl.pipeline.index import OpenIndex
+from turnetl.pipeline.index_reader import IndexReader
+from turnetl.pipeline.opened_items import with_lake_text
+from turnetl.pipeline.search import find_turns
+from turnetl.report.index import unread_messages
+from turnetl.report.layout import format_minute, plural
+from turnetl.retrieval.details import Details, EntityDetails, details
+from turnetl.retrieval.fix import ErrorHistory
+from turnetl.retrieval.items import file_path
+from turnetl.retrieval.query import used_part
+from turnetl.retrieval.session_hits import CombinedHits
+from turnetl.retrieval.timeline import Timeline
+from turnetl.retrieval.turn_summary import summarize
+from turnetl.time_span import EXAMPLES, TimeSpan, parse_time_span
+
+T = TypeVar("T")
+
+_ENTITY_TURNS = 200
+"""Turns of an entity after the first ones of a page that are read."""
+_PAGE = 50
+"""Projects or sessions on a page of `list`."""
+_MAX_HITS = 300
+"""Hits of a search through which pages lead."""
+_LINEAGE = re.compile(r"(?P<archive>.+?):(?P<line>[0-9]{1,9})(?:-[0-9]{1,9})?", re.DOTALL)
+_EMPTY = "The graph is empty: run `turnetl backfill`, or check which lake the server reads."
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What the tools read, and nothing else."""
+
+    reader: IndexReader
+    clock: Clock
+    directory: Path
+    """The one to which a path that starts with a dot is relative."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryTool:
+    """A tool of the server."""
+
+    name: str
+    description: str
+    arguments: type[Any]
+    run: Callable[[ToolContext, Any], Awaitable[Answer]]
+
+
+async def search(context: ToolContext, given: SearchArguments) -> Answer:
+    """Return the turns that match a query, best first."""
+    selection = _selection(context, given, given.as_of)
+    if not given.query.strip() and selection.is_empty:
+        raise BadArguments("`search` needs a `query`, or a condition such as `since`")
+    last = given.offset + given.limit
+    if last > _MAX_HITS:
+        raise BadArguments(f"pages end at {_MAX_HITS} hits: use other words or more conditions")
+
+    async def read(index: OpenIndex) -> CombinedHits:
+        return await find_turns(
+            index, given.query, context.clock, selection=selection, limit=last + 1
+        )
+
+    found, notes = await _read(context, read)
+    hits = found.results
+    page = hits[given.offset : last]
+    heading = f"{plural(len(page), 'hit')}, best first." if page else "No hits on this page."
+    if not hits:
+        heading = (
+            "Nothing is close to the query. Try other words or fewer conditions."
+            if found.distant or given.query.strip()
+            else "No turn meets all conditions. Leave one of them out."
+        )
+    if (used := len(used_part(given.query))) < len(given.query):
+        notes.append(f"Only the first {used:,} characters of the query were compared.")
+    return Answer(
+        heading,
+        [hit_entry(given.offset + n, hit, selection.as_of) for n, hit in enumerate(page, 1)],
+        offset=given.offset,
+        has_more=len(hits) > last,
+        notes=notes,
+    )
+
+
+async def open_(context: ToolContext, given: OpenArguments) -> Answer:
+    """Return the turn, session, entity or fact with an id, a name or a lineage."""
+    limit = given.offset + _ENTITY_TURNS
+
+    async def read(index: OpenIndex) -> Details:
+        name = _turn_at(index.index, given.id) or given.id
+        found = details(index.index, name, context.directory, limit=limit)
+        return with_lake_text(found, context.reader.settings)
+
+    found, notes = await _read(context, read)
+    parts = list(views.parts(found))
+    has_more = isinstance(found, EntityDetails) and len(found.turns) < found.turn_count
+    return Answer(
+        f"One {views.kind(found)}, in {'more than ' if has_more else ''}"
+        f"{plural(len(parts), 'part')}.",
+        parts[given.offset :],
+        offset=given.offset,
+        count=None if has_more else len(parts),
+        has_more=has_more,
+        notes=notes,
+    )
+
+
+async def timeline(context: ToolContext, given: TimelineArguments) -> Answer:
+    """Return turns in the order of time: the last ones, or with an offset those before them."""
+    selection, last = _selection(context, given), given.offset + given.limit
+
+    async def read(index: OpenIndex) -> Timeline:
+        return find_timeline(index.index, selection, limit=last)
+
+    found, notes = await _read(context, read)
+    newest_first = found.turns[::-1][given.offset :]
+    return Answer(
+        f"{plural(found.count, 'turn')} in all, newest first.",
+        [turn_entry(turn) for turn in newest_first],
+        offset=given.offset,
+        count=found.count,
+        has_more=found.count > last,
+        notes=notes,
+    )
+
+
+async def fix(context: ToolContext, given: FixArguments) -> Answer:
+    """Return the errors that match a text, each with what resolved it."""
+    if not given.error.strip():
+        raise BadArguments("`fix` needs the message of an error, or a part of it")
+    groups = [given.project] if given.project else []
+
+    async def read(index: OpenIndex) -> Sequence[ErrorHistory]:
+        return await find_error_histories(index, given.error, groups=groups, limit=given.limit)
+
+    found, notes = await _read(context, read)
+    entries = [entry for error in found for entry in error_entries(error)]
+    heading = f"{plural(len(found), 'matching error')}, best first."
+    if not entries:
+        heading = "No error in the graph matches. `search` finds turns by other words."
+    return Answer(
+        heading,
+        entries[given.offset :],
+        offset=given.offset,
+        count=len(entries),
+        notes=notes,
+    )
+
+
+async def list_(context: ToolContext, given: ListArguments) -> Answer:
+    """Return the projects, or the sessions, the one with the newest turn first."""
+    since, until = _beginning(context, "since", given.since), _end(context, "until", given.until)
+
+    async def projects(index: OpenIndex) -> tuple[int, list[str]]:
+        chosen = _groups(index.index, given.project)
+        spans = [
+            span
+            for span in index.index.lookup().group_spans()
+            if (not chosen or span.group_id in chosen)
+            and (since is None or span.last >= since)
+            and (until is None or span.first < until)
+        ]
+        page = spans[given.offset : given.offset + _PAGE]
+        return len(spans), [group_entry(span) for span in page]
+
+    async def sessions(index: OpenIndex) -> tuple[int, list[str]]:
+        page = index.index.lookup().session_spans(
+            _groups(index.index, given.project),
+            since=since,
+            until=until,
+            limit=_PAGE,
+            offset=given.offset,
+        )
+        return page.count, _session_entries(index.index, page)
+
+    listing = projects if given.what == "projects" else sessions
+    (count, entries), notes = await _read(context, listing)
+    return Answer(
+        f"{plural(count, given.what.removesuffix('s'))}, newest first.",
+        entries,
+        offset=given.offset,
+        count=count,
+        has_more=given.offset + len(entries) < count,
+        notes=notes,
+    )
+
+
+TOOLS = (
+    HistoryTool(
+        "search",
+        "Search past coding-agent sessions: what was asked, decided, tried, changed. Returns turns "
+        "with dated facts and their lineage (turn id, archive:lines).",
+        SearchArguments,
+        search,
+    ),
+    HistoryTool(
+        "open",
+        "Read one turn (prompt, answer, facts, steps), session, entity, file or fact in full, in "
+        "pages.",
+        OpenArguments,
+        open_,
+    ),
+    HistoryTool(
+        "timeline",
+        "List what happened, newest first: turns of a project, time, session, file or entity.",
+        TimelineArguments,
+        timeline,
+    ),
+    HistoryTool(
+        "fix",
+        "Find where an error occurred before and what resolved it.",
+        FixArguments,
+        fix,
+    ),
+    HistoryTool(
+        "list",
+        "List projects or sessions with their times, newest first.",
+        ListArguments,
+        list_,
+    ),
+)
+
+
+def _selection(
+    context: ToolContext, given: SearchArguments | TimelineArguments, as_of: str = ""
+) -> Selection:
+    """Return the conditions of a call; its project is not looked up yet."""
+    since, until = _beginning(context, "since", given.since), _end(context, "until", given.until)
+    end = _end(context, "as_of", as_of)
+    for name, time in (("until", until), ("as_of", end)):
+        if since is not None and time is not None and time <= since:
+            raise BadArguments(
+                f"`{name}` ends at {format_minute(time)}, and `since` begins at "
+                f"{format_minute(since)} (UTC): no turn is in between"
+            )
+    return Selection(
+        groups=(GroupId(given.project),) if given.project else (),
+        since=since,
+        until=until,
+        as_of=end,
+        session=given.session or None,
+        file=file_path(given.file, context.directory) if given.file else None,
+        entity=given.entity or None,
+    )
+
+
+def _beginning(context: ToolContext, name: str, text: str) -> datetime | None:
+    return _span(context, name, text).start if text else None
+
+
+def _end(context: ToolContext, name: str, text: str) -> datetime | None:
+    return _span(context, name, text).end if text else None
+
+
+def _span(context: ToolContext, name: str, text: str) -> TimeSpan:
+    span = parse_time_span(text, context.clock())
+    if span is None:
+        raise BadArguments(f"`{name}` is no time: `{shown(text)}`; write it as {EXAMPLES}")
+    return span
+
+
+def _groups(index: LookupIndex, project: str) -> tuple[GroupId, ...]:
+    return group_ids(index, [project]) if project else ()
+
+
+def _session_entries(index: LookupIndex, page: ListedSessions) -> list[str]:
+    keys = [next(islice(index.lookup().session(one.session_id), 1), None) for one in page.sessions]
+    first = {
+        turn.receipt.session_id: turn.prompt
+        for turn in summarize(index, [key for key in keys if key is not None])
+    }
+    return [session_entry(one, first.get(one.session_id, "")) for one in page.sessions]
+
+
+def _turn_at(index: PersistentIndex, text: str) -> str | None:
+    """Return the id of the turn at a line of an archive; None if the text names no such line.
+
+    Raises:
+        BadUsage: several archives with this name have a turn there.
+    """
+    found = _LINEAGE.fullmatch(text.strip())
+    if found is None:
+        return None
+    turns = index.turns(index.turns_at(found["archive"], int(found["line"]))).values()
+    if len(turns) > 1:
+        places = "; ".join(
+            f"turn {one.receipt.turn_id[:12]} {one.receipt.archive}" for one in turns
+        )
+        raise BadUsage(f"several archives have a turn there: {places}. Give the id of one of them")
+    return next((turn.receipt.turn_id for turn in turns), None)
+
+
+async def _read(
+    context: ToolContext, work: Callable[[OpenIndex], Awaitable[T]]
+) -> tuple[T, list[str]]:
+    """Return what is read from the index, and what the answer may lack."""
+
+    async def noted(index: OpenIndex) -> tuple[T, bool]:
+        return await work(index), bool(index.index.groups())
+
+    found = await context.reader.read(noted)
+    value, has_groups = found.value
+    notes = unread_messages(found.unread, found.caught_up_at)
+    if not (has_groups or notes):
+        notes.append(_EMPTY)
+    return value, [f"Note: {displayed_text(note)}" for note in notes]
