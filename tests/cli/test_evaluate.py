@@ -1,11 +1,20 @@
 """`turnetl evaluate` as users type it."""
 
 import json
+import shutil
+import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import CommandResult, run_in_process
+from tests.cli.command import (
+    ROOT,
+    CommandResult,
+    clean_environment,
+    command_line,
+    run_in_process,
+)
 from tests.cli.provider_setup import model_environment
 from tests.servers.canned_responses import RESPONDERS, Json
 from tests.servers.provider import FakeProvider
@@ -204,3 +213,40 @@ def test_a_turn_about_which_the_model_can_think_of_nothing_is_counted(
     result = evaluate(shop, provider=writer)
     assert result.exit_code == 2
     assert "could think of no question about 2 turns" in result.messages[0]
+
+
+def test_questions_about_other_groups_are_left_out_and_counted(
+    filled_samples: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(filled_samples, tmp_path, dirs_exist_ok=True)
+    questions = str(ROOT / "data" / "questions.tsv")
+    both = evaluate(folder, "--questions", questions, "--json")
+    assert [one["group"] for one in both.json["groups"]] == ["bookshop", "shoebox"]
+    assert both.json["stages"][-1]["recall_at_10"] == 1.0
+    assert both.messages == []
+    one = evaluate(folder, "--questions", questions, "--group", "shoebox", "--json")
+    assert len(one.json["questions"]) == 4
+    assert one.json["turns"] < both.json["turns"]
+    assert one.messages == [
+        f"turnetl: 9 questions of `{questions}` are about other turns: left out"
+    ]
+    (folder / "q.tsv").write_text("question\tturn\nwhy?\tbookshop/2026-03-03-checkout.jsonl:3\n")
+    none = evaluate(folder, "--questions", "q.tsv", "--group", "shoebox")
+    assert none.exit_code == 2
+    assert "no question of `q.tsv` is about a turn that is searched" in none.messages[0]
+
+
+def test_an_evaluation_that_is_killed_can_be_repeated(shop: Path, writer: FakeProvider) -> None:
+    writer.hold = threading.Event()
+    environment = clean_environment(shop) | model_environment(writer)
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(
+        command_line("evaluate"), cwd=shop, env=environment, stdout=quiet, stderr=quiet
+    ) as process:
+        assert writer.arrived.acquire(timeout=60)
+        process.kill()
+    writer.hold.set()
+    writer.requests.clear()
+    assert len(evaluate(shop, "--json", provider=writer).json["questions"]) == 2
+    assert len(writer.requests) == 2
+    assert evaluate(shop, "--json", provider=writer).json["usage"]["calls"] == 0

@@ -150,6 +150,29 @@ async def build_communities(place: TrialContext) -> None:
         raise TurnetlError(str(errors))
 
 
+async def valid_turns(place: TrialContext) -> None:
+    """Ingest a session with a model, and leave another one; each turn can be extracted."""
+    for hours, prompt in enumerate(("`cart.py` uses `sqlite`.", "`orders.py` uses `cart.py`.")):
+        await write(place, str(hours), f"Look again: {prompt}", hours=hours)
+        await parse(place)
+        await filter_turns(place)
+        if not hours:
+            await ingest(place)
+
+
+async def compare_templates(place: TrialContext) -> None:
+    report = await pipeline.compare_templates(
+        "default-session-turn.md",
+        "none",
+        place.settings(model=True),
+        pipeline.ComparisonOptions(),
+        place.clock,
+        directory=place.folder,
+    )
+    if found := [one.facts for one in report.templates if one.facts != len(report.turns)]:
+        raise TurnetlError(f"the templates found {found} facts")
+
+
 async def check_secret(place: TrialContext) -> None:
     if found := holding(place.lake, [SECRET]):
         raise TurnetlError(f"the secret is still in {found}")
@@ -199,6 +222,7 @@ COMMANDS: Mapping[str, Command] = {
         check=summaries.check_refreshed,
         is_paid_once=True,
     ),
+    "templates compare": Command(valid_turns, compare_templates, graph=False, is_paid_once=True),
     "communities": Command(outdated_communities, build_communities),
     "summarize": Command(
         summaries.deferred_summaries, summaries.summarize, check=summaries.check_summaries

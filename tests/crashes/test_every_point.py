@@ -19,6 +19,7 @@ GRAPHS = [name for name, command in COMMANDS.items() if command.graph]
 SAMPLES = {"parse": 1, "filter": 1, "ingest": 3, "undo": 2, "forget": 1, "summarize": 1} | {
     "migrate cutover": 1,
     "migrate rollback --discard": 1,
+    "templates compare": 1,
 }
 """Points of the normal run at which each command is killed."""
 MANY, STOPS = 20, 6

@@ -82,6 +82,10 @@ class EvaluationReport:
     """Why it ended before all questions; None if it did not."""
     baseline: Baseline | None
     evaluated_at: datetime
+    caught_up_at: datetime | None = None
+    """When the index last held the whole graph; None if it never did."""
+    unread: str | None = None
+    """Why the graph could not be read, so that its newest turns may be missing; None if it was."""
 
     @property
     def groups(self) -> tuple[GroupId, ...]:

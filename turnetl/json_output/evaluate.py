@@ -15,7 +15,7 @@ from turnetl.evaluation.recall_report import (
     QuestionSource,
     StageRecall,
 )
-from turnetl.json_output.base import JsonOutput, Timestamp, described
+from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import GroupId, TurnId
 
@@ -103,6 +103,11 @@ class EvaluationOutput(JsonOutput):
     ]
     stopped: Annotated[str | None, described("Why it ended early; null if it did not.")]
     evaluated_at: Annotated[Timestamp, described("When it was made.")]
+    caught_up_at: Annotated[
+        Timestamp | None,
+        described("When the index last held the whole graph; null if it never did."),
+    ]
+    unread: Annotated[str | None, described("Why the graph could not be read; null if it was.")]
 
 
 def evaluation_output(report: EvaluationReport) -> EvaluationOutput:
@@ -127,6 +132,8 @@ def evaluation_output(report: EvaluationReport) -> EvaluationOutput:
         usage=usage_output(report.usage),
         stopped=report.stopped,
         evaluated_at=report.evaluated_at.isoformat(),
+        caught_up_at=timestamp(report.caught_up_at),
+        unread=report.unread,
     )
 
 

@@ -151,6 +151,8 @@ class _Evaluation:
             stopped=None if stopped is None else str(stopped),
             baseline=baseline,
             evaluated_at=self.clock(),
+            caught_up_at=index.caught_up_at,
+            unread=opened.unread,
         )
 
     async def _receipts(self, index: PersistentIndex, names: Sequence[str]) -> list[Receipt]:
@@ -244,8 +246,8 @@ def _about(
     found = [one for one in asked if not turns.isdisjoint(one.turns)]
     if not found:
         raise BadUsage(
-            f"none of the {len(asked):,} questions of {source} is about a turn that is searched: "
-            "check --graph, --lake and --group"
+            f"no question of {source} is about a turn that is searched: check --graph, --lake and "
+            "--group"
         )
     if others := len(asked) - len(found):
         log.warning("%s of %s are about other turns: left out", plural(others, "question"), source)

@@ -14,6 +14,7 @@ from turnetl.evaluation.recall_report import (
     StageRecall,
 )
 from turnetl.report.costs import format_cost, token_count
+from turnetl.report.index import unread_messages
 from turnetl.report.layout import add_group_column, caption, limited, plural
 
 _LISTED = 5
@@ -107,6 +108,7 @@ def _summary(report: EvaluationReport) -> str:
 
 
 def _messages(report: EvaluationReport) -> Iterator[str]:
+    yield from unread_messages(report.unread, report.caught_up_at)
     if report.stopped is not None:
         yield (
             f"{report.stopped}: the figures are of what was measured; the same command continues "
