@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from turnetl.agents import Source, SourcesReport
     from turnetl.api.communities import build_communities
     from turnetl.api.evaluation import compare_templates, evaluate
+    from turnetl.api.export import export, import_lake
     from turnetl.api.forget import forget
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
     from turnetl.api.migrations import compare_migration, plan_migration
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from turnetl.run_options import RunOptions
     from turnetl.settings import Settings, load_settings
     from turnetl.shard import Shard
+    from turnetl.transfer.report import ExportReport, ImportReport
     from turnetl.verification.report import VerifyReport
 
 __all__ = [
@@ -76,12 +78,14 @@ __all__ = [
     "ErrorHistory",
     "EstimatedMigration",
     "EvaluationReport",
+    "ExportReport",
     "FactDetails",
     "Fatal",
     "FileAuthorship",
     "FilterReport",
     "ForgetReport",
     "GroupReport",
+    "ImportReport",
     "IndexAnswer",
     "IngestReport",
     "MigrationComparison",
@@ -118,10 +122,12 @@ __all__ = [
     "entity",
     "errors",
     "evaluate",
+    "export",
     "file",
     "filter",
     "fix",
     "forget",
+    "import_lake",
     "ingest",
     "load_settings",
     "parse",
@@ -149,6 +155,7 @@ _MODULES = {
     "turnetl.activity_report.model": ("ReportFile",),
     "turnetl.api.communities": ("build_communities",),
     "turnetl.api.evaluation": ("compare_templates", "evaluate"),
+    "turnetl.api.export": ("export", "import_lake"),
     "turnetl.api.forget": ("forget",),
     "turnetl.api.history": ("digest", "entity", "file", "fix", "show", "timeline", "why"),
     "turnetl.api.migrations": ("compare_migration", "plan_migration"),
@@ -168,6 +175,7 @@ _MODULES = {
     "turnetl.estimation.report": ("EstimatedMigration", "PlanReport"),
     "turnetl.evaluation.recall_report": ("EvaluationReport",),
     "turnetl.evaluation.template_report": ("TemplateComparison",),
+    "turnetl.transfer.report": ("ExportReport", "ImportReport"),
     "turnetl.ingestion.assumed_time": ("AssumedTime",),
     "turnetl.ingestion.community_report": ("CommunityReport",),
     "turnetl.ingestion.forget_report": ("ForgetReport",),

@@ -54,6 +54,7 @@ REPORTS = (
     *(turnetl.RunsReport, turnetl.CommunityReport, turnetl.SummarizeReport),
     *(turnetl.PlanReport, turnetl.EstimatedMigration, turnetl.SourcesReport),
     *(turnetl.TemplateComparison, turnetl.EvaluationReport),
+    *(turnetl.ExportReport, turnetl.ImportReport),
     *ANSWER_TYPES,
 )
 

@@ -16,6 +16,7 @@ from turnetl.cli import (
     config,
     digest,
     evaluate,
+    export,
     forget,
     history,
     index,
@@ -85,6 +86,7 @@ app.command(summarize.summarize, group=_STAGES)
 app.command(redo.redo, group=_STAGES)
 app.command(undo.undo, group=_STAGES)
 app.command(forget.forget, group=_STAGES)
+app.command(export.import_, name="import", group=_STAGES)
 app.command(inspect.status, group=INSPECTION_COMMANDS)
 app.command(runs.app)
 app.command(report.report, group=INSPECTION_COMMANDS)
@@ -103,6 +105,7 @@ app.command(history.fix, group=_HISTORY)
 app.command(history.why, group=_HISTORY)
 app.command(serve.serve, group=_HISTORY)
 app.command(mcp.mcp, group=_HISTORY)
+app.command(export.export, group=_HISTORY)
 app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
 app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)

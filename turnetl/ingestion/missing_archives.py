@@ -17,14 +17,14 @@ _ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
 def missing_archives(
     archives: Iterable[ArchiveMetadata], is_present: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """Return the archives that do not exist, sorted. Checks each once and opens none.
+    """Return the archives of this machine that do not exist, sorted. Opens none.
 
     Args:
         archives: the metadata of their turns files.
         is_present: whether an archive exists that is in an object store, or of whose path parts are
             redacted.
     """
-    paths = (archive.archive for archive in archives)
+    paths = (archive.archive for archive in archives if not archive.machine)
     return tuple(sorted(path for path in paths if not _is_present(path, is_present)))
 
 

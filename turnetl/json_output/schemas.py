@@ -11,6 +11,7 @@ from turnetl.json_output.communities import CommunitiesOutput
 from turnetl.json_output.config import ConfigOutput
 from turnetl.json_output.digest import DigestOutput
 from turnetl.json_output.evaluate import EvaluationOutput
+from turnetl.json_output.export import ExportOutput, ImportOutput
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
 from turnetl.json_output.forget import ForgetOutput
@@ -114,6 +115,8 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "fix": (FixOutput,),
     "why": (WhyOutput,),
     "serve": (ServeOutput,),
+    "export": (ExportOutput,),
+    "import": (ImportOutput,),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
     "config show": (ConfigOutput,),

@@ -38,6 +38,8 @@ class ArchiveMetadata:
     """Digest of the ids of these turns; empty if there are none."""
     e_tag: str = ""
     """Of an object: changes with its content. Empty: a file."""
+    machine: str = ""
+    """The machine whose lake the turns were imported from; empty: they were parsed by this lake."""
 
     @property
     def turns(self) -> int:

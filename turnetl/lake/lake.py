@@ -246,10 +246,11 @@ class Lake(EpisodesTables):
 
 
 def _metadata_text(metadata: ArchiveMetadata) -> str:
-    """Return the metadata as a turns file has them; those of a file name no entity tag."""
+    """Return the metadata as a turns file has them, without an empty entity tag or machine."""
     values = msgspec.to_builtins(metadata)
-    if not metadata.e_tag:
-        del values["e_tag"]
+    for name in ("e_tag", "machine"):
+        if not values[name]:
+            del values[name]
     return msgspec.json.encode(values, order="sorted").decode()
 
 

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_compare import compare_templates
     from turnetl.pipeline.run_deferred import summarize_after
     from turnetl.pipeline.run_evaluate import EvaluationOptions, evaluate
+    from turnetl.pipeline.run_export import ExportOptions, export
     from turnetl.pipeline.run_forget import forget, preview_forget
+    from turnetl.pipeline.run_import import import_lake
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_plan import plan
     from turnetl.pipeline.run_redo import preview_redo, redo
@@ -65,6 +67,7 @@ __all__ = [
     "EstimatedMigration",
     "EvaluationOptions",
     "Executor",
+    "ExportOptions",
     "InProcess",
     "MigrationComparison",
     "MigrationOptions",
@@ -86,9 +89,11 @@ __all__ = [
     "evaluate",
     "execute_change",
     "explain_rule",
+    "export",
     "filter_turns",
     "fix",
     "forget",
+    "import_lake",
     "ingest",
     "journal_prune",
     "journal_stats",
@@ -144,6 +149,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
         "turnetl.pipeline.history": ("digest", "entity", "fix", "recent_digest", "timeline"),
+        "turnetl.pipeline.run_import": ("import_lake",),
         "turnetl.pipeline.index": ("update_index",),
         "turnetl.pipeline.inspect": (
             "check_model",
@@ -173,6 +179,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.run_backfill": ("backfill", "parse"),
         "turnetl.pipeline.run_communities": ("CommunityOptions", "build_communities"),
         "turnetl.pipeline.run_deferred": ("summarize_after",),
+        "turnetl.pipeline.run_export": ("ExportOptions", "export"),
         "turnetl.pipeline.run_forget": ("forget", "preview_forget"),
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),

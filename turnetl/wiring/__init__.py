@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         user_name,
     )
     from turnetl.wiring.summaries import flush_rules
-    from turnetl.wiring.tables import archive_files, lake, this_machine
+    from turnetl.wiring.tables import archive_files, lake, lake_in, machine_name, this_machine
 
 __all__ = [
     "archive_files",
@@ -68,6 +68,8 @@ __all__ = [
     "jobs",
     "journal",
     "lake",
+    "lake_in",
+    "machine_name",
     "missing_graph",
     "model",
     "model_extractor",
@@ -115,7 +117,13 @@ __getattr__ = lazy_exports(
             "session_index",
         ),
         "turnetl.wiring.ingestion": ("check", "ingest_resources"),
-        "turnetl.wiring.tables": ("archive_files", "lake", "this_machine"),
+        "turnetl.wiring.tables": (
+            "archive_files",
+            "lake",
+            "lake_in",
+            "machine_name",
+            "this_machine",
+        ),
         "turnetl.wiring.noise_filters": (
             "archive_grouping",
             "filters",

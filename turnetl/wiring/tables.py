@@ -1,6 +1,7 @@
 """The lake of the settings, the files of archives, and the machine that has them."""
 
 import os
+import platform
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,12 +32,22 @@ def lake(settings: Settings) -> Lake:
     return Lake(files.root, files, settings.lake)
 
 
+def lake_in(folder: Path) -> Lake:
+    """Return the lake in a folder of this machine. Opens nothing."""
+    return Lake(folder)
+
+
 def archive_files() -> ArchiveFiles:
     """Return where archives are read: on this machine and in object stores. Opens nothing."""
     from turnetl.parsing.object_archives import ObjectArchives
 
     objects = ObjectArchives([scheme for scheme in _PREFIXES if _allows_http(scheme)])
     return RoutedArchives(LOCAL, objects)
+
+
+def machine_name() -> str:
+    """Return the name of this machine in exports: the first part of its host name."""
+    return platform.node().partition(".")[0].lower()
 
 
 def this_machine() -> AgentMachine:

@@ -1,0 +1,254 @@
+"""`turnetl export` and `turnetl import`."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import polars as pl
+import pytest
+
+from tests.cli.archives import conversation, write_archive
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
+from tests.cli.provider_setup import SESSION_START
+from turnetl.lake import Lake
+from turnetl.model import GroupId
+
+FORMATS = ("markdown", "jsonl", "parquet", "graphml", "cypher")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a home folder in which the samples are ingested."""
+    folder = tmp_path_factory.mktemp("home")
+    assert run_in_process("backfill", SAMPLES, folder=folder).exit_code == 0
+    return folder
+
+
+def export(home: Path, output: Path, *arguments: str) -> CommandResult:
+    result = run_in_process("export", "--output", output, *arguments, "--json", folder=home)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def objects(path: Path, kind: str) -> list[dict[str, Any]]:
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [row for row in rows if row["kind"] == kind]
+
+
+def turns(lake: Path) -> pl.DataFrame:
+    """Return all turns of a lake without the machine of their archives."""
+    opened = Lake(lake)
+    rows = pl.concat([opened.scan_turns(group).collect() for group in opened.groups()])
+    plain = rows.with_columns(pl.col("archive").str.replace(r"^[\w.-]+:/", "/"))
+    return plain.sort("turn_id", "archive", "content_hash")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_written_and_a_second_run_changes_nothing(
+    name: str, home: Path, tmp_path: Path
+) -> None:
+    first = export(home, tmp_path / "out", "--format", name).json
+    second = export(home, tmp_path / "out", "--format", name).json
+    assert first["format"] == name
+    assert first["turns"] > 20
+    assert first["facts"] > 100
+    assert (first["changed"], second["changed"], second["removed"]) == (first["files"], 0, 0)
+
+
+def test_jsonl_holds_every_turn_entity_and_fact(home: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    counts = export(home, output, "--format", "jsonl").json
+    rows = {kind: objects(output, kind) for kind in ("turn", "entity", "fact")}
+    assert len(rows["turn"]) == counts["turns"]
+    assert len(rows["entity"]) == counts["entities"]
+    assert len(rows["fact"]) == counts["facts"]
+    by_id = {row["turn_id"]: row for row in rows["turn"]}
+    lake = Lake(home / ".turnetl" / "lake")
+    for group in lake.groups():
+        for episode in lake.episodes(group):
+            row = by_id.pop(episode.turn_id)
+            assert row["user_text"] == episode.turn.user_text
+            assert row["noise"] == episode.noise
+    assert not by_id
+
+
+def test_graphml_is_the_graph_of_the_facts(home: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.graphml"
+    counts = export(home, output, "--format", "graphml").json
+    graph = nx.read_graphml(io.BytesIO(output.read_bytes()), force_multigraph=True)
+    kinds = [data["kind"] for _, data in graph.nodes(data=True)]
+    assert (kinds.count("turn"), kinds.count("entity")) == (counts["turns"], counts["entities"])
+    relations = [data["relation"] for *_, data in graph.edges(data=True)]
+    assert len(relations) - relations.count("MENTIONS") == counts["facts"]
+
+
+def test_parquet_reads_back_equal(home: Path, tmp_path: Path) -> None:
+    counts = export(home, tmp_path / "out", "--format", "parquet").json
+    assert turns(tmp_path / "out").equals(turns(home / ".turnetl" / "lake"))
+    facts = pl.read_parquet(tmp_path / "out" / "facts.parquet")
+    entities = pl.read_parquet(tmp_path / "out" / "entities.parquet")
+    assert (facts.height, entities.height) == (counts["facts"], counts["entities"])
+    assert set(facts["source"]) | set(facts["target"]) == set(entities["uuid"])
+
+
+def test_an_exported_lake_is_imported_equal(home: Path, tmp_path: Path) -> None:
+    export(home, tmp_path / "out", "--format", "parquet")
+    arguments = ("import", tmp_path / "out", "--machine", "laptop", "--lake", "new", "--json")
+    result = run_in_process(*arguments, folder=tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert result.json["machine"] == "laptop"
+    assert turns(tmp_path / "new").equals(turns(home / ".turnetl" / "lake"))
+    again = run_in_process(*arguments, folder=tmp_path).json
+    assert (again["added"], again["outcomes"]["new"], again["outcomes"]["changed"]) == (0, 0, 0)
+
+
+def test_an_export_names_its_machine(home: Path, tmp_path: Path) -> None:
+    export(home, tmp_path / "out", "--format", "parquet")
+    result = run_in_process("import", tmp_path / "out", "--lake", "new", "--json", folder=tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert result.json["machine"]
+
+
+def test_imported_turns_are_ingested_and_no_archive_of_theirs_is_missing(
+    home: Path, tmp_path: Path
+) -> None:
+    lake = home / ".turnetl" / "lake"
+    run_in_process("import", lake, "--machine", "laptop", folder=tmp_path)
+    assert run_in_process("filter", folder=tmp_path).exit_code == 0
+    assert run_in_process("ingest", folder=tmp_path).exit_code == 0
+    status = run_in_process("status", "--json", folder=tmp_path).json
+    assert status["committed"] > 20
+    assert all(group["missing_archives"] == [] for group in status["groups"])
+
+
+def test_after_an_import_the_turns_of_both_machines_are_ingested_once(
+    home: Path, tmp_path: Path
+) -> None:
+    run_in_process("backfill", SAMPLES, folder=tmp_path)
+    before = run_in_process("status", "--json", folder=tmp_path).json["committed"]
+    lake = home / ".turnetl" / "lake"
+    run_in_process("import", lake, "--machine", "laptop", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
+    ingested = run_in_process("ingest", "--json", folder=tmp_path).json
+    after = run_in_process("status", "--json", folder=tmp_path).json["committed"]
+    assert (ingested["committed"], after) == (0, before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meets"),
+    [
+        (("--group", "bookshop"), lambda turn: turn["group_id"] == "bookshop"),
+        (("--since", "2026-03-10"), lambda turn: turn["started_at"] >= "2026-03-10"),
+        (("--until", "2026-03-09"), lambda turn: turn["started_at"] < "2026-03-10"),
+        (("--tool", "bash"), lambda turn: "Bash" in {call["name"] for call in turn["tool_calls"]}),
+    ],
+)
+def test_the_filters_of_a_search_select_turns(
+    arguments: tuple[str, ...], meets: Any, home: Path, tmp_path: Path
+) -> None:
+    export(home, tmp_path / "all.jsonl", "--format", "jsonl")
+    export(home, tmp_path / "some.jsonl", "--format", "jsonl", *arguments)
+    everything = objects(tmp_path / "all.jsonl", "turn")
+    some = objects(tmp_path / "some.jsonl", "turn")
+    assert [turn["turn_id"] for turn in some] == [
+        turn["turn_id"] for turn in everything if meets(turn)
+    ]
+    assert 0 < len(some) < len(everything)
+    selected = {turn["turn_id"] for turn in some}
+    facts = objects(tmp_path / "some.jsonl", "fact")
+    assert all(selected & set(fact["turns"]) for fact in facts)
+
+
+def test_a_session_a_file_and_a_query_select_turns(home: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    export(home, output, "--format", "jsonl")
+    session = objects(output, "turn")[0]["session_id"]
+    export(home, output, "--format", "jsonl", "--session", session[:12])
+    assert {turn["session_id"] for turn in objects(output, "turn")} == {session}
+    export(home, output, "--format", "jsonl", "--file", "export.py")
+    assert objects(output, "turn")
+    result = export(home, output, "why integer cents", "--format", "jsonl", "-n", "3")
+    assert 0 < result.json["turns"] <= 3
+
+
+def test_without_a_graph_turns_are_exported_without_facts(home: Path, tmp_path: Path) -> None:
+    lake = home / ".turnetl" / "lake"
+    graph = f"ladybug://{tmp_path}/none.lbug"
+    arguments = ("--format", "jsonl", "--lake", str(lake), "--graph", graph)
+    result = export(home, tmp_path / "out.jsonl", *arguments)
+    assert result.json["turns"] > 20
+    assert result.json["facts"] == 0
+    assert "there is no graph" in result.json["unread"]
+    refused = run_in_process(
+        "export", "-o", tmp_path / "x", "--file", "cart.py", *arguments, folder=home
+    )
+    assert refused.exit_code == 1
+    assert "there is no graph" in refused.messages[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "needs --output"),
+        (("-o", "out", "--limit", "3"), "`--limit` needs a query"),
+        (("-o", "out", "--group", "nothing"), "there is no group `nothing`"),
+        (("-o", "out", "--entity", "nothing at all"), "no turn has a fact about the entity"),
+        (("-o", ".", "--format", "markdown"), "turnetl did not export"),
+        (("-o", "mine.txt", "--format", "cypher"), "is no export"),
+        (("-o", "mine.txt"), "is a file"),
+    ],
+)
+def test_a_wrong_export_is_refused_and_changes_nothing(
+    arguments: tuple[str, ...], message: str, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    lake = ("--lake", str(home / ".turnetl" / "lake"))
+    result = run_in_process("export", *arguments, *lake, folder=tmp_path)
+    assert result.exit_code == 2
+    assert message in result.messages[-1]
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_empty_lake_has_an_empty_export(tmp_path: Path) -> None:
+    result = run_in_process("export", "-o", "out.jsonl", "--format", "jsonl", folder=tmp_path)
+    assert result.exit_code == 0
+    assert "0 turns" in result.stdout
+
+
+def test_personal_data_is_redacted_on_request(tmp_path: Path) -> None:
+    address = "maria.lopez@weberlab.io"
+    rows = conversation(f"Send the invoice to {address}, please", session="s1", at=SESSION_START)
+    write_archive(tmp_path / "a.jsonl", rows)
+    run_in_process("backfill", "a.jsonl", folder=tmp_path)
+    export(tmp_path, tmp_path / "as-is.jsonl", "--format", "jsonl")
+    result = export(tmp_path, tmp_path / "out.jsonl", "--format", "jsonl", "--redact-pii")
+    assert result.json["redactions"] > 0
+    assert address in (tmp_path / "as-is.jsonl").read_text()
+    assert address not in (tmp_path / "out.jsonl").read_text()
+
+
+def test_conditions_that_no_turn_meets_are_a_message(home: Path, tmp_path: Path) -> None:
+    result = export(home, tmp_path / "x.jsonl", "--format", "jsonl", "--archive-format", "codex")
+    assert result.json["turns"] == 0
+    assert result.messages == ["turnetl: no turn of the lake meets these conditions"]
+
+
+@pytest.mark.parametrize("source", ["nowhere", ".", "mine.txt"])
+def test_what_is_no_lake_cannot_be_imported(source: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    result = run_in_process("import", source, "--machine", "x", "--json", folder=tmp_path)
+    assert result.exit_code == 2
+    assert not (tmp_path / ".turnetl").exists()
+
+
+def test_a_dry_run_of_an_import_says_what_would_be_added(home: Path, tmp_path: Path) -> None:
+    lake = home / ".turnetl" / "lake"
+    arguments = ("import", lake, "--machine", "laptop", "--dry-run")
+    result = run_in_process(*arguments, folder=tmp_path)
+    assert "turns of `laptop` would be added to" in result.stdout
+    assert not (tmp_path / ".turnetl").exists()
+    assert Lake(tmp_path / ".turnetl" / "lake").groups() == []
+    assert GroupId("bookshop") in Lake(lake).groups()

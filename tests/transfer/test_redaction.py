@@ -1,0 +1,64 @@
+"""What is exported is redacted again."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import tool, turn
+from tests.fakes.redactors import NoRedactor, WordRedactor
+from tests.transfer.contents import content
+from tests.transfer.lakes import lake_of
+from turnetl.lake import turn_from_row
+from turnetl.model import GroupId
+from turnetl.transfer.jsonl import to_jsonl
+from turnetl.transfer.redaction import redacted_content
+from turnetl.transfer.turn_rows import content_hash, redacted_rows, turns_frame
+
+WORD = "hunter2"
+
+
+def test_a_secret_in_any_text_is_redacted_and_counted() -> None:
+    exported = content(f"the key is {WORD}")
+    clean, count = redacted_content(exported, WordRedactor(WORD))
+    assert WORD in to_jsonl(exported).decode()
+    # Ids are no texts.
+    for one in clean.turns:
+        assert WORD not in str({**asdict(one.turn), "session_id": ""})
+    for entity in clean.entities:
+        assert WORD not in entity.name + entity.summary + str(entity.attributes)
+    assert all(WORD not in fact.text for fact in clean.facts)
+    assert count > 10
+
+
+def test_without_secrets_the_content_stays_as_it_is() -> None:
+    clean, count = redacted_content(content(), NoRedactor())
+    assert clean == content()
+    assert count == 0
+
+
+@given(st.text(max_size=30), st.integers(0, 3))
+def test_texts_stay_in_their_places(text: str, calls: int) -> None:
+    steps = tuple(tool(f"t{number}", f"in {number}", f"{text}{number}") for number in range(calls))
+    value = turn(tool_calls=steps, steering=(text, "b"), user_answers=("c",), cwd=None)
+    frame = turns_frame([value])
+    same, count = redacted_rows(frame, NoRedactor())
+    assert count == 0
+    assert same.equals(frame)
+
+
+def test_a_redacted_turn_has_the_digest_of_its_new_content() -> None:
+    rows = turns_frame([turn(user_text=f"key {WORD}"), turn("p1")])
+    clean, count = redacted_rows(rows, WordRedactor(WORD))
+    first, second = (turn_from_row(row) for row in clean.iter_rows(named=True))
+    assert count == 1
+    assert first.content_hash == content_hash(first) != turn().content_hash
+    assert second == turn("p1")
+    assert first.redactions == turn().redactions + 1
+
+
+def test_the_digest_is_that_of_a_parse(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path, "s1")
+    for value in lake.turns(GroupId("shop")):
+        assert content_hash(value) == value.content_hash

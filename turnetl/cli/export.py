@@ -1,0 +1,104 @@
+"""`turnetl export` and `turnetl import`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
+
+from turnetl import console
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
+from turnetl.cli.search import FilterOptions
+from turnetl.clock import now
+from turnetl.errors import BadUsage
+from turnetl.exit_code import ExitCode
+
+_MAX_TURNS = 100
+"""Turns that match a query and are exported by default."""
+_REDACT = "Also redact personal data: addresses, names of people, accounts and machines."
+
+
+@Parameter(name="*", group=Group("Filters", sort_key=1))
+@dataclass(frozen=True)
+class ExportFilterOptions(FilterOptions):
+    """The conditions of a search; `--format` is what is written."""
+
+    format: Annotated[str | None, Parameter(name="--archive-format")] = None
+    "Only turns of archives of this format; `turnetl formats` lists them."
+
+
+NO_FILTERS = ExportFilterOptions()
+
+
+def export(
+    *query: Annotated[str, Parameter(help="Words or a whole question; none: all turns.")],
+    output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    format_: Annotated[
+        Literal["markdown", "jsonl", "parquet", "graphml", "cypher"], Parameter(name="--format")
+    ] = "markdown",
+    filters: ExportFilterOptions = NO_FILTERS,
+    limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,
+    redact_pii: Annotated[bool | None, Parameter(help=_REDACT)] = None,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Write turns with their facts and entities to files, redacted again.
+
+    Args:
+        output: A folder, or a file for jsonl, graphml and cypher.
+        format_: What is written.
+        limit: With a query: at most this many turns [default: 100].
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.export import export_output
+    from turnetl.report import export as view
+    from turnetl.transfer.report import ExportFormat
+
+    text = " ".join(query).strip()
+    if output is None:
+        raise BadUsage("`turnetl export` needs --output, a folder or a file")
+    if limit is not None and not text:
+        raise BadUsage("`--limit` needs a query: without one, all selected turns are exported")
+    options = pipeline.ExportOptions(
+        format=ExportFormat(format_),
+        output=output.expanduser(),
+        query=text,
+        selection=filters.selection(Path.cwd()),
+        limit=limit or _MAX_TURNS,
+    )
+    settings = common.settings(redact_pii=redact_pii)
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(pipeline.export(settings, options, now, progress=progress))
+    console.print_messages(view.messages(report))
+    console.print_result(view.view(report), export_output(report), as_json=common.json)
+    return ExitCode.DONE
+
+
+def import_(
+    source: Annotated[Path, Parameter(name="LAKE")],
+    /,
+    *,
+    machine: str | None = None,
+    redact_pii: Annotated[bool | None, Parameter(help=_REDACT)] = None,
+    dry_run: Flag = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Add the turns of another machine's lake, or of a Parquet export, to the lake.
+
+    Args:
+        source: Folder of the other lake or of the export. It is only read.
+        machine: Name of the other machine [default: that of the export].
+        dry_run: Write nothing; print what would be added.
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.export import import_output
+    from turnetl.report import export as view
+
+    settings = common.settings(redact_pii=redact_pii)
+    with console.show_progress(as_json=common.json) as progress:
+        report = pipeline.import_lake(
+            source.expanduser(), settings, machine=machine, dry_run=dry_run, progress=progress
+        )
+    console.print_messages(view.import_messages(report))
+    console.print_result(view.import_view(report), import_output(report), as_json=common.json)
+    return view.import_exit_code(report)

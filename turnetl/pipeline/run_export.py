@@ -1,0 +1,240 @@
+"""The selected turns of the lake, with what the graph states about them, written to files."""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from turnetl import wiring
+from turnetl.clock import Clock
+from turnetl.group_names import select_groups
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.selection import Selection
+from turnetl.lake import Lake
+from turnetl.model import Entity, Fact, GroupId
+from turnetl.pipeline.opened_items import open_index
+from turnetl.pipeline.search import find_turns
+from turnetl.pipeline.search_arguments import check_conditions
+from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.redact import Redactor
+from turnetl.settings import Settings
+from turnetl.transfer import cypher, graphml, jsonl
+from turnetl.transfer.content import ExportContent, ordered
+from turnetl.transfer.markdown import to_markdown
+from turnetl.transfer.output import WrittenFiles, write_file, write_folder
+from turnetl.transfer.redaction import redacted_content
+from turnetl.transfer.report import ExportFormat, ExportReport
+from turnetl.transfer.select import condition, selected_turns
+
+_FACT_TURNS = 2_000
+"""Turns whose facts are read together."""
+_SUFFIXES = {
+    ExportFormat.JSONL: ".jsonl",
+    ExportFormat.GRAPHML: ".graphml",
+    ExportFormat.CYPHER: ".cypher",
+}
+"""Of the formats that are one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What is exported, and to where."""
+
+    format: ExportFormat
+    output: Path
+    """A folder, or a file for the formats of one file."""
+    query: str = ""
+    """Only turns that match it, as a search finds them; empty: all."""
+    selection: Selection = Selection()  # noqa: RUF009 - a frozen value
+    limit: int = 100
+    """Turns that match the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What the graph states."""
+
+    turn_ids: AbstractSet[str] | None = None
+    """The turns that meet conditions of the graph; None: there are none."""
+    entities: Sequence[Entity] = ()
+    facts: Sequence[Fact] = ()
+    unread: str | None = None
+
+
+async def export(
+    settings: Settings,
+    options: ExportOptions,
+    clock: Clock,
+    *,
+    progress: Progress = ignore_progress,
+) -> ExportReport:
+    """Export the turns of the lake that meet the conditions, redacted again.
+
+    Args:
+        settings: the lake, the graph with its index, and the redaction.
+        options: what is exported, and to where.
+        clock: returns the current time.
+        progress: called while the index is brought up to date, and after each step.
+
+    Raises:
+        BadUsage: an unknown group, a condition that no turn meets, or an output that holds files of
+            others.
+        Fatal: a table cannot be read, or the output cannot be written.
+        GraphUnusable, IndexUnusable: a query or a condition on facts needs the graph.
+    """
+    lake = wiring.lake(settings)
+    groups = select_groups(lake.groups(), options.selection.groups)
+    stated = await _stated(settings, options, clock, groups, progress)
+    where = condition(options.selection, stated.turn_ids)
+    turns = selected_turns(lake, groups, where)
+    progress(ProgressUpdate("export", "steps", 1, 2))
+    exported = {one.turn.turn_id for one in turns}
+    content = _of_turns(ordered(turns, stated.entities, stated.facts), exported)
+    run = _Export(options, wiring.redactor(settings, stores=False), content)
+    if options.format is ExportFormat.PARQUET:
+        report = run.write_turns_files(lake, groups, where)
+    else:
+        report = run.write_content()
+    progress(ProgressUpdate("export", "steps", 2, 2))
+    return replace(report, unread=stated.unread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Export:
+    """An export of one content."""
+
+    options: ExportOptions
+    redactor: Redactor
+    content: ExportContent
+
+    def write_content(self) -> ExportReport:
+        """Redact the content, and write it in its format."""
+        content = self.content
+        if self.options.format is not ExportFormat.JSONL:
+            content = content.without_noise()
+        clean, redactions = redacted_content(content, self.redactor)
+        written = _write(clean, self.options)
+        return replace(self._report(written), turns=len(clean.turns), redactions=redactions)
+
+    def write_turns_files(
+        self, lake: Lake, groups: Sequence[GroupId], where: pl.Expr
+    ) -> ExportReport:
+        """Redact the turns files, entities and facts, and write them as Parquet."""
+        from turnetl.transfer.parquet import to_parquet  # noqa: PLC0415 - pyarrow
+
+        graph = ExportContent((), self.content.entities, self.content.facts)
+        clean, in_graph = redacted_content(graph, self.redactor)
+        files, turns, redactions = to_parquet(lake, groups, where, clean, self.redactor)
+        output, format_name = self.options.output, self.options.format
+        written = write_folder(output, format_name, files, wiring.machine_name())
+        return replace(self._report(written), turns=turns, redactions=redactions + in_graph)
+
+    def _report(self, written: WrittenFiles) -> ExportReport:
+        is_file = self.options.format in _SUFFIXES
+        return ExportReport(
+            format=self.options.format,
+            output=_file(self.options) if is_file else self.options.output,
+            turns=0,
+            sessions=len(self.content.sessions),
+            entities=len(self.content.entities),
+            facts=len(self.content.facts),
+            noise=sum(one.noise is not None for one in self.content.turns),
+            redactions=0,
+            files=written.files,
+            bytes=written.bytes,
+            changed=written.changed,
+            removed=written.removed,
+        )
+
+
+def _write(content: ExportContent, options: ExportOptions) -> WrittenFiles:
+    if options.format is ExportFormat.MARKDOWN:
+        return write_folder(options.output, options.format, to_markdown(content))
+    path = _file(options)
+    match options.format:
+        case ExportFormat.GRAPHML:
+            return write_file(path, graphml.MARK, graphml.to_graphml(content))
+        case ExportFormat.CYPHER:
+            return write_file(path, cypher.MARK, cypher.to_cypher(content))
+        case _:
+            return write_file(path, jsonl.MARK, jsonl.to_jsonl(content))
+
+
+def _file(options: ExportOptions) -> Path:
+    """Return the file of a format of one file; in a folder it is `turnetl` with its suffix."""
+    if options.output.is_dir():
+        return options.output / f"turnetl{_SUFFIXES[options.format]}"
+    return options.output
+
+
+async def _stated(
+    settings: Settings,
+    options: ExportOptions,
+    clock: Clock,
+    groups: Sequence[GroupId],
+    progress: Progress,
+) -> _Stated:
+    """Return what the graph states about the turns; nothing without a graph that is not needed."""
+    selection = options.selection
+    needs_graph = bool(options.query.strip()) or selection.selects_facts
+    if not needs_graph and (missing := wiring.missing_graph(settings)) is not None:
+        return _Stated(unread=f"there is no graph at `{missing}`: no entities and facts")
+    async with open_index(settings, clock, progress) as opened:
+        index = opened.index
+        known = [group for group in groups if group in {one.group_id for one in index.groups()}]
+        within = replace(selection, groups=tuple(known))
+        if not known:
+            return _Stated(frozenset() if needs_graph else None, unread=opened.unread)
+        keys: Sequence[int]
+        if options.query.strip():
+            hits = await find_turns(
+                opened, options.query, clock, selection=within, limit=options.limit
+            )
+            ids = [hit.turn_id for hit in hits.hits]
+            keys = [key for key in map(index.lookup().turn_key, ids) if key is not None]
+        else:
+            keys = [int(key) for key in index.select(within)]
+            if not keys and needs_graph:
+                check_conditions(index, within)
+        turn_ids = {turn.receipt.turn_id for turn in index.turns(keys).values()}
+        entities, facts = _facts(index, keys, selection)
+        return _Stated(turn_ids if needs_graph else None, entities, facts, opened.unread)
+
+
+def _facts(
+    index: PersistentIndex, keys: Sequence[int], selection: Selection
+) -> tuple[list[Entity], list[Fact]]:
+    """Return the entities and facts of the turns, as they held at the time of the selection."""
+    entities: dict[str, Entity] = {}
+    facts: dict[str, Fact] = {}
+    for batch in _batches(keys):
+        for of_turn in index.facts(batch).values():
+            for indexed in of_turn:
+                if _held(indexed.fact, selection):
+                    facts[indexed.fact.uuid] = indexed.fact
+                    entities[indexed.source.uuid] = indexed.source
+                    entities[indexed.target.uuid] = indexed.target
+    return list(entities.values()), list(facts.values())
+
+
+def _batches(keys: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(keys), _FACT_TURNS):
+        yield keys[start : start + _FACT_TURNS]
+
+
+def _held(fact: Fact, selection: Selection) -> bool:
+    as_of = selection.as_of
+    if as_of is None:
+        return True
+    begun = fact.valid_at is None or fact.valid_at < as_of
+    return begun and (fact.invalid_at is None or fact.invalid_at >= as_of)
+
+
+def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportContent:
+    """Return the content with the facts that one of its turns states, and their entities."""
+    facts = [fact for fact in content.facts if not turn_ids.isdisjoint(fact.turns)]
+    ends = {uuid for fact in facts for uuid in (fact.source, fact.target)}
+    entities = [entity for entity in content.entities if entity.uuid in ends]
+    return ExportContent(content.turns, entities, facts)

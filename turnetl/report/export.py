@@ -1,0 +1,83 @@
+"""What an export wrote, and what an import added."""
+
+from collections import Counter
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from turnetl.exit_code import ExitCode
+from turnetl.report.layout import plural, size
+from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
+
+_OMITS_NOISE = (ExportFormat.MARKDOWN, ExportFormat.GRAPHML, ExportFormat.CYPHER)
+
+
+def view(report: ExportReport) -> RenderableType:
+    """Render the counts and the output."""
+    counts = (
+        plural(report.turns, "turn"),
+        plural(report.sessions, "session"),
+        plural(report.entities, "entity", "entities"),
+        plural(report.facts, "fact"),
+    )
+    return Group(
+        Text(f"{', '.join(counts)} exported as {report.format}"),
+        Text(f"{_files(report)} in {report.output}", overflow="fold"),
+    )
+
+
+def messages(report: ExportReport) -> list[str]:
+    """Return sentences about what is missing, and what was redacted."""
+    found = [report.unread] if report.unread else []
+    if not report.turns:
+        found.append("no turn of the lake meets these conditions")
+    if report.noise and report.format in _OMITS_NOISE:
+        found.append(
+            f"{plural(report.noise, 'turn')} of noise left out; JSONL and Parquet hold them"
+        )
+    if report.redactions:
+        found.append(
+            f"{plural(report.redactions, 'secret')} redacted that the lake still had: "
+            "`turnetl backfill` of the archives redacts them there too"
+        )
+    return found
+
+
+def _files(report: ExportReport) -> str:
+    files = f"{plural(report.files, 'file')}, {size(report.bytes)}"
+    if not report.changed and not report.removed:
+        return f"{files}, all unchanged,"
+    removed = f", {report.removed:,} removed" if report.removed else ""
+    return f"{files}, {report.changed:,} written{removed},"
+
+
+def import_view(report: ImportReport) -> RenderableType:
+    """Render what was added, or would be."""
+    counts = Counter(file.outcome for file in report.files)
+    outcomes = ", ".join(f"{counts[outcome]:,} {outcome}" for outcome in counts)
+    verb = "would be added" if report.dry_run else "added"
+    groups = plural(len({file.group for file in report.files}), "group")
+    lines = [
+        Text(f"{plural(report.added, 'turn')} of `{report.machine}` {verb} to {groups}"),
+        Text(f"{plural(len(report.files), 'archive')}: {outcomes}"),
+    ]
+    if report.added and not report.dry_run:
+        lines.append(Text("run `turnetl filter`, then `turnetl ingest`"))
+    return Group(*lines)
+
+
+def import_messages(report: ImportReport) -> list[str]:
+    """Return sentences about files that were left out, and what was redacted."""
+    found = [f"left out: {file.problem}" for file in report.damaged]
+    if report.foreign:
+        files = plural(report.foreign, "file")
+        found.append(f"{files} in `{report.source}` ignored: turnetl did not write them")
+    redactions = sum(file.redactions for file in report.files)
+    if redactions:
+        found.append(f"{plural(redactions, 'secret')} redacted that the other lake still had")
+    return found
+
+
+def import_exit_code(report: ImportReport) -> ExitCode:
+    """Return 1 if a file was left out."""
+    return ExitCode.FAILED if report.damaged else ExitCode.DONE

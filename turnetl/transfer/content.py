@@ -1,0 +1,104 @@
+"""What is exported: turns with their facts and the entities of these."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TypeVar
+
+from turnetl.model import Entity, Fact, GroupId, SessionId, Turn, TurnId
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedTurn:
+    """A turn of the lake."""
+
+    turn: Turn
+    noise: str | None
+    """The rule that marks it as noise; None: it is kept."""
+    copies: int
+    """Number of other archives that hold it."""
+
+
+@dataclass(frozen=True)
+class ExportedSession:
+    """The turns of a session, in order; at least one."""
+
+    group_id: GroupId
+    session_id: SessionId
+    turns: tuple[ExportedTurn, ...]
+
+
+@dataclass(frozen=True)
+class ExportContent:
+    """The selected turns, what they state, and the entities of that."""
+
+    turns: Sequence[ExportedTurn]
+    """By group, session and ordinal."""
+    entities: Sequence[Entity] = ()
+    """The entities of the facts, by group and name; without embeddings."""
+    facts: Sequence[Fact] = ()
+    """The facts that the turns state, by group and time; without embeddings."""
+
+    @cached_property
+    def sessions(self) -> tuple[ExportedSession, ...]:
+        """The sessions, by group and time of their first turns."""
+        found = (
+            ExportedSession(group, session, tuple(turns))
+            for (group, session), turns in groupby(self.turns, key=_session_key)
+        )
+        return tuple(sorted(found, key=_begin))
+
+    @cached_property
+    def facts_by_turn(self) -> Mapping[TurnId, Sequence[Fact]]:
+        """The facts that each of the turns states."""
+        return _grouped((turn, fact) for fact in self.facts for turn in fact.turns)
+
+    @cached_property
+    def facts_by_entity(self) -> Mapping[str, Sequence[Fact]]:
+        """The facts about each entity."""
+        return _grouped(
+            (uuid, fact)
+            for fact in self.facts
+            for uuid in dict.fromkeys((fact.source, fact.target))
+        )
+
+    @cached_property
+    def entity_by_uuid(self) -> Mapping[str, Entity]:
+        return {entity.uuid: entity for entity in self.entities}
+
+    def without_noise(self) -> "ExportContent":
+        """Return the same without the turns that are noise."""
+        kept = [exported for exported in self.turns if exported.noise is None]
+        return ExportContent(kept, self.entities, self.facts)
+
+
+def ordered(
+    turns: Iterable[ExportedTurn], entities: Iterable[Entity], facts: Iterable[Fact]
+) -> ExportContent:
+    """Return the content in its order."""
+    return ExportContent(
+        sorted(turns, key=lambda one: (*_session_key(one), one.turn.ordinal, one.turn.turn_id)),
+        sorted(entities, key=lambda one: (one.group_id, one.name, one.uuid)),
+        sorted(facts, key=lambda one: (one.group_id, one.valid_at or one.created_at, one.uuid)),
+    )
+
+
+def _session_key(exported: ExportedTurn) -> tuple[GroupId, SessionId]:
+    return exported.turn.group_id, exported.turn.session_id
+
+
+def _begin(session: ExportedSession) -> tuple[str, str, str]:
+    times = [one.turn.started_at for one in session.turns if one.turn.started_at is not None]
+    # Sessions without a time come last.
+    return session.group_id, min(times).isoformat() if times else "~", session.session_id
+
+
+def _grouped(pairs: Iterable[tuple[K, V]]) -> Mapping[K, Sequence[V]]:
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups

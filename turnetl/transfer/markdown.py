@@ -1,0 +1,175 @@
+"""Markdown: a file per session with links to the files of entities, and an index.
+
+What an archive says is text: in fenced blocks, or with every character escaped that could be
+markup. Nothing of it is a link, an image or HTML.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from turnetl.control_characters import displayed_text
+from turnetl.model import Entity, Fact, ToolCall, Turn
+from turnetl.transfer.content import ExportContent, ExportedSession, ExportedTurn
+from turnetl.transfer.file_names import entity_file, session_file
+
+INDEX = "index.md"
+_MARKUP = re.compile(r"[\\`*_\[\]<>#!|~&@:$]|^[-+=]|(?<=www)\.", re.IGNORECASE)
+"""Characters that make markup in a line: also what makes a list or a rule at its beginning, and
+what makes a link without brackets."""
+_NUMBER = re.compile(r"^(\d+)(?=[.)])")
+"""The number of a list."""
+_FENCES = re.compile("`{3,}")
+_TITLE_CHARS = 100
+_RESULT_CHARS = 2_000
+"""Characters of the result of a tool call that are exported; JSONL has all that the lake has."""
+
+
+def to_markdown(content: ExportContent) -> dict[str, bytes]:
+    """Return the files by their paths."""
+    paths = {entity.uuid: entity_file(entity) for entity in content.entities}
+    files = {INDEX: _index(content, paths)}
+    sessions = {
+        str(exported.turn.turn_id): f"../{session_file(session)}#{_anchor(exported.turn)}"
+        for session in content.sessions
+        for exported in session.turns
+    }
+    for session in content.sessions:
+        files[session_file(session)] = _session(session, content, paths)
+    for entity in content.entities:
+        files[paths[entity.uuid]] = _entity(entity, content, paths, sessions)
+    return {name: f"{text}\n".encode("utf-8", "replace") for name, text in files.items()}
+
+
+def inline(text: str, limit: int = _TITLE_CHARS) -> str:
+    """Return a text on one line in which no character is markup."""
+    line = " ".join(displayed_text(text).split())
+    cut = line if len(line) <= limit else f"{line[: limit - 1]}…"
+    return _NUMBER.sub(r"\1\\", _MARKUP.sub(r"\\\g<0>", cut))
+
+
+def fenced(text: str) -> str:
+    """Return a text in a block that it cannot end."""
+    shown = displayed_text(text)
+    longest = max((len(found[0]) for found in _FENCES.finditer(shown)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}text\n{shown}\n{fence}"
+
+
+def _index(content: ExportContent, paths: Mapping[str, str]) -> str:
+    lines = ["# Export of turnetl"]
+    group = ""
+    for session in content.sessions:
+        if session.group_id != group:
+            group = session.group_id
+            lines += ["", f"## {inline(group)}", ""]
+        lines.append(f"- {_link(_session_title(session), session_file(session))}")
+    if content.entities:
+        lines += ["", "## Entities", ""]
+        lines += [f"- {_link(one.name, paths[one.uuid])}" for one in content.entities]
+    return "\n".join(lines)
+
+
+def _session(session: ExportedSession, content: ExportContent, paths: Mapping[str, str]) -> str:
+    first = session.turns[0].turn
+    lines = [
+        f"# {inline(_session_title(session))}",
+        "",
+        f"- group: {inline(session.group_id)}",
+        f"- session: {inline(session.session_id)}",
+        f"- archive: {inline(first.archive, 1_000)}",
+    ]
+    for exported in session.turns:
+        lines += ["", *_turn(exported, content, paths)]
+    return "\n".join(lines)
+
+
+def _turn(
+    exported: ExportedTurn, content: ExportContent, paths: Mapping[str, str]
+) -> Iterator[str]:
+    turn = exported.turn
+    yield f'<a id="{_anchor(turn)}"></a>'
+    yield ""
+    yield f"## {_time(turn.started_at)} {inline(turn.user_text)}".rstrip()
+    yield ""
+    yield f"Turn {inline(turn.turn_id)}, lines {turn.first_line} to {turn.last_line}."
+    yield from _part("Prompt", [turn.user_text])
+    yield from _part("While the agent worked", [*turn.steering, *turn.user_answers])
+    yield from _steps(turn.tool_calls)
+    yield from _part("Answer", [turn.assistant_text])
+    facts = content.facts_by_turn.get(turn.turn_id, ())
+    if facts:
+        yield from ("", "### Facts", "")
+        yield from (_fact_line(fact, content, paths, "../") for fact in facts)
+
+
+def _part(title: str, texts: Iterable[str]) -> Iterator[str]:
+    filled = [text for text in texts if text.strip()]
+    if filled:
+        yield from ("", f"### {title}")
+    for text in filled:
+        yield from ("", fenced(text))
+
+
+def _steps(calls: Sequence[ToolCall]) -> Iterator[str]:
+    if calls:
+        yield from ("", "### Steps")
+    for call in calls:
+        failed = " (failed)" if call.is_error else ""
+        yield from ("", f"{inline(call.name)}{failed}:", "", fenced(call.input))
+        if call.result.strip():
+            yield from ("", fenced(_shortened(call.result)))
+
+
+def _shortened(result: str) -> str:
+    omitted = len(result) - _RESULT_CHARS
+    return result if omitted <= 0 else f"{result[:_RESULT_CHARS]}\n[… {omitted:,} characters more]"
+
+
+def _entity(
+    entity: Entity,
+    content: ExportContent,
+    paths: Mapping[str, str],
+    sessions: Mapping[str, str],
+) -> str:
+    lines = [f"# {inline(entity.name)}", "", f"- group: {inline(entity.group_id)}"]
+    if entity.labels:
+        lines.append(f"- labels: {', '.join(map(inline, entity.labels))}")
+    if entity.summary.strip():
+        lines += ["", fenced(entity.summary)]
+    facts = content.facts_by_entity.get(entity.uuid, ())
+    if facts:
+        lines += ["", "## Facts", ""]
+    for fact in facts:
+        turns = [sessions[turn] for turn in fact.turns if turn in sessions]
+        links = ", ".join(f"[turn]({target})" for target in turns)
+        lines.append(_fact_line(fact, content, paths, "../") + (f" ({links})" if links else ""))
+    return "\n".join(lines)
+
+
+def _fact_line(fact: Fact, content: ExportContent, paths: Mapping[str, str], base: str) -> str:
+    """Return a fact with its times and links to its entities."""
+    ends = [content.entity_by_uuid[uuid] for uuid in (fact.source, fact.target)]
+    links = " → ".join(_link(end.name, base + paths[end.uuid]) for end in ends)
+    since = f", since {_time(fact.valid_at)}" if fact.valid_at else ""
+    until = f", until {_time(fact.invalid_at)}" if fact.invalid_at else ""
+    return f"- {inline(fact.text, 1_000)} ({inline(fact.relation)}: {links}{since}{until})"
+
+
+def _link(title: str, target: str) -> str:
+    """Return a link to a file of the export, whose name needs no escapes."""
+    return f"[{inline(title)}]({target})"
+
+
+def _session_title(session: ExportedSession) -> str:
+    first = session.turns[0].turn
+    prompt = next((one.turn.user_text for one in session.turns if one.turn.user_text.strip()), "")
+    return f"{_time(first.started_at)} {prompt}".strip()
+
+
+def _anchor(turn: Turn) -> str:
+    return f"turn-{re.sub('[^0-9a-z-]', '', turn.turn_id.lower())}"
+
+
+def _time(time: datetime | None) -> str:
+    return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"

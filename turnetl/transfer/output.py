@@ -1,0 +1,202 @@
+"""The files of an export: written completely or not at all, never over files of others.
+
+A folder has a manifest with the digests of its files. It is written before the first file, with the
+digests of what is there and of what will be, and again after the last one: a run that was killed
+can be repeated. A file that somebody changed is not an exported one any more.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from turnetl.errors import BadUsage, Fatal
+from turnetl.lake.temporary import replace_file, sync_folder
+from turnetl.private_files import create_folder
+
+MANIFEST = "turnetl-export.json"
+_MARK_BYTES = 512
+
+
+class ExportManifest(msgspec.Struct, frozen=True):
+    """The manifest of a folder."""
+
+    turnetl_export: int
+    """Version of the manifest."""
+    format: str
+    files: dict[str, list[str]]
+    """SHA-256 of each file, by its path with slashes; two while a run replaces it."""
+    machine: str = ""
+    """The machine whose lake was exported; empty if it was not told."""
+
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFiles:
+    """What a write did."""
+
+    files: int
+    """Files of the export."""
+    bytes: int
+    changed: int
+    """Files that were written, because they were missing or different."""
+    removed: int
+    """Files of an earlier export that are not of this one."""
+
+
+def write_folder(
+    folder: Path, format_name: str, files: Mapping[str, bytes], machine: str = ""
+) -> WrittenFiles:
+    """Write the files of an export into a folder.
+
+    Args:
+        folder: does not exist, is empty, or holds an earlier export.
+        format_name: of the export.
+        files: contents by path below the folder, with slashes.
+        machine: recorded in the manifest.
+
+    Raises:
+        BadUsage: the folder holds files of others, or a file that was changed since.
+        Fatal: it cannot be written.
+    """
+    digests = {name: sha256(data).hexdigest() for name, data in files.items()}
+    try:
+        before = _read_manifest(folder)
+        present = _present(folder, before.files, digests)
+        if present == digests and before == _manifest(format_name, _single(digests), machine):
+            return WrittenFiles(len(files), _size(files), 0, 0)
+        create_folder(folder)
+        planned = {
+            name: [digest for digest in (present.get(name), digests.get(name)) if digest]
+            for name in sorted({*present, *digests})
+        }
+        _write_manifest(folder, _manifest(format_name, planned, machine))
+        changed = [name for name in files if present.get(name) != digests[name]]
+        for name in changed:
+            _write(folder / name, files[name], folder)
+        removed = [name for name in present if name not in files]
+        for name in removed:
+            (folder / name).unlink(missing_ok=True)
+        _write_manifest(folder, _manifest(format_name, _single(digests), machine))
+    except OSError as error:
+        raise _write_error(folder, error) from error
+    return WrittenFiles(len(files), _size(files), len(changed), len(removed))
+
+
+def write_file(path: Path, mark: bytes, data: bytes) -> WrittenFiles:
+    """Write an export that is one file.
+
+    Args:
+        path: of the file; its folder is created.
+        mark: what the file begins with, if it is an export of this format.
+        data: the content.
+
+    Raises:
+        BadUsage: there is a file that is no export of this format.
+        Fatal: it cannot be written.
+    """
+    try:
+        if path.exists() or path.is_symlink():
+            _check_is_export(path, mark)
+            if path.read_bytes() == data:
+                return WrittenFiles(1, len(data), 0, 0)
+        create_folder(path.parent)
+        _write(path, data, path.parent)
+    except OSError as error:
+        raise _write_error(path, error) from error
+    return WrittenFiles(1, len(data), 1, 0)
+
+
+def read_manifest(folder: Path) -> ExportManifest | None:
+    """Return the manifest of a folder; None if it is no export.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=ExportManifest)
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+        return None
+    return manifest if manifest.turnetl_export == _VERSION else None
+
+
+def _read_manifest(folder: Path) -> ExportManifest:
+    """Return the manifest of a folder that may be written; one without files if it is new."""
+    if folder.exists() and not folder.is_dir():
+        raise BadUsage(f"`{folder}` is a file: name a folder with --output")
+    manifest = read_manifest(folder)
+    if manifest is not None:
+        return manifest
+    if folder.is_dir() and any(folder.iterdir()):
+        raise BadUsage(
+            f"`{folder}` holds files that turnetl did not export: name a new or an empty folder "
+            "with --output"
+        )
+    return ExportManifest(_VERSION, "", {})
+
+
+def _present(
+    folder: Path, known: Mapping[str, list[str]], new: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the digests of the files of an earlier export that are in the folder.
+
+    Raises:
+        BadUsage: a file that this export writes or removes is not as an export wrote it.
+    """
+    present = {}
+    for name in sorted({*known, *new}):
+        path = folder / name
+        if not path.exists() and not path.is_symlink():
+            continue
+        digest = "" if path.is_symlink() else sha256(path.read_bytes()).hexdigest()
+        if digest not in known.get(name, ()):
+            raise BadUsage(
+                f"`{path}` was not exported, or was changed since: move it, or name another folder "
+                "with --output"
+            )
+        present[name] = digest
+    return present
+
+
+def _check_is_export(path: Path, mark: bytes) -> None:
+    is_own = path.is_file() and not path.is_symlink()
+    if is_own:
+        with path.open("rb") as file:
+            is_own = file.read(_MARK_BYTES).startswith(mark)
+    if not is_own:
+        raise BadUsage(
+            f"`{path}` exists and is no export in this format: name another file with --output"
+        )
+
+
+def _manifest(format_name: str, files: dict[str, list[str]], machine: str) -> ExportManifest:
+    return ExportManifest(_VERSION, format_name, files, machine)
+
+
+def _single(digests: Mapping[str, str]) -> dict[str, list[str]]:
+    return {name: [digests[name]] for name in sorted(digests)}
+
+
+def _write_manifest(folder: Path, manifest: ExportManifest) -> None:
+    data = msgspec.json.format(msgspec.json.encode(manifest))
+    _write(folder / MANIFEST, data, folder)
+
+
+def _write(path: Path, data: bytes, root: Path) -> None:
+    replace_file(path, lambda file: file.write(data), root)
+    sync_folder(path.parent)
+
+
+def _size(files: Mapping[str, bytes]) -> int:
+    return sum(map(len, files.values()))
+
+
+def _write_error(path: Path, error: OSError) -> Fatal:
+    return Fatal(
+        f"`{error.filename or path}` cannot be written ({error.strerror}): check its permissions "
+        "and the free disk space, or name another place with --output"
+    )

@@ -1,0 +1,152 @@
+"""Redaction on the way out: the lake was redacted with the rules and settings of its time."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from turnetl.model import Entity, Fact, ToolCall, Turn
+from turnetl.redact import Redactor
+from turnetl.transfer.content import ExportContent, ExportedTurn
+
+_BATCH_TEXTS = 20_000
+"""Texts of sessions that are scanned together."""
+
+
+def redacted_content(content: ExportContent, redactor: Redactor) -> tuple[ExportContent, int]:
+    """Return the content without secrets, and the number of redactions.
+
+    A secret that one text of a session reveals is redacted in all of them, as in a parse. Ids,
+    times and names of tools stay as they are.
+    """
+    turns, in_turns = _redacted_turns(content.turns, redactor)
+    texts = [
+        *(text for entity in content.entities for text in _entity_texts(entity)),
+        *(text for fact in content.facts for text in _fact_texts(fact)),
+    ]
+    redacted = redactor.redact_many([texts])[0]
+    remaining = iter(redacted.texts)
+    entities = [_with_entity_texts(entity, remaining) for entity in content.entities]
+    facts = [_with_fact_texts(fact, remaining) for fact in content.facts]
+    return ExportContent(turns, entities, facts), in_turns + sum(redacted.counts)
+
+
+def redacted_turn_values(turns: Sequence[Turn], redactor: Redactor) -> list[tuple[Turn, int]]:
+    """Return turns of one session without secrets, each with the number of redactions."""
+    return _with_texts(turns, *redactor.redact_many([_texts(turns)])[0])
+
+
+def _redacted_turns(
+    turns: Sequence[ExportedTurn], redactor: Redactor
+) -> tuple[list[ExportedTurn], int]:
+    redacted: list[ExportedTurn] = []
+    count = 0
+    for batch in _batches(_sessions(turns)):
+        values = [[one.turn for one in session] for session in batch]
+        results = redactor.redact_many([_texts(session) for session in values])
+        for session, plain, result in zip(batch, values, results, strict=True):
+            clean = _with_texts(plain, *result)
+            count += sum(found for _, found in clean)
+            pairs = zip(session, clean, strict=True)
+            redacted += [replace(one, turn=turn) for one, (turn, _) in pairs]
+    return redacted, count
+
+
+def _sessions(turns: Sequence[ExportedTurn]) -> Iterator[list[ExportedTurn]]:
+    session: list[ExportedTurn] = []
+    for one in turns:
+        if session and session[-1].turn.session_id != one.turn.session_id:
+            yield session
+            session = []
+        session.append(one)
+    if session:
+        yield session
+
+
+def _batches(sessions: Iterator[list[ExportedTurn]]) -> Iterator[list[list[ExportedTurn]]]:
+    batch: list[list[ExportedTurn]] = []
+    texts = 0
+    for session in sessions:
+        batch.append(session)
+        texts += sum(len(one.turn.tool_calls) * 2 + 4 for one in session)
+        if texts >= _BATCH_TEXTS:
+            yield batch
+            batch, texts = [], 0
+    if batch:
+        yield batch
+
+
+def _texts(turns: Sequence[Turn]) -> list[str]:
+    return [text for turn in turns for text in _turn_texts(turn)]
+
+
+def _turn_texts(turn: Turn) -> Iterator[str]:
+    yield from (turn.user_text, turn.assistant_text, turn.archive)
+    yield from (turn.cwd or "", turn.git_branch or "")
+    yield from (*turn.steering, *turn.user_answers, *turn.subagent_prompts)
+    for call in turn.tool_calls:
+        yield from (call.input, call.result)
+
+
+def _with_texts(
+    turns: Sequence[Turn], texts: Sequence[str], counts: Sequence[int]
+) -> list[tuple[Turn, int]]:
+    """Return the turns with other texts, in the order of `_texts`, and the number of redactions."""
+    remaining, found = iter(texts), iter(counts)
+    redacted = []
+    for turn in turns:
+        changed = _with_turn_texts(turn, remaining)
+        count = sum(next(found) for _ in _turn_texts(turn))
+        redacted.append((replace(changed, redactions=turn.redactions + count), count))
+    return redacted
+
+
+def _with_turn_texts(turn: Turn, texts: Iterator[str]) -> Turn:
+    user, assistant, archive, cwd, branch = (next(texts) for _ in range(5))
+    return replace(
+        turn,
+        user_text=user,
+        assistant_text=assistant,
+        archive=archive,
+        cwd=cwd or None,
+        git_branch=branch or None,
+        steering=_as_many(turn.steering, texts),
+        user_answers=_as_many(turn.user_answers, texts),
+        subagent_prompts=_as_many(turn.subagent_prompts, texts),
+        tool_calls=tuple(_with_call_texts(call, texts) for call in turn.tool_calls),
+    )
+
+
+def _with_call_texts(call: ToolCall, texts: Iterator[str]) -> ToolCall:
+    input_, result = next(texts), next(texts)
+    return replace(call, input=input_, result=result)
+
+
+def _as_many(replaced: Sequence[str], texts: Iterator[str]) -> tuple[str, ...]:
+    return tuple(next(texts) for _ in replaced)
+
+
+def _entity_texts(entity: Entity) -> Iterator[str]:
+    yield from (entity.name, entity.summary)
+    yield from (value for value in entity.attributes.values() if isinstance(value, str))
+
+
+def _with_entity_texts(entity: Entity, texts: Iterator[str]) -> Entity:
+    name, summary = next(texts), next(texts)
+    attributes = {
+        key: next(texts) if isinstance(value, str) else value
+        for key, value in entity.attributes.items()
+    }
+    return replace(entity, name=name, summary=summary, attributes=attributes)
+
+
+def _fact_texts(fact: Fact) -> Iterator[str]:
+    yield fact.text
+    yield from (value for value in fact.attributes.values() if isinstance(value, str))
+
+
+def _with_fact_texts(fact: Fact, texts: Iterator[str]) -> Fact:
+    text = next(texts)
+    attributes = {
+        key: next(texts) if isinstance(value, str) else value
+        for key, value in fact.attributes.items()
+    }
+    return replace(fact, text=text, attributes=attributes)

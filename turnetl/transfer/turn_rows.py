@@ -1,0 +1,56 @@
+"""Rows of `schema.TURNS`: redacted again, with the digests of their content."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+import msgspec
+import polars as pl
+
+from turnetl import ids, schema
+from turnetl.lake import turn_from_row
+from turnetl.model import Turn
+from turnetl.redact import Redactor
+from turnetl.transfer.redaction import redacted_turn_values
+
+_encode = msgspec.json.Encoder().encode
+_LISTS = ("steering", "user_answers", "subagent_prompts", "tool_calls")
+
+
+def redacted_rows(rows: pl.DataFrame, redactor: Redactor) -> tuple[pl.DataFrame, int]:
+    """Return the rows of one archive without secrets, and the number of redactions.
+
+    Rows in which nothing is redacted are returned as they are.
+    """
+    turns = [turn_from_row(row) for row in rows.iter_rows(named=True)]
+    redacted = redacted_turn_values(turns, redactor)
+    count = sum(found for _, found in redacted)
+    if not count:
+        return rows, 0
+    changed = [
+        replace(turn, content_hash=content_hash(turn)) if found else turn
+        for turn, found in redacted
+    ]
+    return turns_frame(changed), count
+
+
+def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
+    """Return turns as rows of `schema.TURNS`."""
+    rows = [asdict(turn) for turn in turns]
+    columns = {
+        name: [list(row[name]) if name in _LISTS else row[name] for row in rows]
+        for name in schema.TURNS.polars
+    }
+    return pl.DataFrame(columns, schema=schema.TURNS.polars)
+
+
+def content_hash(turn: Turn) -> str:
+    """Return the digest that `parsing.table` gives a turn with this content."""
+    texts = (
+        turn.user_text,
+        turn.assistant_text,
+        turn.steering,
+        turn.user_answers,
+        turn.subagent_prompts,
+    )
+    calls = [(call.name, call.input, call.result, call.is_error) for call in turn.tool_calls]
+    return ids.digest(_encode((texts, calls)))
