@@ -9,18 +9,20 @@ with another result, the turns from there on are resolved again.
 
 import asyncio
 import logging
+import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from turnetl.errors import BadTurn, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import GroupView, MirrorGroup, in_order
 from turnetl.graph.mirror.overlay import Overlay
+from turnetl.ingestion.ahead_step import AheadStep, outcome_of
 from turnetl.ingestion.commit import change_of
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.ingestion.prefetch import PrefetchedTurn
@@ -28,7 +30,7 @@ from turnetl.ingestion.turn_summaries import TurnSummaries
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.ahead import AheadModel, TurnAhead
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Change, Entity, Fact, TurnId
+from turnetl.model import Change, TurnId
 
 log = logging.getLogger(__name__)
 
@@ -41,41 +43,6 @@ unless they wait for a response."""
 _LATER = timedelta(days=365)
 """What runs ahead is created later than everything that is committed meanwhile: facts are shown in
 order of creation."""
-
-_Created = TypeVar("_Created", Entity, Fact)
-_Outcome = Mapping[str, object]
-"""What a turn makes of each entity and fact, by uuid, without times of the run."""
-
-
-@dataclass(slots=True, eq=False)
-class _Step:
-    """A turn that is resolved ahead."""
-
-    turn: PrefetchedTurn
-    requests: TurnAhead
-    overlay: Overlay
-    """The group after the turn, if the guesses are right."""
-    change: Change | None = None
-    """What the turn changes, if the guesses are right."""
-    outcome: _Outcome = field(default_factory=dict)
-
-    def take_times(self, committed: Change) -> None:
-        """Take the times at which a turn before this one created what this one changes."""
-        if self.change is None:
-            return
-        times = {one.uuid: one.created_at for one in committed.entities}
-        times |= {one.uuid: one.created_at for one in committed.facts}
-        entities = [one.uuid for one in self.change.entities if one.uuid in times]
-        facts = [one.uuid for one in self.change.facts if one.uuid in times]
-        self.overlay.add(
-            _with_times(map(self.overlay.entity, entities), times),
-            _with_times(map(self.overlay.fact, facts), times),
-        )
-        self.change = replace(
-            self.change,
-            entities=tuple(_with_times(self.change.entities, times)),
-            facts=tuple(_with_times(self.change.facts, times)),
-        )
 
 
 class RunAhead:
@@ -109,8 +76,8 @@ class RunAhead:
         self._mirror, self._summaries = mirror, summaries
         self._depth, self._clock, self._may_run = depth, clock, may_run
         self._turns: Sequence[PrefetchedTurn] = ()
-        self._chain: deque[_Step] = deque()
-        self._attempted: _Step | None = None
+        self._chain: deque[AheadStep] = deque()
+        self._attempted: AheadStep | None = None
         """The turn after the last one of the chain, while it is being resolved."""
         self._attempts: set[asyncio.Task[None]] = set()
         self._requests: dict[TurnId, TurnAhead] = {}
@@ -146,7 +113,7 @@ class RunAhead:
             change: as later turns see it.
         """
         first = self._chain.popleft() if self._chain else None
-        if first is not None and first.turn is turn and first.outcome == _outcome(change):
+        if first is not None and first.turn is turn and first.outcome == outcome_of(change):
             first.overlay.clear()
             for step in self._chain:
                 step.take_times(change)
@@ -184,15 +151,16 @@ class RunAhead:
         if self._attempted is not None or (turn := self._following()) is None:
             return
         base = self._chain[-1].overlay if self._chain else self._mirror
-        step = self._attempted = _Step(turn, self._requests_of(turn), Overlay(base))
+        step = self._attempted = AheadStep(turn, self._requests_of(turn), Overlay(base))
         attempt = asyncio.create_task(self._resolve(step, base))
         self._attempts.add(attempt)
         attempt.add_done_callback(lambda done: self._finish(step, done))
 
     def _requests_of(self, turn: PrefetchedTurn) -> TurnAhead:
-        return self._requests.setdefault(turn.episode.turn_id, TurnAhead(self._on_wrong_guess))
+        requests = TurnAhead(_weak(self._on_wrong_guess))
+        return self._requests.setdefault(turn.episode.turn_id, requests)
 
-    def _finish(self, step: _Step, attempt: asyncio.Task[None]) -> None:
+    def _finish(self, step: AheadStep, attempt: asyncio.Task[None]) -> None:
         self._attempts.discard(attempt)
         # Marks the exception as retrieved, also that of an attempt that was given up.
         error = None if attempt.cancelled() else attempt.exception()
@@ -224,7 +192,7 @@ class RunAhead:
         is_extracted = not turn.extraction.cancelled() and turn.extraction.exception() is None
         return turn if is_extracted else None
 
-    async def _resolve(self, step: _Step, group: GroupView) -> None:
+    async def _resolve(self, step: AheadStep, group: GroupView) -> None:
         """Resolve a turn against the group after the turns of the chain."""
         turn = step.turn
         with charged_to(turn.admitted.account), self._model.attempt(step.requests):
@@ -242,7 +210,7 @@ class RunAhead:
         known = ((group.entity(uuid), text) for uuid, text in texts)
         others = [replace(entity, summary=text) for entity, text in known if entity is not None]
         step.overlay.add([*in_order(shown.entities), *others], in_order(shown.facts))
-        step.outcome = _outcome(shown)
+        step.outcome = outcome_of(shown)
 
     async def _summarised(self, change: Change) -> tuple[Change, Change]:
         """Return the change with its summaries, and as later turns see it."""
@@ -270,21 +238,16 @@ class RunAhead:
         self._attempted = self._failed = None
 
 
-def _outcome(change: Change) -> _Outcome:
-    entities = {
-        one.uuid: (one.name, one.labels, one.summary, one.attributes) for one in change.entities
-    }
-    facts = {
-        one.uuid: (one.source, one.target, one.text, one.turns, one.valid_at, one.invalid_at)
-        for one in change.facts
-    }
-    return {**entities, **facts, **change.summary_texts}
+def _weak(method: Callable[[TurnAhead], None]) -> Callable[[TurnAhead], None]:
+    """Return a function that calls the method as long as its object is in use.
 
+    The requests of a turn are in the context of every task that it started: these would keep the
+    group in memory after its last turn.
+    """
+    found = weakref.WeakMethod(method)
 
-def _with_times(
-    items: Iterable[_Created | None], times: Mapping[str, datetime]
-) -> Iterator[_Created]:
-    """Yield the items with these times of creation, by uuid."""
-    for item in items:
-        if item is not None:
-            yield replace(item, created_at=times.get(item.uuid, item.created_at))
+    def call(requests: TurnAhead) -> None:
+        if (called := found()) is not None:
+            called(requests)
+
+    return call

@@ -33,11 +33,21 @@ class GraphitiModel(LLMClient):
         self.usage = Usage()
         """Usage of all requests so far, including failed ones."""
         self._failure: TurnetlError | None = None
+        self._has_ended = False
 
     def check(self) -> None:
         """Raise the first failure again: Graphiti swallows some and continues without a result."""
         if self._failure is not None:
             raise self._failure
+
+    def end(self) -> Usage:
+        """Forget the failure, and remember no later one; return the usage.
+
+        A failure that is kept is in a cycle with the frames that it passed through, and these refer
+        to the group in memory.
+        """
+        self._failure, self._has_ended = None, True
+        return self.usage
 
     @override
     async def generate_response(
@@ -67,7 +77,8 @@ class GraphitiModel(LLMClient):
         try:
             return await self._complete(request)
         except TurnetlError as error:
-            self._failure = self._failure or error
+            if not self._has_ended:
+                self._failure = self._failure or error
             raise
 
     @override

@@ -8,6 +8,7 @@ replaces the `<` of each with `&lt;`; `unescape_text` is its inverse, for respon
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 DELIMITERS = (
@@ -40,6 +41,8 @@ _LOOKALIKES = str.maketrans(
 _FILLERS = "\u115f\u1160\u2800"
 """Characters without a form; other letters have the first two as their compatibility form."""
 _ANSI = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
+_CACHED_CHARS = 10_000
+"""Of the longest text whose escaped form is kept."""
 _WINDOW = 200
 """Characters after an opener that are read first; only padding makes a delimiter longer."""
 _LONGEST = 60
@@ -64,7 +67,7 @@ def escape_text(text: str) -> str:
     Letter case, spaces, underscores, attributes, invisible characters, marks and other forms do not
     matter. Every all-capital tag of four letters or more counts as a delimiter.
     """
-    return _replaced(text, _escaped_opener)
+    return _escaped(text) if len(text) <= _CACHED_CHARS else _replaced(text, _escaped_opener)
 
 
 def unescape_text(text: str) -> str:
@@ -90,6 +93,12 @@ def unescape_values(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: unescape_values(child) for key, child in value.items()}
     return [unescape_values(child) for child in value] if isinstance(value, list) else value
+
+
+@lru_cache(maxsize=2_000)
+def _escaped(text: str) -> str:
+    """Escape a text, once for all the prompts that contain it."""
+    return _replaced(text, _escaped_opener)
 
 
 def _replaced(text: str, replace: Callable[[re.Match[str]], str]) -> str:

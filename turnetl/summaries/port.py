@@ -25,9 +25,13 @@ class Summarised:
         Raises:
             TurnetlError: `error`.
         """
-        if self.error is not None:
-            raise self.error
-        return self
+        try:
+            if self.error is not None:
+                raise self.error
+            return self
+        finally:
+            # Else the frame and the error refer to each other, and to what called it.
+            del self
 
 
 class Summariser(Protocol):

@@ -145,12 +145,15 @@ class LlmExtractor:
             driver = MirrorDriver.for_group(overlay, candidates, embedder.remember)
             clients = partial(CheckedClients, self._model, embedder, driver, is_compact=is_compact)
             resolver = ChunkResolver(clients, self._ontology, chunk.source)
-            _remember(embedder, chunk.vectors)
-            nodes, keys = await resolver.resolve_entities(chunk.entities.entities)
-            # Shielded: a resolution that is given up must not end what the next one needs.
-            facts, vectors = await asyncio.shield(chunk.facts)
-            _remember(embedder, vectors)
-            nodes, edges = await resolver.resolve_facts(facts, nodes, keys)
+            try:
+                _remember(embedder, chunk.vectors)
+                nodes, keys = await resolver.resolve_entities(chunk.entities.entities)
+                # Shielded: a resolution that is given up must not end what the next one needs.
+                facts, vectors = await asyncio.shield(chunk.facts)
+                _remember(embedder, vectors)
+                nodes, edges = await resolver.resolve_facts(facts, nodes, keys)
+            finally:
+                driver.release()
             resolved = mapping.resolved(nodes, edges, overlay, known=embedder.known, now=now)
             await _apply(overlay, resolved, embedder)
             mentions.append(resolved.mentions)

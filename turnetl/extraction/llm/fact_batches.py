@@ -55,7 +55,11 @@ class FactBatches:
         self._questions.append(question)
         if len(self._questions) == 1:
             await self._send_all()
-        return await question.response
+        try:
+            return await question.response
+        finally:
+            # Else this frame and an error refer to each other, and to the group in memory.
+            del question
 
     async def close(self) -> None:
         await self._model.close()
@@ -76,8 +80,8 @@ class FactBatches:
         try:
             responses = await self._responses([question.request for question in questions])
         except TurnetlError as error:
-            for number, question in enumerate(questions):
-                question.fail(_without_usage(error) if number else error)
+            _fail(questions, error)
+            del questions  # as above
             return
         for question, response in zip(questions, responses, strict=True):
             question.answer(response)
@@ -127,6 +131,11 @@ class FactBatches:
             problem = f"returned an invalid response: {validate.describe(error)}"
             message = f"model `{self.name}` {problem} to `{fact_questions.PROMPT}`"
             raise BadTurn(message, response.usage, problem=problem) from error
+
+
+def _fail(questions: Sequence[_Question], error: TurnetlError) -> None:
+    for number, question in enumerate(questions):
+        question.fail(_without_usage(error) if number else error)
 
 
 def _with_usage(responses: Sequence[ChatResponse], added: Usage) -> list[ChatResponse]:

@@ -133,7 +133,7 @@ class GraphitiCalls:
             result = await call
             clients.check()
         finally:
-            self.usage += clients.model.usage
+            self.usage += clients.model.end()
         return result
 
 

@@ -80,7 +80,7 @@ class ChunkResolver:
             )
             clients.check()
         finally:
-            self.usage += clients.model.usage
+            self.usage += clients.model.end()
         return confirmed + invalidated
 
     async def _split_if_needed(
@@ -119,7 +119,7 @@ class ChunkResolver:
             )
             clients.check()
         finally:
-            self.usage += clients.model.usage
+            self.usage += clients.model.end()
         return nodes
 
     async def _resolve_nodes(
@@ -136,7 +136,7 @@ class ChunkResolver:
             )
             clients.check()
         finally:
-            self.usage += clients.model.usage
+            self.usage += clients.model.end()
         return nodes, keys
 
 
@@ -162,8 +162,12 @@ async def _needs_no_summary(_: EntityNode) -> bool:
 
 async def _gather(one: Awaitable[Item], other: Awaitable[Result]) -> tuple[Item, Result]:
     """Wait for both, even if one fails: a sent request is paid for, and is journaled if it ends."""
-    first, second = await asyncio.gather(one, other, return_exceptions=True)
-    for result in (first, second):
-        if isinstance(result, BaseException):
-            raise result
-    return cast("tuple[Item, Result]", (first, second))
+    results = await asyncio.gather(one, other, return_exceptions=True)
+    try:
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return cast("tuple[Item, Result]", tuple(results))
+    finally:
+        # Else this frame and the exception refer to each other, and to the group in memory.
+        del results, result

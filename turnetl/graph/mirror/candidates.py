@@ -4,7 +4,7 @@
 """
 
 import weakref
-from collections.abc import Collection, Iterable, Reversible, Sequence
+from collections.abc import Collection, Iterable, Iterator, Reversible, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -59,14 +59,21 @@ class CandidateIndex:
         self, pair: frozenset[str], vector: Sequence[float], limit: int, min_score: float
     ) -> list[Fact]:
         """Return the nearest of the facts whose two endpoints are in `pair`, loops included."""
-        loops = (frozenset((entity,)) for entity in sorted(pair) if len(pair) > 1)
-        uuids = (uuid for key in (pair, *loops) for uuid in self.fact_uuids_between(key))
-        nearest = nearest_of(self._facts(uuids), vector, limit, min_score)
+        nearest = nearest_of(self._facts(self._between(pair)), vector, limit, min_score)
         return self._facts(uuid for uuid, _ in nearest)
 
-    def facts_matching(self, query: str, limit: int) -> list[Fact]:
-        """Return the facts that share terms with the query, best first."""
-        return self._facts(self.fulltext_matches(query, limit))
+    def facts_matching(
+        self, query: str, limit: int, pair: frozenset[str] | None = None
+    ) -> list[Fact]:
+        """Return the facts that share terms with the query, best first.
+
+        With a pair, only those of them whose two endpoints are in it, loops included.
+        """
+        uuids = self.fulltext_matches(query, limit)
+        if pair is not None:
+            between = set(self._between(pair))
+            uuids = [uuid for uuid in uuids if uuid in between]
+        return self._facts(uuids)
 
     def nearest_entities(
         self, vectors: Vectors, limit: int, min_score: float
@@ -90,6 +97,11 @@ class CandidateIndex:
     def fulltext(self) -> FullTextIndex:
         """The full-text index of the facts."""
         return self._fulltext
+
+    def _between(self, pair: frozenset[str]) -> Iterator[str]:
+        """Yield the facts whose two endpoints are in the pair, loops last."""
+        loops = (frozenset((entity,)) for entity in sorted(pair) if len(pair) > 1)
+        return (uuid for key in (pair, *loops) for uuid in self.fact_uuids_between(key))
 
     def _facts(self, uuids: Iterable[str]) -> list[Fact]:
         return [fact for uuid in uuids if (fact := self.group.fact(uuid))]

@@ -64,6 +64,10 @@ class MirrorDriver(GraphDriver):
         driver.graph_operations_interface = MirrorReads(group)
         return driver
 
+    def release(self) -> None:
+        """Serve the group no longer: what still refers to the driver does not keep the group."""
+        self.search_interface = self.graph_operations_interface = None
+
     def check(self) -> None:
         """Raise if a query was rejected, also where Graphiti continued without a result."""
         if self.leaks:
@@ -124,8 +128,7 @@ class MirrorSearch(SearchInterface):
         pair = _pair(search_filter)
         if is_too_long(query, group_ids):
             return []
-        facts = self._candidates.facts_matching(query, limit)
-        return self._edges(f for f in facts if pair is None or {f.source, f.target} <= pair)
+        return self._edges(self._candidates.facts_matching(query, limit, pair))
 
     @override
     async def edge_similarity_search(

@@ -147,10 +147,13 @@ class OverlayCandidates(CandidateIndex):
         self._candidates_of = candidates_of
         self._generation = overlay.generation
         self._new_group, self._new = overlay.new, CandidateIndex(overlay.new)
+        # The same sentence is searched among a pair's facts and among all facts.
+        self._matches: dict[tuple[str, int], list[str]] = {}
 
     @override
     def refresh(self) -> None:
         self._generation = self._overlay.generation
+        self._matches.clear()
         if self._new_group is not self._overlay.new:
             self._new_group = self._overlay.new
             self._new = CandidateIndex(self._new_group)
@@ -178,7 +181,14 @@ class OverlayCandidates(CandidateIndex):
 
     @override
     def fulltext_matches(self, query: str, limit: int, *more: FullTextIndex) -> list[str]:
-        return self._below().fulltext_matches(query, limit, self._new.fulltext, *more)
+        below = self._below()
+        if more:
+            return below.fulltext_matches(query, limit, self._new.fulltext, *more)
+        found = self._matches.get((query, limit))
+        if found is None:
+            found = below.fulltext_matches(query, limit, self._new.fulltext)
+            self._matches[query, limit] = found
+        return found
 
     def _below(self) -> CandidateIndex:
         """Return the candidates of the group below, up to date if it was replaced meanwhile."""

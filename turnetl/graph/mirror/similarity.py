@@ -69,10 +69,8 @@ def _queries(vectors: Sequence[Sequence[float]]) -> Matrix:
     return queries
 
 
-def _above(nearest: Iterable[Nearest], min_score: float) -> list[ScoredUuid]:
-    scored = ((uuid, _score(cosine)) for uuid, cosine in nearest)
-    return [(uuid, score) for uuid, score in scored if score > min_score]
-
-
-def _score(cosine: float) -> float:
-    return float((np.float32(1) + np.float32(cosine)) / np.float32(2))
+def _above(nearest: Sequence[Nearest], min_score: float) -> list[ScoredUuid]:
+    cosine = np.array([cosine for _, cosine in nearest], dtype=np.float32)
+    scores: list[float] = ((np.float32(1) + cosine) / np.float32(2)).tolist()
+    scored = zip(nearest, scores, strict=True)
+    return [(uuid, score) for (uuid, _), score in scored if score > min_score]

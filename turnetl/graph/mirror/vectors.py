@@ -81,10 +81,15 @@ class VectorIndex:
                 )
             ]
         return [
-            best([self._keys[position] for position in positions], found, limit)
+            self._best(query, positions, limit)
             for query, positions in zip(queries, possible, strict=True)
-            for found in (self._cosines(positions, query),)
         ]
+
+    def _best(self, query: Matrix, positions: Positions, limit: int) -> list[Nearest]:
+        found = self._cosines(positions, query)
+        order = _order(found, limit)
+        keys = [self._keys[position] for position in positions[order].tolist()]
+        return list(zip(keys, found[order].tolist(), strict=True))
 
     def _possible(self, queries: Matrix, limit: int, min_cosine: float) -> Iterator[Positions]:
         """Yield where the vectors are that may be among the nearest, in order of insertion."""
@@ -112,7 +117,7 @@ class VectorIndex:
         return errors
 
     def _cosines(self, positions: Positions, query: Matrix) -> Matrix:
-        return cosines([self._vectors[position] for position in positions], query)
+        return cosines([self._vectors[position] for position in positions.tolist()], query)
 
     def _checked(self, vector: Vector) -> Vector:
         dimensions = len(vector) // np.dtype(np.float32).itemsize
@@ -167,8 +172,13 @@ def _at_least(cosines: Matrix, positions: Positions, least: float) -> Positions:
 
 def best(keys: Sequence[str], cosines: Matrix, limit: int) -> list[Nearest]:
     """Return the keys with the highest cosines, best first; among equal ones the first."""
-    order = np.argsort(-cosines, kind="stable")[:limit]
-    return [(keys[at], float(cosines[at])) for at in order]
+    order = _order(cosines, limit)
+    return list(zip([keys[at] for at in order.tolist()], cosines[order].tolist(), strict=True))
+
+
+def _order(cosines: Matrix, limit: int) -> Positions:
+    """Return where the highest cosines are, best first."""
+    return np.argsort(-cosines, kind="stable")[:limit]
 
 
 def _finite(vectors: Sequence[Vector]) -> Iterator[Vector]:
