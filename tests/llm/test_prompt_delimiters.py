@@ -102,7 +102,16 @@ def test_every_delimiter_of_the_installed_graphiti_and_of_turnetl_is_known() -> 
     lines = [line for path in Path(package).rglob("*.py") for line in path.read_text().split("\n")]
     own = {name for line in lines if "\\n" in line for name in tags(line)}
     assert own == {
-        *("COMMUNITIES", "EARLIER TEXTS", "ENTITIES", "PASSAGES", "QUERY", "TEXT", "TURN")
+        *(
+            "COMMUNITIES",
+            "EARLIER TEXTS",
+            "ENTITIES",
+            "PASSAGES",
+            "QUERY",
+            "QUESTION",
+            "TEXT",
+            "TURN",
+        )
     }
     assert set(DELIMITERS) == upstream | own
 
