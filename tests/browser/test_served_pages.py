@@ -20,7 +20,7 @@ ADDRESSES = (
     *("./", "search", "search?q=checkout+price", "search?q=x&since=soon&file=y", "timeline"),
     *("turn?id=66185fa7", f"session?id={SESSION}", "entity?name=KeyError%3A+%27price%27"),
     *("file?path=src%2Fbookshop%2Fcart.py", "fix?q=KeyError", "fact?id=0b33349d", "nowhere"),
-    "lines?id=66185fa7",
+    *("lines?id=66185fa7", "fix", "report"),
 )
 
 

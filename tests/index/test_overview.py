@@ -67,6 +67,14 @@ async def test_what_failures_lead_to_is_counted_by_turns(index: PersistentIndex)
     assert ([(one.entity.name, one.turns) for one in entities], count) == ([(SESSION.name, 2)], 1)
 
 
+async def test_the_group_and_the_start_of_each_turn_are_listed(index: PersistentIndex) -> None:
+    expected = [
+        (one.receipt.group_id, one.receipt.started_at) for one in index.turns(range(20)).values()
+    ]
+    assert sorted(overview(index).started()) == sorted(expected)
+    assert len(expected) == len(TEXTS)
+
+
 async def test_only_the_selected_turns_are_counted(index: PersistentIndex) -> None:
     nothing = overview(index, Selection(until=START))
     assert nothing.counts().facts == 0

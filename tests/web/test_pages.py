@@ -2,11 +2,14 @@
 
 import asyncio
 from collections import deque
+from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 
 import turnetl
+from tests.cli.archives import conversation, write_archive
+from tests.cli.test_assumed_time import MARCH
 from tests.html.html_parsing import ParsedPage
 from tests.web.visiting import Visitor, links, visiting
 from turnetl.web.access import MAX_QUERY
@@ -34,6 +37,54 @@ async def test_the_first_page_lists_projects_and_the_last_turns_with_their_lines
     newest = next(text for href, text in page.links if href.startswith("turn?"))
     assert newest.startswith("the accountant says refunds are missing")
     assert any(text.endswith("2026-05-05-export.jsonl:14") for _, text in page.links)
+
+
+async def test_the_first_page_shows_weeks_decisions_errors_and_entities(visitor: Visitor) -> None:
+    page = await visitor.page("")
+    assert "svg" in page.names()
+    assert "2026-W19" in page.text
+    assert links(page)[ERROR].startswith("entity?id=")
+    for heading in ("Last decisions", "Errors of most turns", "Entities of most turns", "File"):
+        assert heading in page.text
+
+
+async def test_the_first_page_has_the_turns_that_were_added_since(tmp_path: Path) -> None:
+    settings = turnetl.Settings(lake=tmp_path / "lake")
+    archives = tmp_path / "archives"
+    write_archive(archives / "a.jsonl", conversation("Add a cart", session="s1", at=MARCH))
+    await turnetl.backfill(archives, settings)
+    async with visiting(settings) as visitor:
+        assert "All turns (1)" in (await visitor.page("")).text
+        write_archive(archives / "b.jsonl", conversation("Refund it", session="s2", at=MARCH))
+        await turnetl.backfill(archives, settings)
+        assert "Refund it" in links(await visitor.page(""))
+
+
+async def test_without_a_query_the_page_of_errors_lists_those_of_most_turns(
+    visitor: Visitor,
+) -> None:
+    page = await visitor.page("fix", group="bookshop")
+    assert links(page)[ERROR].startswith("entity?id=")
+    assert ERROR not in links(await visitor.page("fix", group="shoebox"))
+
+
+async def test_the_report_is_made_of_what_there_is_now_and_leads_to_the_pages(
+    visitor: Visitor,
+) -> None:
+    page = await visitor.page("report", group="bookshop", since="2026-03")
+    found = links(page)
+    assert found[PROMPT].startswith(f"turn?id={TURN}")
+    assert "Contents" in found
+    assert "Overview" in found
+    assert "Only bookshop." in page.text
+    assert not [href for href in page.attributes("href") if href.startswith("file:")]
+    ids = {f"#{one}" for one in page.attributes("id")}
+    assert {href for href in page.attributes("href") if href.startswith("#")} <= ids
+
+
+async def test_what_is_wrong_with_the_parameters_of_a_report_is_said(visitor: Visitor) -> None:
+    assert "`soon` is no time" in (await visitor.page("report", 400, since="soon")).text
+    assert "there is no group `x`" in (await visitor.page("report", 400, group="x")).text
 
 
 async def test_a_search_leads_to_the_turn_its_lines_its_files_and_its_project(

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -12,7 +13,8 @@ from turnetl.index import overview_sql as sql
 from turnetl.index.folding import fold
 from turnetl.index.packing import unpack
 from turnetl.index.port import Keys
-from turnetl.model import Entity, Fact
+from turnetl.index.selecting import EPOCH
+from turnetl.model import Entity, Fact, GroupId
 
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)
@@ -64,6 +66,13 @@ class Overview:
         """Return how many facts the turns state."""
         ((facts, invalid),) = self._query(sql.COUNTS)
         return FactCounts(facts, invalid)
+
+    def started(self) -> list[tuple[GroupId, datetime]]:
+        """Return the group and the start of each turn, in no order."""
+        return [
+            (GroupId(group), EPOCH + timedelta(microseconds=started))
+            for group, started in self._query(sql.STARTED)
+        ]
 
     def most_stated(self, limit: int) -> list[LabelledEntities]:
         """Return the entities by label, the label of most entities first.

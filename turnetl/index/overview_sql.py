@@ -43,6 +43,9 @@ NEWEST_ABOUT = _NEWEST.format(
     " UNION SELECT key FROM facts WHERE target = (SELECT key FROM entities WHERE uuid = :uuid))"
 )
 
+STARTED = """
+SELECT group_id, started_at FROM turns WHERE key IN (SELECT value FROM json_each(:keys))"""
+
 COUNTS = """
 SELECT count(DISTINCT ft.fact),
     count(DISTINCT CASE WHEN f.invalid_at IS NOT NULL THEN ft.fact END)

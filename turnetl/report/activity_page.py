@@ -1,9 +1,8 @@
 """The report on everything as one HTML page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-
-from jinja2 import Environment
+from typing import Any
 
 from turnetl.activity_report.model import (
     Activity,
@@ -18,7 +17,7 @@ from turnetl.html.references import FactReference, SourceLines, TurnReference, s
 from turnetl.report.costs import format_cost
 from turnetl.retrieval.turn_summary import short_id
 
-_TITLE = "What the agents did"
+TITLE = "What the agents did"
 _SECTIONS = (
     ("contents", "Contents"),
     ("timeline", "Timeline"),
@@ -37,37 +36,33 @@ _SECTIONS = (
 
 def activity_page(report: ActivityReport) -> str:
     """Return the page. A report without persons has no links to archives: their paths name some."""
-    return pages.render(
-        _environment(has_links=not report.scope.redacts_persons),
-        "report.html",
-        title=_TITLE,
-        report=report,
-        sections=_SECTIONS,
-        charts={
-            "weeks": _chart("Turns by week and project", "turns", report.contents.by_week),
-            "days": _chart("Tokens by day and model", "tokens", report.usage.by_day),
+    has_links = not report.scope.redacts_persons
+    made = pages.environment()
+    made.filters |= page_filters(lambda turn: _on_the_page(turn, has_links=has_links))
+    return pages.render(made, "report.html", title=TITLE, **page_values(report))
+
+
+def page_values(report: ActivityReport) -> dict[str, Any]:
+    """Return the variables of `report.html`."""
+    return {
+        "report": report,
+        "sections": _SECTIONS,
+        "charts": {
+            "weeks": activity_chart("Turns by week and project", "turns", report.contents.by_week),
+            "days": activity_chart("Tokens by day and model", "tokens", report.usage.by_day),
         },
-        turns=reported_turns(report),
-    )
+        "turns": reported_turns(report),
+    }
 
 
-def reported_turns(report: ActivityReport) -> list[ReportedTurn]:
-    """Return each turn that the report names once, newest first; those without a time last."""
-    by_id = {turn.turn_id: turn for turn in values_of(report, ReportedTurn)}
-    oldest = datetime.min.replace(tzinfo=UTC)
-    return sorted(
-        by_id.values(), key=lambda turn: (turn.started_at or oldest, turn.turn_id), reverse=True
-    )
+def page_filters(
+    reference: Callable[[ReportedTurn], TurnReference],
+) -> dict[str, Callable[..., object]]:
+    """Return the filters of `report.html`.
 
-
-def _environment(*, has_links: bool) -> Environment:
-    def reference(turn: ReportedTurn) -> TurnReference:
-        source = source_lines(turn.archive, turn.first_line, turn.last_line)
-        if not has_links:
-            source = SourceLines(source.archive, source.first_line, source.last_line, None)
-        return TurnReference(
-            turn.turn_id, turn.title, turn.started_at, f"#turn-{turn.turn_id}", source
-        )
+    Args:
+        reference: returns where a turn and its archive lines are.
+    """
 
     def fact(one: ReportedFact) -> FactReference:
         return FactReference(
@@ -79,8 +74,7 @@ def _environment(*, has_links: bool) -> Environment:
             one.further_turns,
         )
 
-    made = pages.environment()
-    made.filters |= {
+    return {
         "reference": reference,
         "fact": fact,
         "dollars": format_cost,
@@ -88,16 +82,32 @@ def _environment(*, has_links: bool) -> Environment:
         "share": charts.share,
         "week_rows": _week_rows,
     }
-    return made
 
 
-def _week_rows(weeks: Sequence[WeekCount]) -> list[tuple[str, str, str]]:
-    return [(one.week, f"{one.turns:,}", f"{one.sessions:,}") for one in weeks]
+def reported_turns(report: ActivityReport) -> list[ReportedTurn]:
+    """Return each turn that the report names once, newest first; those without a time last."""
+    by_id = {turn.turn_id: turn for turn in values_of(report, ReportedTurn)}
+    oldest = datetime.min.replace(tzinfo=UTC)
+    return sorted(
+        by_id.values(), key=lambda turn: (turn.started_at or oldest, turn.turn_id), reverse=True
+    )
 
 
-def _chart(title: str, unit: str, activity: Activity | None) -> charts.Chart | None:
+def activity_chart(title: str, unit: str, activity: Activity | None) -> charts.Chart | None:
     """Return the chart; None if there is nothing to draw."""
     if activity is None or not any(any(one.values) for one in activity.series):
         return None
     series = [charts.Series(one.name, one.values) for one in activity.series]
     return charts.column_chart(title, unit, activity.labels, series)
+
+
+def _on_the_page(turn: ReportedTurn, *, has_links: bool) -> TurnReference:
+    """Return where a turn is on the page itself, with its archive if links may name it."""
+    source = source_lines(turn.archive, turn.first_line, turn.last_line)
+    if not has_links:
+        source = SourceLines(source.archive, source.first_line, source.last_line, None)
+    return TurnReference(turn.turn_id, turn.title, turn.started_at, f"#turn-{turn.turn_id}", source)
+
+
+def _week_rows(weeks: Sequence[WeekCount]) -> list[tuple[str, str, str]]:
+    return [(one.week, f"{one.turns:,}", f"{one.sessions:,}") for one in weeks]

@@ -1,7 +1,7 @@
 """What each page shows, read from the index that stays open."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -9,10 +9,8 @@ from typing import TypeVar
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.graph_model import Receipt
-from turnetl.index.lookup import LookupIndex
 from turnetl.index.port import IndexedFact
 from turnetl.index.report import IndexedGroup
-from turnetl.index.selection import Selection
 from turnetl.model import Entity
 from turnetl.pipeline.history import find_error_histories, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
@@ -22,14 +20,13 @@ from turnetl.pipeline.search import find_turns
 from turnetl.retrieval.details import Details, TurnDetails, details, entity_details
 from turnetl.retrieval.items import FILE_LABEL, find_entity
 from turnetl.retrieval.session_hits import CombinedHits
-from turnetl.retrieval.timeline import timeline
-from turnetl.shadow_groups import is_shadow
 from turnetl.web import links
 from turnetl.web.forms import PageForm
+from turnetl.web.index_overview import frequent_errors, index_overview, listed_groups
 from turnetl.web.views.entities import PAGE_SIZE as ENTITY_TURNS
 from turnetl.web.views.entities import EntityPage, entity_page
 from turnetl.web.views.errors import FixPage, fix_page
-from turnetl.web.views.overview import GroupTurns, OverviewPage, overview_page
+from turnetl.web.views.overview import OverviewPage, overview_page
 from turnetl.web.views.search import MAX_PAGES, SearchPage, search_limit, search_page
 from turnetl.web.views.turns import PAGE_SIZE as TIMELINE_TURNS
 from turnetl.web.views.turns import LinesPage, TimelinePage, lines_page, timeline_page
@@ -37,8 +34,6 @@ from turnetl.web.views.turns import LinesPage, TimelinePage, lines_page, timelin
 T = TypeVar("T")
 
 _MAX_ERRORS = 10
-_RECENT = 15
-"""Turns of the first page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +59,25 @@ class PageAnswers:
         self._reader = reader
         self._clock = clock
         self._directory = directory
+        self._overview: tuple[Sequence[IndexedGroup], OverviewPage] | None = None
+        """The first page, and the state of the groups that it was made of."""
 
     async def overview(self) -> IndexAnswer[OverviewPage]:
         """Return the first page."""
 
         def read(opened: OpenIndex) -> OverviewPage:
             index = opened.index
-            groups = [_group_turns(index, group) for group in _listed_groups(index)]
-            names = tuple(group.name for group in groups)
-            return overview_page(groups, timeline(index, Selection(groups=names), limit=_RECENT))
+            state = index.status().groups
+            if self._overview is None or self._overview[0] != state:
+                self._overview = state, overview_page(index_overview(index))
+            return self._overview[1]
 
         return await self._read(read)
 
     async def groups(self) -> IndexAnswer[tuple[str, ...]]:
         """Return the groups that a filter offers, sorted."""
         return await self._read(
-            lambda opened: tuple(group.group_id for group in _listed_groups(opened.index))
+            lambda opened: tuple(group.group_id for group in listed_groups(opened.index))
         )
 
     async def search(self, form: PageForm) -> IndexAnswer[SearchPage]:
@@ -104,6 +102,14 @@ class PageAnswers:
             return search_page(form, found)
 
         return await self._reader.read(read)
+
+    async def indexed(self, turn_ids: Collection[str]) -> IndexAnswer[frozenset[str]]:
+        """Return those of some turns that the index holds."""
+        return await self._read(
+            lambda opened: frozenset(
+                turn for turn in turn_ids if opened.index.lookup().turn_key(turn) is not None
+            )
+        )
 
     async def timeline(self, form: PageForm) -> IndexAnswer[TimelinePage]:
         """Return a page of the timeline."""
@@ -149,9 +155,15 @@ class PageAnswers:
         return await self._read(read)
 
     async def fixes(self, form: PageForm) -> IndexAnswer[FixPage]:
-        """Return the errors that match the form's query, with what resolved them."""
+        """Return the errors that match the form's query, with what resolved them.
+
+        Without a query, those of most turns.
+        """
 
         async def read(opened: OpenIndex) -> FixPage:
+            if not form.query:
+                groups = group_ids(opened.index, form.groups)
+                return fix_page(form, (), frequent_errors(opened.index, groups))
             found = await find_error_histories(
                 opened, form.query, groups=form.groups, limit=_MAX_ERRORS
             )
@@ -179,17 +191,6 @@ class PageAnswers:
             return read(opened)
 
         return await self._reader.read(work)
-
-
-def _listed_groups(index: LookupIndex) -> list[IndexedGroup]:
-    """Return the groups but those of unfinished migrations."""
-    return [group for group in index.status().groups if not is_shadow(group.group_id)]
-
-
-def _group_turns(index: LookupIndex, group: IndexedGroup) -> GroupTurns:
-    newest = index.newest(Selection(groups=(group.group_id,)), limit=1)
-    last = next(iter(index.turns(newest).values()), None)
-    return GroupTurns(group.group_id, group.turns, last.receipt.started_at if last else None)
 
 
 def _entity(opened: OpenIndex, form: PageForm) -> Entity:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from jinja2 import PackageLoader
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -13,7 +12,9 @@ from turnetl.html.pages import environment
 from turnetl.pipeline.index_reader import IndexReader
 from turnetl.web.access import AccessKeys
 from turnetl.web.answers import PageAnswers
+from turnetl.web.environment import LOADER
 from turnetl.web.gate import Gate
+from turnetl.web.live_report import LiveReports
 from turnetl.web.pages import Pages
 
 _PACKAGE = "turnetl.web"
@@ -29,7 +30,8 @@ def application(reader: IndexReader, clock: Clock, keys: AccessKeys, *, director
         directory: the one to which the path of a file that starts with a dot is relative.
     """
     answers = PageAnswers(reader, clock, directory)
-    pages = Pages(answers, environment([PackageLoader(_PACKAGE)]))
+    reports = LiveReports(reader.settings, clock)
+    pages = Pages(answers, reports, environment([LOADER]))
     routes = [Route(f"/{page}", handler) for page, handler in pages.handlers().items()]
     static = StaticFiles(packages=[(_PACKAGE, "static")], follow_symlink=False)
     inner = Starlette(

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from turnetl.model import GroupId
 
 OVERVIEW = "./"
-SEARCH, TIMELINE, FIX = "search", "timeline", "fix"
+SEARCH, TIMELINE, FIX, REPORT = "search", "timeline", "fix", "report"
 TURN, SESSION, ENTITY, FILE, FACT, LINES = "turn", "session", "entity", "file", "fact", "lines"
 
 

@@ -1,5 +1,6 @@
 """The handlers of the pages: from a request to a rendered page, whatever happens."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -12,12 +13,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.html.pages import render
 from turnetl.pipeline.opened_items import IndexAnswer
+from turnetl.report.activity_page import reported_turns
 from turnetl.report.index import unread_messages
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
 from turnetl.web import links
 from turnetl.web.access import Refusal
 from turnetl.web.answers import OpenedItem, PageAnswers
 from turnetl.web.forms import PageForm, read_form
+from turnetl.web.live_report import LiveReports, live_report_page
 from turnetl.web.policy import DIRECTIVES
 from turnetl.web.views.entities import fact_page
 from turnetl.web.views.turns import session_page, turn_page
@@ -45,9 +48,12 @@ PageHandler = Callable[[Request], Awaitable[Response]]
 class Pages:
     """Renders the pages."""
 
-    def __init__(self, answers: PageAnswers, environment: Environment) -> None:
-        """Render what the answers say with the templates of an environment."""
+    def __init__(
+        self, answers: PageAnswers, reports: LiveReports, environment: Environment
+    ) -> None:
+        """Render what answers and reports say with the templates of an environment."""
         self._answers = answers
+        self._reports = reports
         self._environment = environment
 
     def handlers(self) -> dict[str, PageHandler]:
@@ -60,6 +66,7 @@ class Pages:
             links.ENTITY: self._entity,
             links.FILE: self._entity,
             links.LINES: self._lines,
+            links.REPORT: self._report,
         }
         items = dict.fromkeys((links.TURN, links.SESSION, links.FACT), self._item)
         return {page: self._guarded(handler) for page, handler in (found | items).items()}
@@ -142,6 +149,19 @@ class Pages:
         form = read_form(request.query_params.multi_items())
         answer = await self._answers.lines(form)
         return self._page("lines.html", "Archive lines", answer)
+
+    async def _report(self, request: Request) -> Response:
+        groups = (await self._answers.groups()).value
+        try:
+            form = read_form(request.query_params.multi_items())
+            report = await self._reports.make(form)
+        except BadUsage as error:
+            return self._problem(str(error), HTTPStatus.BAD_REQUEST)
+        turns = [turn.turn_id for turn in reported_turns(report)]
+        indexed = (await self._answers.indexed(turns)).value
+        return HTMLResponse(
+            await asyncio.to_thread(live_report_page, report, indexed, form=form, groups=groups)
+        )
 
     def _page(
         self,

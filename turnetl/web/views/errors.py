@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.index.overview import StatedEntity
 from turnetl.report.layout import plural
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.web.forms import PageForm
+from turnetl.web.views.overview import CountedEntity, counted_entities
 from turnetl.web.views.references import (
     CutText,
     EntityLink,
@@ -50,11 +52,21 @@ class FixPage:
     form: PageForm
     errors: tuple[ShownError, ...]
     """Best match first."""
+    frequent: tuple[CountedEntity, ...]
+    """Errors of most turns, if none was asked for."""
 
 
-def fix_page(form: PageForm, found: Sequence[ErrorHistory]) -> FixPage:
-    """Return what the page of errors shows."""
-    return FixPage(form, tuple(map(_error, found)))
+def fix_page(
+    form: PageForm, found: Sequence[ErrorHistory], frequent: Sequence[StatedEntity] = ()
+) -> FixPage:
+    """Return what the page of errors shows.
+
+    Args:
+        form: what was asked for.
+        found: the errors that match, best first.
+        frequent: errors to choose from.
+    """
+    return FixPage(form, tuple(map(_error, found)), counted_entities(frequent))
 
 
 def _error(history: ErrorHistory) -> ShownError:

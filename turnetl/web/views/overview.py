@@ -1,14 +1,29 @@
 """The first page: what the index holds, and what happened last."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from turnetl.activity_report.model import Activity
+from turnetl.html.charts import Chart
+from turnetl.index.overview import FactCounts, LabelledEntities, NewestFacts, StatedEntity
 from turnetl.model import GroupId
+from turnetl.report.activity_page import activity_chart
+from turnetl.report.layout import plural
 from turnetl.retrieval.timeline import Timeline
-from turnetl.web.views.references import LinkedTurn, NamedLink, group_link, listed_turn
+from turnetl.web.views.references import (
+    EntityLink,
+    LinkedFact,
+    LinkedTurn,
+    NamedLink,
+    entity_link,
+    group_link,
+    linked_fact,
+    listed_turn,
+)
 
 _UNKNOWN = datetime.min.replace(tzinfo=UTC)
+_NO_LABEL = "without a label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +34,23 @@ class GroupTurns:
     turns: int
     last: datetime | None
     """Start of its newest turn; None without a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOverview:
+    """What an index holds of some groups."""
+
+    groups: tuple[GroupTurns, ...]
+    recent: Timeline
+    """The last turns."""
+    weeks: Activity | None
+    """Turns by week and group; None without a turn."""
+    facts: FactCounts
+    labels: tuple[LabelledEntities, ...]
+    """The labels of most entities, each with the entities of most turns."""
+    errors: tuple[StatedEntity, ...]
+    """Those of most turns."""
+    decisions: NewestFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,29 +65,70 @@ class ListedGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedEntity:
+    entity: EntityLink
+    group: NamedLink
+    turns: str
+    """How many state something about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLabel:
+    """The entities with one label."""
+
+    name: str
+    entities: tuple[CountedEntity, ...]
+    """Those of most turns."""
+    count: int
+    """All entities with the label."""
+
+
+@dataclass(frozen=True, slots=True)
 class OverviewPage:
     groups: tuple[ListedGroup, ...]
     """Those with the newest turns first."""
     turns: int
+    facts: int
+    invalid_facts: int
+    weeks: Chart | None
     recent: tuple[LinkedTurn, ...]
     """Newest first."""
+    decisions: tuple[LinkedFact, ...]
+    """Newest first."""
+    errors: tuple[CountedEntity, ...]
+    labels: tuple[ListedLabel, ...]
 
 
-def overview_page(groups: Sequence[GroupTurns], recent: Timeline) -> OverviewPage:
-    """Return what the first page shows.
-
-    Args:
-        groups: those that are shown.
-        recent: the last turns of all of them.
-    """
-    newest_first = sorted(groups, key=lambda one: one.name)
+def overview_page(found: IndexOverview) -> OverviewPage:
+    """Return what the first page shows."""
+    newest_first = sorted(found.groups, key=lambda one: one.name)
     newest_first.sort(key=lambda one: one.last or _UNKNOWN, reverse=True)
     return OverviewPage(
-        groups=tuple(map(_listed, newest_first)),
-        turns=sum(group.turns for group in groups),
-        recent=tuple(map(listed_turn, reversed(recent.turns))),
+        groups=tuple(
+            ListedGroup(group_link(group.name), group.turns, group.last) for group in newest_first
+        ),
+        turns=sum(group.turns for group in found.groups),
+        facts=found.facts.facts,
+        invalid_facts=found.facts.invalid,
+        weeks=activity_chart("Turns by week and project", "turns", found.weeks),
+        recent=tuple(map(listed_turn, reversed(found.recent.turns))),
+        decisions=tuple(map(linked_fact, found.decisions.facts)),
+        errors=counted_entities(found.errors),
+        labels=tuple(map(_label, found.labels)),
     )
 
 
-def _listed(group: GroupTurns) -> ListedGroup:
-    return ListedGroup(group_link(group.name), group.turns, group.last)
+def counted_entities(entities: Iterable[StatedEntity]) -> tuple[CountedEntity, ...]:
+    """Return entities, each with the number of its turns."""
+    return tuple(
+        CountedEntity(
+            entity_link(stated.entity),
+            group_link(stated.entity.group_id),
+            plural(stated.turns, "turn"),
+        )
+        for stated in entities
+    )
+
+
+def _label(found: LabelledEntities) -> ListedLabel:
+    return ListedLabel(found.label or _NO_LABEL, counted_entities(found.entities), found.count)
