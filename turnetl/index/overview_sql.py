@@ -1,7 +1,7 @@
 """The statements of `turnetl.index.overview`. The tables are in `catalog_sql`.
 
 Parameters: `keys`, a JSON list of the keys of turns; `relations`, one of folded names.
-`+ft.turn` makes SQLite begin with the few facts that are asked for, and not with those of all turns.
+`+ft.turn` makes SQLite begin with the few facts that are asked for, not with those of all turns.
 """
 
 MOST_STATED = """
