@@ -145,6 +145,11 @@ def test_bookkeeping_tools_are_not_rendered() -> None:
     assert text(tool_calls=(tool("TodoWrite", '{"todos":[]}', "ok"),)) == "user: Q\n\nassistant: A"
 
 
+def test_what_turnetl_answered_the_agent_is_not_rendered() -> None:
+    asked = tool("mcp__turnetl__search", '{"query":"cart"}', "1 hit: turn 66185fa7")
+    assert text(tool_calls=(asked,)) == "user: Q\n\nassistant: A"
+
+
 def test_of_a_long_call_both_ends_are_kept() -> None:
     rendered = call_line(tool("Bash", "git commit -m '" + "xy " * 300 + "' && git push --force"))
     assert rendered.startswith("Bash git commit -m 'xy xy ")

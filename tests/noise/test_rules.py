@@ -13,6 +13,7 @@ from turnetl import noise
 from turnetl.model import ClosedBy, Turn
 from turnetl.noise import ON_DEMAND, RULES, features
 
+ASKED = (tool("mcp__turnetl__search", '{"query":"cart"}', "1 hit, best first."),)
 WORK = (tool("Bash", "pytest -q", "3 passed"),)
 RESPONSE = (
     "The cart was empty because the fixture forgot an item. I would fill it in `conftest.py`."
@@ -143,6 +144,26 @@ MARKED = [
     ("greeting", prompted("Tschüss", "Bis bald!")),
     ("greeting", prompted("你好", "你好！")),
     ("greeting", prompted("test", "It works.")),
+    ("history_query", prompted("How did we mend the cart?", RESPONSE, tool_calls=ASKED)),
+    ("history_query", prompted("When was the cart mended?", tool_calls=ASKED, **INTERRUPTED)),
+    (
+        "history_query",
+        prompted(
+            "Which error was it?",
+            RESPONSE,
+            tool_calls=(tool("ToolSearch", "turnetl"), tool("mcp_turnetl_fix", "{}"), *ASKED),
+        ),
+    ),
+    (
+        "history_query",
+        prompted(
+            "What happened?",
+            RESPONSE,
+            tool_calls=tuple(
+                tool(f"turnetl_{name}", "{}") for name in ("list", "timeline", "open")
+            ),
+        ),
+    ),
 ]
 KEPT = [
     prompted("What does [SUGGESTION MODE: mean in these logs?", RESPONSE),
@@ -216,6 +237,16 @@ KEPT = [
     prompted("what is there", "A cart."),
     prompted("test it", "Will do."),
     prompted("hi", RESPONSE * 4),
+    # Turns in which the agent asked turnetl, and more happened.
+    prompted("How did we mend the cart?", RESPONSE, tool_calls=(*ASKED, *WORK)),
+    prompted("How did we mend it?", RESPONSE, tool_calls=ASKED, steering=("and the basket",)),
+    prompted("How did we mend it?", RESPONSE, tool_calls=ASKED, subagent_prompts=("look",)),
+    prompted("How did we mend it?", RESPONSE, tool_calls=ASKED, user_answers=("in May",)),
+    prompted("no, use postgres as we decided", RESPONSE, tool_calls=ASKED),
+    prompted("Look up what we said, then follow these rules: " + LONG * 9, "", tool_calls=ASKED),
+    prompted("How?", RESPONSE, tool_calls=(tool("mcp__other__search", "{}"),)),
+    prompted("How?", RESPONSE, tool_calls=(tool("mcp__turnetl__search_all", "{}"),)),
+    prompted("Which tools are there?", RESPONSE, tool_calls=(tool("ToolSearch", "turnetl"),)),
 ]
 
 

@@ -57,14 +57,15 @@ def partition(
 def key_columns(rules: Sequence[NoiseRule]) -> list[pl.Expr]:
     """Return the columns that determine identity, order and noise.
 
-    The calls' content is included only if a rule of the user reads it; otherwise their number.
+    The calls' content is included only if a rule of the user reads it; otherwise their names.
     """
     names = {*ordering.KEYS, *noise.required_columns(rules)}
     user_rules = [rule for rule in rules if rule.definition]
     searched = {name for rule in user_rules for name in rule.condition.meta.root_names()}
-    number = pl.col("tool_calls").list.eval(pl.element().struct.field("is_error"))
+    name_only = pl.struct(pl.element().struct.field("name"))
+    named_calls = pl.col("tool_calls").list.eval(name_only)
     return [
-        number if name == "tool_calls" and "tool_calls" not in searched else pl.col(name)
+        named_calls if name == "tool_calls" and "tool_calls" not in searched else pl.col(name)
         for name in schema.TURNS.polars
         if name in names
     ]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from turnetl.episodes import text_cleaning, tool_results, tool_roles
+from turnetl.noise.history_calls import HISTORY_CALL
 
 _HEAD, _TAIL = 400, 100
 """Characters kept of a long call: the last step of a long command comes after a long text."""
@@ -22,7 +23,11 @@ def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """
     rows = turns.select("cwd", "tool_calls").with_row_index()
     calls = rows.explode("tool_calls").drop_nulls("tool_calls").unnest("tool_calls")
-    relevant = calls.filter(~pl.col("name").is_in(tool_roles.BOOKKEEPING_TOOLS)).with_columns(
+    # What turnetl itself answered was said in other turns, and at other times.
+    is_aside = pl.col("name").is_in(tool_roles.BOOKKEEPING_TOOLS) | pl.col("name").str.contains(
+        HISTORY_CALL
+    )
+    relevant = calls.filter(~is_aside).with_columns(
         text_cleaning.remove_patterns(pl.col("input", "result"), patterns)
     )
     # In steps, because polars evaluates an expression at each use.

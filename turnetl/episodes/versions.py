@@ -6,7 +6,7 @@ of the modules that it is about.
 
 DEDUP = 1
 """Version of the rules in `dedup` that decide which rows are one turn, and which are closed."""
-TEXT = 6
+TEXT = 7
 """Version of the texts. Raise it with every change that alters a text, in `text` or in a module
 that it calls."""
 CHUNK_LIMIT = 6000

@@ -142,19 +142,18 @@ async def open_(context: ToolContext, given: OpenArguments) -> Answer:
 
 async def timeline(context: ToolContext, given: TimelineArguments) -> Answer:
     """Return turns in the order of time: the last ones, or with an offset those before them."""
-    selection, last = _selection(context, given), given.offset + given.limit
+    selection = _selection(context, given)
 
     async def read(index: OpenIndex) -> Timeline:
-        return find_timeline(index.index, selection, limit=last)
+        return find_timeline(index.index, selection, limit=given.limit, skip=given.offset)
 
     found, notes = await _read(context, read)
-    newest_first = found.turns[::-1][given.offset :]
     return Answer(
         f"{plural(found.count, 'turn')} in all, newest first.",
-        [turn_entry(turn) for turn in newest_first],
+        [turn_entry(turn) for turn in reversed(found.turns)],
         offset=given.offset,
         count=found.count,
-        has_more=found.count > last,
+        has_more=found.count > given.offset + given.limit,
         notes=notes,
     )
 

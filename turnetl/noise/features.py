@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from turnetl.noise.history_calls import ASIDE_CALL, HISTORY_CALL
 from turnetl.noise.machine_prompts import PROVIDER_ERROR
 from turnetl.noise.vocabulary import ACKNOWLEDGEMENT_ONLY, DECISION, WORD
 
@@ -20,6 +21,8 @@ characters, the text is read."""
 _SHORT_PROMPT_BYTES = 160
 _ENOUGH_WORDS = 8
 _ENOUGH_BYTES = 1000
+_QUESTION_BYTES = 600
+"""A longer prompt says something that the history does not have."""
 
 no_activity = pl.col("noise:no_activity")
 """No tool call, and nothing from the user but the prompt. Never null."""
@@ -40,6 +43,11 @@ short_prompt = pl.col("noise:short_prompt")
 low_content = pl.col("noise:low_content")
 """The prompt has no response, or only a provider error, and by itself neither describes a task nor
 decides anything. Never null."""
+asks_history = pl.col("noise:asks_history")
+"""The agent asked turnetl, and did nothing else but find its tools and keep its own list; nothing
+from the user but a short prompt. Never null."""
+question = pl.col("noise:question")
+"""The prompt of a turn that only asks the history; otherwise null."""
 _prompt_without_response = pl.col("noise:prompt_without_response")
 
 
@@ -66,6 +74,12 @@ def _is_empty(column: str) -> pl.Expr:
     return pl.col(column).list.len() == 0
 
 
+def _calls(pattern: str) -> pl.Expr:
+    """Return for each tool call whether its name matches."""
+    name = pl.element().struct.field("name")
+    return pl.col("tool_calls").list.eval(name.str.contains(pattern))
+
+
 def _at_most(text: pl.Expr, chars: int) -> pl.Expr:
     """Return the text if it has at most that many characters, otherwise null."""
     candidate = pl.when(text.str.len_bytes() <= _MAX_CHARACTER_BYTES * chars).then(text)
@@ -83,6 +97,14 @@ _has_no_activity = (
     & _is_empty("steering")
     & _is_empty("user_answers")
 )
+_asks_history = (
+    _calls(HISTORY_CALL).list.any()
+    & _calls(f"{HISTORY_CALL}|{ASIDE_CALL}").list.all()
+    & _is_empty("subagent_prompts")
+    & _is_empty("steering")
+    & _is_empty("user_answers")
+    & (pl.col("user_text").str.len_bytes() <= _QUESTION_BYTES)
+)
 _decides = _prompt_without_response.str.contains(DECISION) & ~_prompt_without_response.str.contains(
     ACKNOWLEDGEMENT_ONLY
 )
@@ -91,10 +113,11 @@ _is_prompt_without_response = (no_response | provider_failed) & (
     prompt.str.len_bytes() <= _ENOUGH_BYTES
 )
 _STAGES: tuple[dict[str, pl.Expr], ...] = (
-    {"noise:no_activity": _true(_has_no_activity)},
+    {"noise:no_activity": _true(_has_no_activity), "noise:asks_history": _true(_asks_history)},
     {
         "noise:prompt": pl.when(no_activity).then(pl.col("user_text")).str.strip_chars(),
         "noise:response": pl.when(no_activity).then(pl.col("assistant_text")).str.strip_chars(),
+        "noise:question": pl.when(asks_history).then(pl.col("user_text")).str.strip_chars(),
     },
     {
         "noise:no_response": _true(response == ""),

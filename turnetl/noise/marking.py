@@ -31,7 +31,7 @@ def recipes(rules: Sequence[NoiseRule] = RULES) -> tuple[str, ...]:
 def required_columns(rules: Sequence[NoiseRule] = RULES) -> tuple[str, ...]:
     """Return the columns of `schema.TURNS` that `mark` reads, in the table's order.
 
-    Built-in rules read only the number of entries in `tool_calls` and in columns of texts.
+    Built-in rules read only the names in `tool_calls`, and the number of entries in other lists.
     """
     names = {name for rule in rules for name in rule.condition.meta.root_names()}
     sources = features.source_columns([*names, *features.NAMES])

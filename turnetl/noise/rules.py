@@ -4,8 +4,9 @@ The frame contains each turn id once, in the order of the episodes table: `first
 The order of `RULES` is their precedence: the first rule that matches gives a turn its rule name.
 
 A prompt that got work done (a tool call, steering, a real response) is never noise, regardless of
-its words. A prompt that describes a task or decides something is not noise merely because it has no
-response. Rules about a missing response do not mark a turn that still awaits its response.
+its words, unless all that was done is to ask turnetl itself. A prompt that describes a task or
+decides something is not noise merely because it has no response. Rules about a missing response do
+not mark a turn that still awaits its response.
 
 A change of a condition, here or in `features`, `machine_prompts` and `vocabulary`, needs a higher
 version of the rules that read it.
@@ -15,12 +16,14 @@ import polars as pl
 
 from turnetl.noise import machine_prompts, vocabulary
 from turnetl.noise.features import (
+    asks_history,
     awaits_response,
     low_content,
     no_activity,
     no_response,
     prompt,
     provider_failed,
+    question,
     response,
     short_prompt,
     short_response,
@@ -149,6 +152,13 @@ GREETING = _rule(
     short_prompt.str.contains(vocabulary.GREETING_ONLY)
     & short_prompt.str.contains(vocabulary.GREETING_PHRASE),
 )
+HISTORY_QUERY = _rule(
+    "history_query",
+    1,
+    "The agent only asked turnetl what happened before: the graph has the turns that answer. A"
+    " prompt that is long or decides something is kept.",
+    asks_history & ~question.str.contains(vocabulary.DECISION),
+)
 
 RULES: tuple[NoiseRule, ...] = (
     COPY,
@@ -164,6 +174,7 @@ RULES: tuple[NoiseRule, ...] = (
     NO_RESPONSE,
     ACKNOWLEDGEMENT,
     GREETING,
+    HISTORY_QUERY,
 )
 """The rules that are enabled by default, by precedence."""
 
