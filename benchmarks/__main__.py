@@ -39,6 +39,7 @@ NAMES = (
     "redo",
     "verify",
     "tables",
+    "export",
     "migration",
     "migration_stages",
     "migration_expressed",

@@ -14,7 +14,7 @@ from turnetl.lake import turn_from_row
 from turnetl.model import GroupId
 from turnetl.transfer.jsonl import to_jsonl
 from turnetl.transfer.redaction import redacted_content
-from turnetl.transfer.turn_rows import content_hash, redacted_rows, turns_frame
+from turnetl.transfer.turn_rows import content_hash, redacted_tables, turns_frame
 
 WORD = "hunter2"
 
@@ -43,14 +43,14 @@ def test_texts_stay_in_their_places(text: str, calls: int) -> None:
     steps = tuple(tool(f"t{number}", f"in {number}", f"{text}{number}") for number in range(calls))
     value = turn(tool_calls=steps, steering=(text, "b"), user_answers=("c",), cwd=None)
     frame = turns_frame([value])
-    same, count = redacted_rows(frame, NoRedactor())
+    ((same, count),) = redacted_tables([frame], NoRedactor())
     assert count == 0
     assert same.equals(frame)
 
 
 def test_a_redacted_turn_has_the_digest_of_its_new_content() -> None:
     rows = turns_frame([turn(user_text=f"key {WORD}"), turn("p1")])
-    clean, count = redacted_rows(rows, WordRedactor(WORD))
+    ((clean, count),) = redacted_tables([rows], WordRedactor(WORD))
     first, second = (turn_from_row(row) for row in clean.iter_rows(named=True))
     assert count == 1
     assert first.content_hash == content_hash(first) != turn().content_hash

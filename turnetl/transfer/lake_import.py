@@ -7,7 +7,7 @@ as one in two archives of one machine is.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from turnetl.parsing.forgotten_turns import rows_not_forgotten
 from turnetl.redact import Redactor
 from turnetl.transfer.output import read_manifest
 from turnetl.transfer.report import ImportedFile, ImportOutcome, ImportReport
-from turnetl.transfer.turn_rows import redacted_rows
+from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
 _MACHINE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 
@@ -51,7 +51,7 @@ def import_lake(
         redactor: returns what removes secrets from all texts before any is written; called when it
             is certain that there is something to import.
         dry_run: write nothing.
-        progress: called after each file with the number of finished files and of all.
+        progress: called after some files with the number of finished files and of all.
 
     Raises:
         BadUsage: there is no lake, no name of the machine, or it is the same lake.
@@ -66,8 +66,8 @@ def import_lake(
     run = _Import(source, lake, name, redactor(), read_forgotten(lake.files), dry_run)
     imported: list[ImportedFile] = []
     try:
-        for file in files:
-            imported.append(run.import_file(file))
+        for start in range(0, len(files), BATCH_FILES):
+            imported += run.import_files(files[start : start + BATCH_FILES])
             if progress is not None:
                 progress(len(imported), len(files))
     finally:
@@ -85,25 +85,49 @@ class _Import:
     forgotten: ForgottenTurns
     dry_run: bool
 
-    def import_file(self, file: TurnFile) -> ImportedFile:
-        """Import one turns file; one that is damaged is reported and left out."""
-        # The other lake may have imported it itself.
-        machine = file.metadata.machine or self.machine
-        is_own = not file.metadata.machine
-        name = f"{machine}:{file.metadata.archive}" if is_own else file.metadata.archive
-        path = self._target(file)
+    def import_files(self, files: Sequence[TurnFile]) -> Iterator[ImportedFile]:
+        """Import turns files; one that is damaged is reported and left out."""
+        tables = [self._read(file) for file in files]
+        clean = iter(redacted_tables([one for one in tables if one is not None], self.redactor))
+        for file, table in zip(files, tables, strict=True):
+            if table is None:
+                yield self._damaged(file, file.path)
+            else:
+                yield self._import_file(file, *next(clean))
+
+    def _read(self, file: TurnFile) -> pl.DataFrame | None:
+        """Return the rows that are not forgotten; None: the file is damaged."""
         try:
-            rows, redactions = self._rows(file, name, path)
-        except TableUnusable as error:
-            group = file.metadata.group
-            return ImportedFile(name, group, ImportOutcome.DAMAGED, 0, 0, str(error))
-        metadata = self._metadata(file.metadata, name, machine, rows)
+            rows = self.source.read_turns_file(file.path)
+        except TableUnusable:
+            return None
+        kept = rows_not_forgotten(rows, self.forgotten)
+        return rows.clear() if kept is None else kept
+
+    def _import_file(self, file: TurnFile, rows: pl.DataFrame, redactions: int) -> ImportedFile:
+        path, name = self._target(file), self._name(file)
+        try:
+            rows = _merged(rows.with_columns(archive=pl.lit(name)), path, self.lake)
+        except TableUnusable:
+            return self._damaged(file, path)
+        metadata = self._metadata(file.metadata, name, rows)
         stored = self.lake.archive_metadata(path) if path.exists() else None
         outcome = _outcome(stored, metadata)
         if outcome is not ImportOutcome.UNCHANGED and not self.dry_run:
             self.lake.write_turns(rows, metadata, digest=path.stem, previous_files=())
         added = rows.height - (0 if stored is None else stored.turns)
         return ImportedFile(name, metadata.group, outcome, rows.height, added, None, redactions)
+
+    def _damaged(self, file: TurnFile, path: Path) -> ImportedFile:
+        """Return that a file of either lake cannot be read."""
+        problem = f"`{path}` is damaged: restore it from a copy, or delete it, and import again"
+        group = file.metadata.group
+        return ImportedFile(self._name(file), group, ImportOutcome.DAMAGED, 0, 0, problem)
+
+    def _name(self, file: TurnFile) -> str:
+        """Return the archive after its machine, which the other lake may know already."""
+        archive = file.metadata.archive
+        return archive if file.metadata.machine else f"{self.machine}:{archive}"
 
     def _target(self, file: TurnFile) -> Path:
         """Return the path of the imported file."""
@@ -112,25 +136,13 @@ class _Import:
             digest = ids.digest("machine", self.machine, digest)
         return self.lake.root / TURNS / file.metadata.group / f"{digest}.parquet"
 
-    def _rows(self, file: TurnFile, name: str, path: Path) -> tuple[pl.DataFrame, int]:
-        """Return the rows as the lake gets them, and the number of redactions.
-
-        Raises:
-            TableUnusable: the file, or that of an earlier import, is damaged.
-        """
-        rows = self.source.read_turns_file(file.path)
-        rows, redactions = redacted_rows(rows, self.redactor)
-        kept = rows_not_forgotten(rows, self.forgotten)
-        rows = rows.clear() if kept is None else kept
-        return _merged(rows.with_columns(archive=pl.lit(name)), path, self.lake), redactions
-
     def _metadata(
-        self, original: ArchiveMetadata, name: str, machine: str, rows: pl.DataFrame
+        self, original: ArchiveMetadata, name: str, rows: pl.DataFrame
     ) -> ArchiveMetadata:
         return replace(
             original,
             archive=name,
-            machine=machine,
+            machine=original.machine or self.machine,
             sha256=ids.digest(*rows["turn_id"], *rows["content_hash"]),
             redactor_version=self.redactor.version,
             counts={**original.counts, "turns": rows.height},

@@ -5,7 +5,7 @@ turns/<group>/<digest of the archive's path>.parquet   entities.parquet   facts.
 
 import io
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,11 @@ import msgspec
 import polars as pl
 
 from turnetl import ids
-from turnetl.lake import Lake
+from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.model import Entity, Fact, GroupId
 from turnetl.redact import Redactor
 from turnetl.transfer.content import ExportContent
-from turnetl.transfer.turn_rows import redacted_rows
+from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
 _TIME = pl.Datetime("us", "UTC")
 ENTITY_COLUMNS = {
@@ -75,24 +75,38 @@ def to_parquet(
     turns = redactions = 0
     with tempfile.TemporaryDirectory(prefix="turnetl-export-") as folder:
         copy = Lake(Path(folder) / "lake")
-        for file in lake.turn_files_of(groups):
-            rows = lake.read_turns_file(file.path)
-            selected = rows.filter(condition)
-            if selected.is_empty() and not rows.is_empty():
-                continue
-            redacted, found = redacted_rows(selected, redactor)
-            metadata = file.metadata
-            if selected.height < rows.height:
-                counts = {**metadata.counts, "turns": redacted.height}
-                metadata = replace(metadata, counts=counts, retained_turns=0, retained_digest="")
-            if found or selected.height < rows.height:
-                # A later run must not take the rows for those of the archive's content.
-                metadata = replace(metadata, sha256=ids.digest(*redacted["content_hash"]))
-            path = copy.write_turns(redacted, metadata, digest=file.path.stem, previous_files=())
-            files[path.relative_to(copy.root).as_posix()] = path.read_bytes()
-            path.unlink()
-            turns, redactions = turns + redacted.height, redactions + found
+        for batch in _batches(lake.turn_files_of(groups)):
+            read = [(file, lake.read_turns_file(file.path)) for file in batch]
+            selected = [(file, rows, rows.filter(condition)) for file, rows in read]
+            wanted = [one for one in selected if one[1].is_empty() or not one[2].is_empty()]
+            clean = redacted_tables([some for _, _, some in wanted], redactor)
+            for (file, rows, some), (redacted, found) in zip(wanted, clean, strict=True):
+                metadata = file.metadata
+                if found or some.height < rows.height:
+                    metadata = _changed(metadata, redacted)
+                path = copy.write_turns(
+                    redacted, metadata, digest=file.path.stem, previous_files=()
+                )
+                files[path.relative_to(copy.root).as_posix()] = path.read_bytes()
+                path.unlink()
+                turns, redactions = turns + redacted.height, redactions + found
     return files, turns, redactions
+
+
+def _batches(files: Sequence[TurnFile]) -> Iterator[Sequence[TurnFile]]:
+    for start in range(0, len(files), BATCH_FILES):
+        yield files[start : start + BATCH_FILES]
+
+
+def _changed(metadata: ArchiveMetadata, rows: pl.DataFrame) -> ArchiveMetadata:
+    """Return the metadata of rows that are not those of the archive's content any more."""
+    return replace(
+        metadata,
+        sha256=ids.digest(*rows["content_hash"]),
+        counts={**metadata.counts, "turns": rows.height},
+        retained_turns=0,
+        retained_digest="",
+    )
 
 
 def _values(item: Entity | Fact) -> Mapping[str, object]:

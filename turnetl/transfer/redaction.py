@@ -29,9 +29,12 @@ def redacted_content(content: ExportContent, redactor: Redactor) -> tuple[Export
     return ExportContent(turns, entities, facts), in_turns + sum(redacted.counts)
 
 
-def redacted_turn_values(turns: Sequence[Turn], redactor: Redactor) -> list[tuple[Turn, int]]:
-    """Return turns of one session without secrets, each with the number of redactions."""
-    return _with_texts(turns, *redactor.redact_many([_texts(turns)])[0])
+def redacted_archives(
+    archives: Sequence[Sequence[Turn]], redactor: Redactor
+) -> list[list[tuple[Turn, int]]]:
+    """Return the turns of several archives without secrets, each with its number of redactions."""
+    results = redactor.redact_many([_texts(turns) for turns in archives])
+    return [_with_texts(turns, *one) for turns, one in zip(archives, results, strict=True)]
 
 
 def _redacted_turns(
@@ -41,9 +44,8 @@ def _redacted_turns(
     count = 0
     for batch in _batches(_sessions(turns)):
         values = [[one.turn for one in session] for session in batch]
-        results = redactor.redact_many([_texts(session) for session in values])
-        for session, plain, result in zip(batch, values, results, strict=True):
-            clean = _with_texts(plain, *result)
+        results = redacted_archives(values, redactor)
+        for session, clean in zip(batch, results, strict=True):
             count += sum(found for _, found in clean)
             pairs = zip(session, clean, strict=True)
             redacted += [replace(one, turn=turn) for one, (turn, _) in pairs]
