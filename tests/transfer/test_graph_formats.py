@@ -12,7 +12,7 @@ from turnetl.transfer.content import ExportContent
 from turnetl.transfer.cypher import literal, to_cypher
 from turnetl.transfer.graphml import to_graphml, xml_text
 
-STRING = re.compile(r"'((?:[^'\\]|\\u[0-9a-f]{4}|\\[\\'\"`])*)'")
+STRING = re.compile(r"'((?:[^'\\]|\\u[0-9a-f]{4}|\\[\\'])*)'")
 
 
 def graph_of(exported: ExportContent) -> nx.MultiDiGraph:

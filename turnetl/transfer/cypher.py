@@ -13,7 +13,7 @@ from turnetl.transfer.graphml import mentions
 
 MARK = b"// turnetl export 1\n"
 _LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-_ESCAPED = re.compile(r"[^\x20-\x7e]|[\\'\"`]")
+_ESCAPED = re.compile(r"[^\x20-\x7e]|[\\']")
 _Value = str | int | datetime | tuple[str, ...] | None
 
 
@@ -104,7 +104,7 @@ def _map(properties: Mapping[str, _Value]) -> str:
 def literal(value: _Value) -> str:
     r"""Return a value as an expression of Cypher that holds no text of an archive unescaped.
 
-    A text is in single quotes. Quotes, backslashes and everything but printable ASCII are escapes:
+    A text is in single quotes. These, backslashes and all but printable ASCII are escapes:
     a `\u0027` in a text is an escaped backslash and letters, and no quote.
     """
     if isinstance(value, tuple):
@@ -118,7 +118,7 @@ def literal(value: _Value) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     character = found[0]
-    if character in "\\'\"`":
+    if character in "\\'":
         return f"\\{character}"
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
