@@ -37,6 +37,7 @@ from turnetl.ingestion.reasons import StaleReason
 from turnetl.lake import Lake
 from turnetl.model import GroupId, TurnId
 from turnetl.pipeline.report_sources import (
+    MissingParts,
     ReportRequest,
     ReportSources,
     opened_index,
@@ -115,7 +116,7 @@ async def activity_report(
         BadUsage: an unknown group, or settings that are not valid.
         Fatal, LakeBusy: the lake cannot be read at all.
     """
-    missing: list[str] = []
+    missing = MissingParts()
     step = _steps(progress)
     async with AsyncExitStack() as stack:
         opened = await opened_index(stack, settings, clock, progress, missing)
@@ -133,7 +134,7 @@ async def activity_report(
         await read_runs(settings, request, groups, missing),
     )
     step("cost")
-    made = replace(made, own_cost=cost, missing=tuple(dict.fromkeys(missing)))
+    made = replace(made, own_cost=cost, missing=missing.sentences())
     if not request.redact_personal:
         return made
     with_persons = settings.model_copy(update={"redact_pii": True})

@@ -1,6 +1,6 @@
 """What a report is made of: read from the lake, the index, the graph and the journal.
 
-A part that cannot be read is left out; a sentence in `missing` says what and why.
+A part that cannot be read is left out, and recorded as missing with the reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,6 +30,24 @@ from turnetl.progress import Progress
 from turnetl.retrieval.excerpts import prompt_title
 from turnetl.run_options import RunOptions
 from turnetl.settings import Settings
+
+
+class MissingParts:
+    """The parts of a report that could not be read, by reason."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[str]] = {}
+
+    def add(self, reason: object, *parts: str) -> None:
+        """Record that parts are missing: plural nouns, and a sentence without its full stop."""
+        self._parts.setdefault(str(reason).rstrip("."), []).extend(parts)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return a sentence for each reason, in the order in which they occurred."""
+        return tuple(
+            f"Not in the report: {', '.join(dict.fromkeys(parts))}, because {reason}."
+            for reason, parts in self._parts.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,30 +81,28 @@ async def opened_index(
     settings: Settings,
     clock: Clock,
     progress: Progress,
-    missing: list[str],
+    missing: MissingParts,
 ) -> OpenIndex | None:
     """Open the index, brought up to date; None if there is no graph, or it cannot be read."""
     try:
         opened = await stack.enter_async_context(open_index(settings, clock, progress))
     except (GraphUnusable, IndexUnusable, Retryable) as error:
-        missing.append(f"Decisions, entities and errors are not shown: {error}.")
+        missing.add(error, "decisions", "entities", "errors")
         return None
     if opened.unread:
-        missing.append(f"The newest turns of the graph may be missing: {opened.unread}.")
+        missing.add(opened.unread, "the newest turns of the graph")
     return opened
 
 
 async def read_status(
-    settings: Settings, request: ReportRequest, clock: Clock, missing: list[str]
+    settings: Settings, request: ReportRequest, clock: Clock, missing: MissingParts
 ) -> IngestReport | None:
     """Return the status of the groups; None if the graph cannot be read."""
     try:
         report = await status(settings, RunOptions(groups=request.groups), clock)
     except (GraphUnusable, Retryable) as error:
-        missing.append(f"What turnetl paid by group, and missing archives, are not shown: {error}.")
+        missing.add(error, "cost by project", "missing archives")
         return None
-    if report.error:
-        missing.append(f"{report.error}.")
     return report
 
 
@@ -110,14 +126,14 @@ async def read_turns(
     groups: Sequence[GroupId],
     opened: OpenIndex | None,
     report: IngestReport | None,
-    missing: list[str],
+    missing: MissingParts,
 ) -> ReportSources:
     """Read the turns of the lake, and from the index what the graph holds of them."""
     lake, damaged = wiring.lake(settings), set[GroupId]()
 
     def on_damaged(group: GroupId, error: str) -> None:
         damaged.add(group)
-        missing.append(f"Turns of group `{group}` may be missing: {error}.")
+        missing.add(error, f"turns of group `{group}`")
 
     in_files = {
         group: sum(file.metadata.turns for file in files)
@@ -151,23 +167,23 @@ def _prompts(index: LookupIndex, turn_ids: Sequence[TurnId]) -> dict[str, str]:
     return {turn.receipt.turn_id: prompt_title(turn.text) for turn in turns}
 
 
-def read_journal(settings: Settings, clock: Clock, missing: list[str]) -> JournalStats | None:
+def read_journal(settings: Settings, clock: Clock, missing: MissingParts) -> JournalStats | None:
     try:
         with wiring.journal(settings, clock) as journal:
             return journal.stats()
     except JournalUnusable as error:
-        missing.append(f"What turnetl paid by prompt is not shown: {error}.")
+        missing.add(error, "cost by prompt")
         return None
 
 
 async def read_runs(
-    settings: Settings, request: ReportRequest, groups: Sequence[GroupId], missing: list[str]
+    settings: Settings, request: ReportRequest, groups: Sequence[GroupId], missing: MissingParts
 ) -> RunsReport | None:
     """Return the runs that wrote the groups; None if the graph cannot be read."""
     try:
         found = await runs(settings)
     except (GraphUnusable, Retryable) as error:
-        missing.append(f"Runs are not shown: {error}.")
+        missing.add(error, "runs")
         return None
     of_groups = found.runs
     if request.groups:
