@@ -1,6 +1,5 @@
 """The page of `turnetl report` in Chromium: accessible, at every width, dark, printed, inert."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["light", "dark"])
-def coloured(request: pytest.FixtureRequest, page: Page) -> Iterator[Page]:
+def coloured(request: pytest.FixtureRequest, page: Page) -> Page:
     page.emulate_media(color_scheme=request.param)
     return page
 
