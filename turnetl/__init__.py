@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from turnetl.api.export import export, import_lake
     from turnetl.api.forget import forget
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
+    from turnetl.api.mcp import serve_mcp
     from turnetl.api.migrations import compare_migration, plan_migration
     from turnetl.api.plan import plan
     from turnetl.api.redo import redo
@@ -139,6 +140,7 @@ __all__ = [
     "search",
     "search_sessions",
     "serve",
+    "serve_mcp",
     "show",
     "sources",
     "status",
@@ -165,6 +167,7 @@ _MODULES = {
     "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
     "turnetl.api.search": ("search", "search_sessions"),
     "turnetl.api.sources": ("sources",),
+    "turnetl.api.mcp": ("serve_mcp",),
     "turnetl.api.serve": ("serve",),
     "turnetl.api.summarize": ("summarize",),
     "turnetl.api.undo": ("undo",),
