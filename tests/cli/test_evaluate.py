@@ -64,7 +64,7 @@ def test_a_file_of_questions_needs_no_model(asked: Path) -> None:
     assert [one["group"] for one in output["groups"]] == ["shop"]
     assert output["questions"][0]["ranks"]["search"] == 1
     shown = evaluate(asked, "--questions", "questions.tsv").stdout
-    assert "recall@10" in shown
+    assert "late_interaction" in shown
     assert "2 questions about 2 turns" in shown
 
 
@@ -250,3 +250,10 @@ def test_an_evaluation_that_is_killed_can_be_repeated(shop: Path, writer: FakePr
     assert len(evaluate(shop, "--json", provider=writer).json["questions"]) == 2
     assert len(writer.requests) == 2
     assert evaluate(shop, "--json", provider=writer).json["usage"]["calls"] == 0
+
+
+def test_the_questions_may_have_a_model_of_their_own(shop: Path, writer: FakeProvider) -> None:
+    models = "evaluate.questions=small"
+    result = evaluate(shop, "--json", provider=writer, LLM__MODELS=models)
+    assert "evaluate.questions=openai-compatible/small" in result.json["model"]
+    assert {request.body["model"] for request in writer.requests} == {"small"}

@@ -393,3 +393,37 @@ def test_equal_seeds_draw_equal_turns(tmp_path: Path, provider: FakeProvider) ->
 
     assert turns(1) == turns(1)
     assert len({tuple(turns(seed)) for seed in range(4)}) > 1
+
+
+def test_a_turn_is_extracted_with_the_turns_before_it_in_its_session(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    prompts = [f"Look at the shop: `part{number}.py` uses `sqlite`." for number in range(3)]
+    write_archive(tmp_path / "a.jsonl", conversation(*prompts, at=SESSION_START))
+    (tmp_path / "facts.tsv").write_text("turn\tfact\na.jsonl:5\tpart2.py uses sqlite\n")
+    run_in_process("parse", "a.jsonl", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
+    options = ("--sample", "1", "--expect", "facts.tsv")
+    template = "default-session-turn.md"
+    assert compare(tmp_path, provider, template, "none", *options).exit_code == 0
+    requests = provider.requests_for("extracted_entities")
+    assert len(requests) == 2
+    for request in requests:
+        text = " ".join(text for _, text in request.messages)
+        assert all(f"part{number}.py" in text for number in range(3))
+
+
+def test_facts_of_structure_are_in_both_groups_with_the_hybrid_extractor(
+    lake: Path, provider: FakeProvider
+) -> None:
+    arguments = ("broad.md", "narrow.md", "--extractor", "hybrid", "--json")
+    output = compare(lake, provider, *arguments).json
+    assert output["extractor"] == "hybrid"
+    broad, narrow = output["templates"]
+    assert broad["facts"] - narrow["facts"] == TURNS
+
+
+def test_the_structural_extractor_is_refused(lake: Path, provider: FakeProvider) -> None:
+    result = compare(lake, provider, "broad.md", "none", "--extractor", "structural")
+    assert result.exit_code == 2
+    assert result.messages[0].endswith("use --extractor llm, or hybrid")

@@ -76,6 +76,7 @@ def test_a_prefix_of_no_prompt_is_rejected_with_a_list_of_prompts() -> None:
 OWN = (
     "communities.",
     "dedupe_edges.resolve_edges",
+    "evaluate.",
     "index.",
     "reflexion.",
     "search.",

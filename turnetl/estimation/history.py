@@ -15,7 +15,7 @@ from turnetl.llm.journal.stats import JournalStats, JournalTotals
 from turnetl.llm.prices import Price
 from turnetl.shadow_groups import is_shadow
 
-_OTHER_WORK = ("communities.", "index.", "search.")
+_OTHER_WORK = ("communities.", "evaluate.", "index.", "search.")
 """Beginnings of prompts that no ingest sends."""
 _MIN_TURNS = 5
 """Turns of a run from which its speed says something."""

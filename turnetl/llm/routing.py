@@ -21,6 +21,7 @@ PROMPTS = (
     "communities.describe",
     "dedupe_edges.resolve_edges",
     "dedupe_nodes.nodes",
+    "evaluate.questions",
     "extract_edges.edge",
     "extract_nodes.extract_json",
     "extract_nodes.extract_message",
@@ -30,7 +31,7 @@ PROMPTS = (
     "reflexion.facts",
     "search.rerank",
 )
-"""Every prompt that a run, an index, a search or a build of communities may send."""
+"""Every prompt that a run, an index, a search, an evaluation or a build of communities may send."""
 
 
 class PromptRouter:

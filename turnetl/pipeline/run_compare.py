@@ -185,9 +185,11 @@ def _check(settings: Settings) -> None:
         BadUsage: it is not; says what is needed.
     """
     if not settings.uses_model:
+        has_model = settings.llm.provider != "none"
+        remedy = "use --extractor llm, or hybrid" if has_model else CONFIGURE_MODEL
         raise BadUsage(
             "a comparison of templates needs a model, which reads their instructions, and this "
-            f"run would use none: {CONFIGURE_MODEL}"
+            f"run would use none: {remedy}"
         )
     if not settings.journal:
         raise BadUsage(_NO_JOURNAL)

@@ -15,7 +15,7 @@ from turnetl.evaluation.recall_report import (
 )
 from turnetl.report.costs import format_cost, token_count
 from turnetl.report.index import unread_messages
-from turnetl.report.layout import add_group_column, caption, limited, plural
+from turnetl.report.layout import caption, limited, plural
 
 _LISTED = 5
 """Questions that are printed; `--json` has all."""
@@ -38,19 +38,18 @@ def messages(report: EvaluationReport) -> list[str]:
 
 def _recall_table(report: EvaluationReport) -> Table:
     view = Table()
-    add_group_column(view)
-    view.add_column("stage", no_wrap=True)
+    view.add_column("stage", overflow="fold")
     view.add_column("questions", justify="right")
     for depth in DEPTHS:
-        view.add_column(f"recall@{depth}", justify="right", no_wrap=True)
+        view.add_column(f"recall\n@{depth}", justify="right", no_wrap=True)
     several = len(report.groups) > 1
     for group in (None, *(report.groups if several else ())):
+        if several:
+            view.add_row(Text(group or "all groups", style="bold"))
         for stage in report.stages:
-            name = "all" if group is None else group
             recall = report.recall(stage, group)
             before = report.baseline_recall(stage) if group is None and report.compared else None
-            shown = name if stage is report.stages[0] else ""
-            view.add_row(Text(shown), stage.value, f"{recall.questions:,}", *_cells(recall, before))
+            view.add_row(stage.value, f"{recall.questions:,}", *_cells(recall, before))
         view.add_section()
     return view
 
@@ -62,7 +61,7 @@ def _cells(recall: StageRecall, pair: tuple[StageRecall, StageRecall] | None) ->
         if pair is None or (before := pair[0].at(depth)) is None:
             yield share
         else:
-            yield f"{share} ({(pair[1].at(depth) or 0.0) - before:+.2f})"
+            yield f"{share} {(pair[1].at(depth) or 0.0) - before:+.2f}"
 
 
 def _share(share: float | None) -> str:

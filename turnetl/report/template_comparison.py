@@ -81,7 +81,7 @@ def _figures(one: ComparedTemplate) -> dict[str, str]:
     }
     if labels is not None:
         figures["labels found (recall)"] = percent(labels.recall)
-        figures["facts that labels say (precision)"] = percent(labels.precision)
+        figures["labelled facts (precision)"] = percent(labels.precision)
     return figures
 
 
