@@ -36,6 +36,13 @@ async def publish_report(markdown: str) -> None:
     )
 
 
+def page_link(path: Path, host: str) -> str:
+    """Return a paragraph with a link to the page on everything, for the machine that has it."""
+    return (
+        f"[Report on everything]({path.as_uri()}) (`{escaped(str(path))}` on {escaped(host)})\n\n"
+    )
+
+
 async def publish_digest(found: "pipeline.Digest", begin: datetime) -> None:
     """Publish what happened in the last days."""
     text = digest.markdown(found, begin, None, Path("/"))

@@ -1,13 +1,15 @@
 """Archives to the graph, as all flows that ingest do it: with progress, events and a report."""
 
+import platform
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from prefect import State, get_run_logger
 from prefect.states import Completed
 
-from flows.artifacts import publish_report, publish_summaries
+from flows.artifacts import page_link, publish_report, publish_summaries
 from flows.events import emit_ingested
 from flows.executor import PrefectTasks
 from flows.progress import ProgressArtifacts
@@ -17,10 +19,12 @@ from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
 from turnetl.clock import now
 from turnetl.control_characters import displayed_message
+from turnetl.errors import TurnetlError
 from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
+from turnetl.report.page_file import check_page
 from turnetl.settings import Settings
 
 
@@ -30,13 +34,26 @@ async def ingest_archives(
     options: pipeline.RunOptions,
     *,
     format_name: str | None = None,
+    report_file: str | None = None,
     executor: PrefectTasks,
 ) -> BackfillReport:
     """Run a backfill, show its progress, and publish its report and events.
 
+    Args:
+        archives: as of the flows.
+        settings: of the run.
+        options: of the run.
+        format_name: as of `pipeline.backfill`.
+        report_file: the page on everything that is written after the run; None: none.
+        executor: runs the stages.
+
     Raises:
+        BadUsage: no page can be written to `report_file`.
         TurnetlError: as `pipeline.backfill`.
     """
+    pages = [Path(path) for path in absolute_paths([report_file] if report_file else [])]
+    for path in pages:
+        check_page(path)
     progress = ProgressArtifacts()
     async with progress.publishing():
         report = await pipeline.backfill(
@@ -50,14 +67,29 @@ async def ingest_archives(
             on_parsed=log_problems,
         )
     emit_ingested(report.ingested)
-    await publish(report)
+    written = [await _write_page(path, settings, executor) for path in pages]
+    await publish(report, "".join(filter(None, written)))
     return report
 
 
-async def publish(report: BackfillReport) -> None:
-    """Publish the report of a backfill."""
-    await publish_report(view.markdown(report))
+async def publish(report: BackfillReport, page: str = "") -> None:
+    """Publish the report of a backfill, and where the page on everything is, as Markdown."""
+    await publish_report(f"{page}{view.markdown(report)}")
     await publish_summaries(report)
+
+
+async def _write_page(path: Path, settings: Settings, executor: PrefectTasks) -> str | None:
+    """Write the page on everything; return where it is, or None if it cannot be written."""
+    try:
+        written = await executor.run_stage(
+            "report",
+            lambda: pipeline.write_report(path, settings, now, pipeline.ReportRequest()),
+        )
+    except TurnetlError as error:
+        # The turns are committed: the next run writes it.
+        get_run_logger().warning(displayed_message(str(error)))
+        return None
+    return page_link(written.path, platform.node())
 
 
 def log_problems(parsed: ParseReport) -> None:

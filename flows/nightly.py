@@ -56,6 +56,7 @@ async def nightly(
     model_slots: str | None = None,
     digest_days: Annotated[int, Field(ge=1, le=31)] = 1,
     summarize: bool = True,
+    report_file: AbsolutePath | None = None,
 ) -> State[dict[str, Any]]:
     """Ingest what is new, write deferred summaries, and publish a digest of the last days.
 
@@ -82,6 +83,9 @@ async def nightly(
         digest_days: the digest begins this many days before today, in UTC.
         summarize: whether the summaries that earlier runs deferred are written too, with what the
             ingest leaves of the budget. What could not be written is a warning in the log.
+        report_file: path of a page that `turnetl report` writes after the ingest, on the machine of
+            the worker; the artifact `report` links to it. If it cannot be written, that is a
+            warning in the log.
 
     Returns:
         As the flow `backfill`.
@@ -105,7 +109,9 @@ async def nightly(
             command=("flow", "nightly"),
         )
         executor = PrefectTasks(batch_size, model_slots, settings.llm.concurrency)
-        report = await ingest_archives(archives, settings, options, executor=executor)
+        report = await ingest_archives(
+            archives, settings, options, report_file=report_file, executor=executor
+        )
         if summarize:
             await _write_deferred(report, settings, executor)
         if report.ingested.groups:

@@ -70,6 +70,7 @@ WRONG: dict[str, list[dict[str, Any]]] = {
     "nightly/nightly": [
         {"digest_days": 0},
         {"summarize": "no"},
+        {"report_file": "report.html"},
         {"settings_from": {"llm.api_key": "the-key-itself"}},
         {"settings_from": {"llm.effort": "secret/x"}},
     ],

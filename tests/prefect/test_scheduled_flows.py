@@ -75,6 +75,32 @@ async def test_a_nightly_run_publishes_a_digest_and_a_report_with_a_link_to_the_
     assert "### Rename the cart to basket" in await artifact(DIGEST)
 
 
+async def test_a_nightly_run_writes_the_page_on_everything_and_links_to_it(
+    archives: Path, tmp_path: Path
+) -> None:
+    lake, page = str(tmp_path / "lake"), tmp_path / "report (all).html"
+    state = await nightly([str(archives)], lake=lake, report_file=str(page), return_state=True)
+    assert state.is_completed(), state.message
+    assert "What the agents did" in page.read_text("utf-8")
+    published = await artifact(REPORT)
+    assert f"]({page.as_uri()})" in published
+    assert "| shoebox | 3 | 3 | " in published
+
+
+async def test_a_file_that_is_no_page_is_refused_before_a_nightly_run_does_anything(
+    archives: Path, tmp_path: Path
+) -> None:
+    lake, notes = tmp_path / "lake", tmp_path / "notes.html"
+    notes.write_text("mine", encoding="utf-8")
+    state = await nightly(
+        [str(archives)], lake=str(lake), report_file=str(notes), return_state=True
+    )
+    assert state.is_failed()
+    assert "is no page of turnetl" in (state.message or "")
+    assert not (lake / "turns").exists()
+    assert notes.read_text("utf-8") == "mine"
+
+
 def _closed_at_once(folder: Path) -> Path:
     config = folder / "config.json"
     config.write_text(json.dumps({"turnetl": {"close_after_minutes": 0}}))
