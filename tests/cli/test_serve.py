@@ -52,7 +52,7 @@ def test_a_port_in_use_is_named_with_what_to_do(shop: Path) -> None:
         port = str(other.getsockname()[1])
         result = turnetl_process("serve", "--port", port, folder=shop)
     assert (result.exit_code, result.stdout) == (1, "")
-    in_use = f"turnetl: port {port} of 127.0.0.1 is in use, possibly by another `turnetl serve`: "
+    in_use = f"turnetl: port {port} of 127.0.0.1 is in use, possibly by another turnetl: "
     assert result.messages == [f"{in_use}`--port 0` picks a free port"]
 
 

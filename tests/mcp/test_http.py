@@ -125,8 +125,8 @@ def test_a_port_in_use_is_an_error_that_names_the_option(filled: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         result = turnetl_process("mcp", "--http", "--port", port, folder=filled)
-    assert result.exit_code == 2
-    assert f"port {port} of 127.0.0.1 cannot be used" in result.stderr
+    assert result.exit_code == 1
+    assert f"port {port} of 127.0.0.1 is in use" in result.stderr
     assert "--port" in result.stderr
 
 

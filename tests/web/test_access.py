@@ -15,7 +15,6 @@ from turnetl.web.access import (
     Refusal,
     RequestHead,
     decide,
-    url_host,
 )
 
 KEYS = AccessKeys(token="right-token", cookie="right-cookie", folder="folder")
@@ -140,7 +139,3 @@ def test_the_entry_leads_to_the_token_and_the_cookie_only_to_the_folder() -> Non
 def test_a_refusal_has_a_status_of_an_error() -> None:
     assert {refusal.status for refusal in Refusal} <= set(HTTPStatus)
     assert all(refusal.status >= HTTPStatus.BAD_REQUEST for refusal in Refusal)
-
-
-def test_an_address_of_ipv6_is_in_brackets() -> None:
-    assert (url_host("::1"), url_host("127.0.0.1")) == ("[::1]", "127.0.0.1")

@@ -5,27 +5,21 @@ the machine reach that address too, and the Host and Origin of a local page, bec
 let its own name lead to that address.
 """
 
-import asyncio
 import hmac
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnetl.errors import BadUsage
+from turnetl import local_server
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
 _PATH = "/mcp"
-_GRACE_SECONDS = 2
-"""For which open requests may go on when the server ends."""
 _UNAUTHORIZED = (
     "this server needs the token that it printed at its start, or that TURNETL_MCP_TOKEN was set "
     "to, in the header `Authorization: Bearer TOKEN`\n"
@@ -39,15 +33,9 @@ def listen(port: int) -> socket.socket:
         port: 0 for any free one.
 
     Raises:
-        BadUsage: the port is in use, or may not be used.
+        Fatal: the port is in use, or may not be used.
     """
-    try:
-        return socket.create_server((HOST, port))
-    except OSError as error:
-        raise BadUsage(
-            f"port {port} of {HOST} cannot be used ({error.strerror}): choose another one with "
-            "--port"
-        ) from error
+    return local_server.listen(HOST, port)
 
 
 def endpoint(listener: socket.socket) -> str:
@@ -63,22 +51,8 @@ async def serve_http(server: Server[Any], listener: socket.socket, token: str) -
         listener: from `listen`.
         token: that every request must carry.
     """
-    config = uvicorn.Config(
-        http_app(server, listener.getsockname()[1], token),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-    )
-    running = _SignallessServer(config)
-    task = asyncio.create_task(running.serve(sockets=[listener]))
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        running.should_exit = True
-        await task
-        raise
+    app = http_app(server, listener.getsockname()[1], token)
+    await local_server.answer(app, listener)
 
 
 def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
@@ -111,11 +85,3 @@ class TokenCheck:
     def _is_authorized(self, headers: Headers) -> bool:
         given = headers.get("authorization", "").encode("latin-1", "replace")
         return hmac.compare_digest(given, self._expected)
-
-
-class _SignallessServer(uvicorn.Server):
-    """Leaves the signals to the command, which cancels the task."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield

@@ -134,11 +134,6 @@ def decide(request: RequestHead, keys: AccessKeys) -> GrantedAccess | Refusal:
     return GrantedAccess.PAGE if is_known and is_inside else Refusal.NO_COOKIE
 
 
-def url_host(host: str) -> str:
-    """Return an address as URLs write it: that of IPv6 in brackets."""
-    return f"[{host}]" if ":" in host else host
-
-
 def _is_this_machine(hosts: Sequence[str]) -> bool:
     """Return whether there is one host, and it is this machine; ports may be forwarded."""
     if len(hosts) != 1:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from turnetl import local_server
 from turnetl.clock import Clock
 from turnetl.pipeline.index_reader import open_index_reader
 from turnetl.settings import Settings
-from turnetl.web import server
 from turnetl.web.access import AccessKeys
 from turnetl.web.app import application
 
@@ -39,9 +39,9 @@ async def serve(
             configured.
         Fatal: the port is in use, or may not be used.
     """
-    with closing(server.listen(host, port)) as listening:
+    with closing(local_server.listen(host, port)) as listening:
         keys = AccessKeys.new()
         async with open_index_reader(settings, clock) as reader:
             app = application(reader, clock, keys, directory=directory)
-            on_ready(server.address(listening) + keys.entry)
-            await server.answer(app, listening)
+            on_ready(local_server.address(listening) + keys.entry)
+            await local_server.answer(app, listening)

@@ -1,4 +1,4 @@
-"""The socket, and the server that answers on it until it is cancelled."""
+"""A server for programs of this machine: its socket, and its requests until it is cancelled."""
 
 import asyncio
 import errno
@@ -11,7 +11,6 @@ from starlette.types import ASGIApp
 
 from turnetl.errors import BadUsage, Fatal
 from turnetl.loopback import is_loopback
-from turnetl.web.access import url_host
 
 _MAX_PORT = 65_535
 _MAX_CONNECTIONS = 64
@@ -32,7 +31,7 @@ def listen(host: str, port: int) -> socket.socket:
     """
     if not is_loopback(host):
         raise BadUsage(
-            f"other machines may reach `{host}`: `turnetl serve` listens on 127.0.0.1 or ::1 only; "
+            f"other machines may reach `{host}`: turnetl listens on 127.0.0.1 or ::1 only; "
             "from another machine, forward the port with `ssh -L`"
         )
     if not 0 <= port <= _MAX_PORT:
@@ -43,6 +42,11 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((address, port), family=family)
     except OSError as error:
         raise Fatal(_refused(url_host(address), port, error)) from error
+
+
+def url_host(host: str) -> str:
+    """Return an address as URLs write it: that of IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 def address(listening: socket.socket) -> str:
@@ -63,7 +67,7 @@ async def answer(app: ASGIApp, listening: socket.socket) -> None:
         loop="asyncio",
         http="h11",
         ws="none",
-        lifespan="off",
+        lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -71,7 +75,7 @@ async def answer(app: ASGIApp, listening: socket.socket) -> None:
         limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    server = _PageServer(config)
+    server = _SignallessServer(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         await asyncio.shield(serving)
@@ -81,7 +85,7 @@ async def answer(app: ASGIApp, listening: socket.socket) -> None:
         raise
 
 
-class _PageServer(uvicorn.Server):
+class _SignallessServer(uvicorn.Server):
     """Leaves signals to `turnetl.stop_signals`, which cancel `answer`."""
 
     @contextmanager
@@ -93,8 +97,8 @@ def _refused(host: str, port: int, error: OSError) -> str:
     match error.errno:
         case errno.EADDRINUSE:
             return (
-                f"port {port} of {host} is in use, possibly by another `turnetl serve`: "
-                "`--port 0` picks a free port"
+                f"port {port} of {host} is in use, possibly by another turnetl: `--port 0` picks a "
+                "free port"
             )
         case errno.EACCES:
             return f"port {port} of {host} may not be used: choose one above 1023, or `--port 0`"
