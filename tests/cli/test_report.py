@@ -1,6 +1,7 @@
 """`turnetl report`: one page about everything, whatever of it exists."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 import turnetl
 from tests.cli.archives import conversation, tool_call, tool_result, write_archive
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
-from tests.cli.provider_setup import SESSION_START
+from tests.cli.provider_setup import SESSION_START, model_environment, write_session
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
+from tests.servers.provider import FakeProvider
 
 PAGE = "report.html"
 
@@ -22,19 +24,31 @@ def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return shutil.copytree(filled_samples, tmp_path_factory.mktemp("report"), dirs_exist_ok=True)
 
 
-def report(folder: Path, *options: str) -> CommandResult:
-    result = run_in_process("report", "--output", PAGE, *options, "--json", folder=folder)
+def report(folder: Path, *options: str, **environment: str) -> CommandResult:
+    command = ("report", "--output", PAGE, *options, "--json")
+    result = run_in_process(*command, folder=folder, **environment)
     assert result.exit_code == 0, result.stderr
     return result
 
 
-def page(folder: Path, *options: str) -> ParsedPage:
-    report(folder, *options)
+def page(folder: Path, *options: str, **environment: str) -> ParsedPage:
+    report(folder, *options, **environment)
     return ParsedPage((folder / PAGE).read_text("utf-8"))
 
 
-def text(folder: Path, *options: str) -> str:
-    return " ".join(page(folder, *options).text.split())
+def text(folder: Path, *options: str, **environment: str) -> str:
+    return " ".join(page(folder, *options, **environment).text.split())
+
+
+def tables(rendered: str) -> dict[str, list[str]]:
+    """The cells of each row of all tables, by the text of its head."""
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', rendered)
+    return {
+        re.sub("<.*?>", "", head): [
+            re.sub("<.*?>", "", cell) for cell in re.findall(r"<td.*?>(.*?)</td>", cells)
+        ]
+        for head, cells in rows
+    }
 
 
 def test_the_report_has_the_numbers_of_the_other_commands(folder: Path) -> None:
@@ -142,6 +156,55 @@ def test_turns_that_the_lake_has_lost_are_in_the_report(folder: Path, tmp_path: 
     shown = text(tmp_path)
     assert "27 turns are only in the graph" in shown
     assert "the checkout tests fail since I pulled" in shown
+
+
+def test_the_cost_of_the_model_is_shown_by_prompt_by_project_and_by_run(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    environment = model_environment(provider)
+    write_session(tmp_path / "a.jsonl", 2)
+    run_in_process("backfill", "a.jsonl", folder=tmp_path, **environment)
+    journal = run_in_process("journal", "stats", "--json", folder=tmp_path, **environment).json
+    report(tmp_path)
+    rows = tables((tmp_path / PAGE).read_text("utf-8"))
+    assert journal["by_prompt"]
+    for prompt, totals in journal["by_prompt"].items():
+        assert rows[prompt][1] == f"{totals['prompt_tokens']:,}"
+    assert rows["shop"][-1] == "unknown"
+    [run] = run_in_process("runs", "--json", folder=tmp_path).json["runs"]
+    assert rows[run["run_id"][:8]][2:4] == ["openai-compatible/canned", "2"]
+
+
+def test_turns_that_a_new_recipe_would_commit_differently_are_stale_with_their_reason(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    write_session(tmp_path / "a.jsonl", 2)
+    run_in_process("backfill", "a.jsonl", folder=tmp_path)
+    shown = text(tmp_path, **model_environment(provider))
+    assert "recipe changed: 2" in shown
+    assert "Look again at the shop, please" in shown.partition("Stale turns")[2]
+
+
+def test_a_quarantined_turn_is_listed_with_its_error_and_its_line(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    [turn] = run_in_process("timeline", "-n", "1", "--json", folder=tmp_path).json["turns"]
+    run_in_process("undo", "--session", turn["session_id"], "--yes", folder=tmp_path)
+    quarantine = tmp_path / ".turnetl" / "lake" / "quarantine" / turn["group"]
+    quarantine.mkdir(parents=True)
+    entry = {
+        "turn_id": turn["turn_id"],
+        "error": "the model refused <b>it</b>",
+        "archive": turn["archive"],
+        "first_line": turn["first_line"],
+        "run_id": "r",
+        "failed_at": "2026-05-05T10:00:00Z",
+    }
+    (quarantine / f"{turn['turn_id']}.json").write_text(json.dumps(entry), encoding="utf-8")
+    shown = text(tmp_path)
+    assert "the model refused <b>it</b> 2026-05-05 10:00" in shown
+    assert "ready: 1" in shown
 
 
 def test_a_damaged_table_is_named_and_the_other_groups_are_shown(
