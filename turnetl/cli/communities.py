@@ -13,6 +13,7 @@ from turnetl.cli.options import (
     ExtractorOption,
     Flag,
     GroupNames,
+    budget_settings,
 )
 from turnetl.clock import now
 
@@ -50,11 +51,9 @@ def build(
     from turnetl import pipeline
     from turnetl.json_output.communities import communities_output
     from turnetl.report import communities as view
-    from turnetl.settings.units import parse_budget
     from turnetl.summaries.communities.clustering import Algorithm
 
-    given = {"budget": parse_budget(budget)} if budget else {}
-    settings = common.settings(extractor=extractor, **given)
+    settings = common.settings(extractor=extractor, **budget_settings(budget))
     options = pipeline.CommunityOptions(
         groups=groups,
         algorithm=Algorithm(algorithm),

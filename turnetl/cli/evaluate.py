@@ -7,7 +7,14 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.options import NO_COMMON, BudgetOption, CommonOptions, Flag, GroupNames
+from turnetl.cli.options import (
+    NO_COMMON,
+    BudgetOption,
+    CommonOptions,
+    Flag,
+    GroupNames,
+    budget_settings,
+)
 from turnetl.clock import now
 
 
@@ -38,11 +45,10 @@ def evaluate(
     from turnetl.json_output.evaluate import evaluation_output
     from turnetl.report import evaluate as view
     from turnetl.report.page_file import check_page, write_page
-    from turnetl.settings.units import parse_budget
 
     if save is not None:
         check_page(save)
-    settings = common.settings(**({"budget": parse_budget(budget)} if budget else {}))
+    settings = common.settings(**budget_settings(budget))
     options = pipeline.EvaluationOptions(groups, questions, baseline, sample, seed, rerank)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(pipeline.evaluate(settings, options, now, progress=progress))

@@ -1,11 +1,7 @@
 """The command that makes the search index, or brings it up to date."""
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from turnetl import console
-from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
+from turnetl.cli.options import NO_COMMON, BudgetOption, CommonOptions, Flag, budget_settings
 from turnetl.clock import now
 from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
@@ -16,7 +12,7 @@ def index_(
     rebuild: Flag = False,
     questions: Flag = False,
     dry_run: Flag = False,
-    budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
+    budget: BudgetOption = (),
     common: CommonOptions = NO_COMMON,
 ) -> int:
     """Bring the search index up to date with the graph; a search does so too.
@@ -25,7 +21,6 @@ def index_(
         rebuild: Delete the index first, and rebuild it.
         questions: Let the model write two or three questions that each turn answers, once.
         dry_run: Send no request and write nothing; print what --questions would use.
-        budget: Stop the questions when this much is used: 5usd, '200k tokens', or one of each.
     """
     if not questions and (dry_run or budget):
         option = "--dry-run" if dry_run else "--budget"
@@ -34,9 +29,8 @@ def index_(
     from turnetl import pipeline
     from turnetl.json_output.index import index_output, question_estimate_output
     from turnetl.report import index as view
-    from turnetl.settings.units import parse_budget
 
-    settings = common.settings(**({"budget": parse_budget(budget)} if budget else {}))
+    settings = common.settings(**budget_settings(budget))
     if dry_run:
         estimate = console.run_async(pipeline.estimate_index_questions(settings, now))
         output = question_estimate_output(estimate)

@@ -12,6 +12,7 @@ from turnetl.cli.times import Since, Until
 from turnetl.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
+    from turnetl.ingestion.assumed_time import AssumedTime
     from turnetl.run_options import RunOptions
     from turnetl.settings import LoadedSettings, Settings
     from turnetl.shard import Shard
@@ -205,11 +206,7 @@ class ExtractionOptions:
     @property
     def settings(self) -> dict[str, Any]:
         """The options that are settings."""
-        if not self.budget:
-            return {"run_ahead": self.run_ahead}
-        from turnetl.settings.units import parse_budget
-
-        return {"run_ahead": self.run_ahead, "budget": parse_budget(self.budget)}
+        return {"run_ahead": self.run_ahead, **budget_settings(self.budget)}
 
     def run_options(self) -> "RunOptions":
         from turnetl.run_options import RunOptions
@@ -254,17 +251,15 @@ class SelectionOptions:
         shard: str | None = None,
         retry: bool = False,
     ) -> "RunOptions":
-        from turnetl.ingestion import assumed_time
         from turnetl.run_options import RunOptions
 
-        assumed = self.assume_time
         return RunOptions(
             groups=groups,
             shard=read_shard(shard),
             since=self.since,
             until=self.until,
             limit=self.limit,
-            assumed_time=assumed_time.read(assumed, now()) if assumed is not None else None,
+            assumed_time=read_assumed_time(self.assume_time),
             retry=retry,
             dry_run=self.dry_run,
             wait_seconds=self.wait,
@@ -272,6 +267,32 @@ class SelectionOptions:
             reflexion=extraction.reflexion,
             command=("turnetl", *sys.argv[1:]),
         )
+
+
+def budget_settings(budget: tuple[str, ...]) -> dict[str, Any]:
+    """Return the settings that the option `--budget` makes; none without it.
+
+    Raises:
+        BadUsage: it is no amount.
+    """
+    if not budget:
+        return {}
+    from turnetl.settings.units import parse_budget
+
+    return {"budget": parse_budget(budget)}
+
+
+def read_assumed_time(text: str | None) -> "AssumedTime | None":
+    """Return the time that the option `--assume-time` names.
+
+    Raises:
+        BadUsage: it names none.
+    """
+    if text is None:
+        return None
+    from turnetl.ingestion import assumed_time
+
+    return assumed_time.read(text, now())
 
 
 def read_shard(text: str | None) -> "Shard | None":

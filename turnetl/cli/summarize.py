@@ -6,7 +6,14 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.options import NO_COMMON, CommonOptions, ExtractorOption, Flag, GroupNames
+from turnetl.cli.options import (
+    NO_COMMON,
+    CommonOptions,
+    ExtractorOption,
+    Flag,
+    GroupNames,
+    budget_settings,
+)
 from turnetl.clock import now
 
 
@@ -32,10 +39,8 @@ def summarize(
     from turnetl import pipeline
     from turnetl.json_output.summarize import summarize_output
     from turnetl.report import summarize as view
-    from turnetl.settings.units import parse_budget
 
-    given = {"budget": parse_budget(budget)} if budget else {}
-    settings = common.settings(extractor=extractor, **given)
+    settings = common.settings(extractor=extractor, **budget_settings(budget))
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.summarize(

@@ -13,6 +13,8 @@ from turnetl.cli.options import (
     BudgetOption,
     CommonOptions,
     ExtractorOption,
+    budget_settings,
+    read_assumed_time,
 )
 from turnetl.clock import now
 from turnetl.exit_code import ExitCode
@@ -95,18 +97,15 @@ def compare(
         assume_time: Time of turns without one: an ISO time, or `mtime` for that of the file.
     """
     from turnetl import pipeline
-    from turnetl.ingestion import assumed_time
     from turnetl.json_output.template_comparison import template_comparison_output
     from turnetl.report import template_comparison as view
     from turnetl.report.page_file import check_page, write_page
     from turnetl.report.template_page import template_page
-    from turnetl.settings.units import parse_budget
 
     if output is not None:
         check_page(output)
-    budget_given = {"budget": parse_budget(budget)} if budget else {}
-    settings = common.settings(extractor=extractor, **budget_given)
-    assumed = None if assume_time is None else assumed_time.read(assume_time, now())
+    settings = common.settings(extractor=extractor, **budget_settings(budget))
+    assumed = read_assumed_time(assume_time)
     options = pipeline.ComparisonOptions(group, sample, seed, expect, assumed)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from turnetl.evaluation.expected_facts import ExpectedFact, score_labels
+from turnetl.evaluation.expected_facts import ExpectedFact, LabelScore, score_labels
 from turnetl.evaluation.template_report import ComparedTemplate, DistinctFact, TrialDates
 from turnetl.evaluation.template_trial import TrialResult, TrialSide
 from turnetl.extraction import stoplist
@@ -14,7 +14,6 @@ from turnetl.extraction.given_template import GivenTemplate
 from turnetl.llm.vectors import Matrix
 from turnetl.migration.fact_match import (
     EntityIndex,
-    FactMatch,
     FactStatement,
     best_matches,
     entity_key,
@@ -72,8 +71,6 @@ def compared_templates(
     compared = []
     for place, (template, side) in enumerate(zip(given, result.sides, strict=True)):
         own, other = facts[place], facts[1 - place]
-        matches = best_matches(own.statements, other.statements, own.rows, other.rows)
-        only = _distinct(side, matches, other.statements, turns, similarity)
         compared.append(
             ComparedTemplate(
                 name=template.name,
@@ -84,35 +81,41 @@ def compared_templates(
                 facts=len(side.facts),
                 invalidated=sum(fact.invalid_at is not None for fact in side.facts),
                 dates=_dates(side.facts, turns),
-                only_facts=tuple(only),
+                only_facts=tuple(_distinct(side, own, other, turns, similarity)),
                 only_entities=_only_names(side, result.sides[1 - place], other.statements),
                 discarded=dict(sorted(side.discarded.items())),
                 junk=_junk(side.entities),
                 failed=tuple(side.failed),
                 usage=side.usage,
-                labels=None
-                if labels is None
-                else score_labels(
-                    labels.expected,
-                    own.statements,
-                    [fact.turns for fact in side.facts],
-                    labels.rows,
-                    own.rows,
-                    similarity=similarity,
-                ),
+                labels=None if labels is None else _score(side, own, labels, similarity),
             )
         )
     return compared
 
 
+def _score(
+    side: TrialSide, facts: EmbeddedFacts, labels: EmbeddedLabels, similarity: float
+) -> LabelScore:
+    return score_labels(
+        labels.expected,
+        facts.statements,
+        [fact.turns for fact in side.facts],
+        labels.rows,
+        facts.rows,
+        similarity=similarity,
+    )
+
+
 def _distinct(
     side: TrialSide,
-    matches: Sequence[FactMatch],
-    others: Sequence[FactStatement],
+    own: EmbeddedFacts,
+    other: EmbeddedFacts,
     turns: Mapping[TurnId, Turn],
     similarity: float,
 ) -> Iterable[DistinctFact]:
+    """Yield the facts of a side that the other one does not express."""
     names = {one.uuid: one.name for one in side.entities}
+    matches = best_matches(own.statements, other.statements, own.rows, other.rows)
     for fact, match in zip(side.facts, matches, strict=True):
         if match.shares_entity and match.similarity >= similarity:
             continue
@@ -126,7 +129,7 @@ def _distinct(
             turn_id=turn.turn_id,
             archive=turn.archive,
             first_line=turn.first_line,
-            nearest="" if match.position is None else others[match.position].text,
+            nearest="" if match.position is None else other.statements[match.position].text,
             similarity=round(match.similarity, 4),
             shares_entity=match.shares_entity,
         )

@@ -15,10 +15,11 @@ from turnetl.evaluation.compare_templates import (
     statements,
 )
 from turnetl.evaluation.expected_facts import ExpectedFact
-from turnetl.evaluation.template_report import SampledTurn, TemplateComparison
+from turnetl.evaluation.template_report import ComparedTemplate, SampledTurn, TemplateComparison
 from turnetl.evaluation.template_trial import (
     TemplateTrial,
     TrialResources,
+    TrialResult,
     TrialTurn,
 )
 from turnetl.extraction.given_template import GivenTemplate, given_template
@@ -120,27 +121,14 @@ class _Comparing:
             model = resources.extractors[0].model or ""
         compared = {episode.turn_id for episode in result.turns}
         used = None if expected is None else [one for one in expected if one.turn_id in compared]
-        similarity = self._settings.migration.fact_similarity
-        embedder = WordLlamaEmbedder()
-        facts = [
-            EmbeddedFacts(tuple(said), await embedded([one.text for one in said], embedder))
-            for said in map(statements, result.sides)
-        ]
-        labels = None
-        if used is not None:
-            rows = await embedded([one.text for one in used], embedder)
-            labels = EmbeddedLabels(tuple(used), rows)
-        one, other = compared_templates(
-            self._given, result, facts, labels, similarity=similarity, estimate_tokens=tokens
-        )
         return TemplateComparison(
             group=workload.group,
             seed=self._options.seed,
             sampled=len(turns),
             candidates=len(workload.plan.turns.to_commit),
             turns=tuple(map(_sampled, result.turns)),
-            templates=(one, other),
-            fact_similarity=similarity,
+            templates=await self._templates(result, used),
+            fact_similarity=self._settings.migration.fact_similarity,
             unused_labels=len(expected or ()) - len(used or ()),
             paid=paid,
             model=model,
@@ -148,6 +136,29 @@ class _Comparing:
             stopped=None if result.stopped is None else str(result.stopped),
             compared_at=self._clock(),
         )
+
+    async def _templates(
+        self, result: TrialResult, labels: Sequence[ExpectedFact] | None
+    ) -> tuple[ComparedTemplate, ComparedTemplate]:
+        """Return both templates; all texts are embedded by the built-in embedder."""
+        embedder = WordLlamaEmbedder()
+        facts = [
+            EmbeddedFacts(tuple(said), await embedded([one.text for one in said], embedder))
+            for said in map(statements, result.sides)
+        ]
+        embedded_labels = None
+        if labels is not None:
+            rows = await embedded([one.text for one in labels], embedder)
+            embedded_labels = EmbeddedLabels(tuple(labels), rows)
+        first, second = compared_templates(
+            self._given,
+            result,
+            facts,
+            embedded_labels,
+            similarity=self._settings.migration.fact_similarity,
+            estimate_tokens=tokens,
+        )
+        return first, second
 
     async def _resources(self, opened: AsyncExitStack, stack: ModelStack) -> TrialResources:
         settings = self._settings
