@@ -173,6 +173,17 @@ class Lake(EpisodesTables):
                 self.delete_turns_file(previous)
         return path
 
+    def turns_bytes(self, rows: pl.DataFrame, metadata: ArchiveMetadata) -> bytes:
+        """Return the turns file that `write_turns` writes. Writes nothing.
+
+        Raises:
+            Fatal: the rows are not those of `schema.TURNS`.
+        """
+        from turnetl.lake.parquet_writer import table_bytes  # noqa: PLC0415 - pyarrow
+
+        path = Path(metadata.archive)
+        return table_bytes(path, rows, schema.TURNS, _metadata_text(metadata))
+
     def sync_turns(self) -> None:
         """Make the files of `write_turns` durable. One call is enough for many files."""
         for group in entry_names(self._turns_folder):

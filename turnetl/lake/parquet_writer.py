@@ -48,6 +48,13 @@ def write_table(
     _replace(path, lambda file: file.writelines(sealed(data)), replace)
 
 
+def table_bytes(
+    path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, metadata: str
+) -> bytes:
+    """Return the file that `write_table` writes; it raises the same, and names the path."""
+    return b"".join(sealed(encode(_checked(path, rows, table), metadata)))
+
+
 def write_slices(
     path: Path,
     slices: Iterable[pl.DataFrame],

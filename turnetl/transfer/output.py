@@ -7,8 +7,10 @@ can be repeated. A file that somebody changed is not an exported one any more.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -77,7 +79,9 @@ def write_folder(
         _write_manifest(folder, _manifest(format_name, planned, machine))
         changed = [name for name in files if present.get(name) != digests[name]]
         for name in changed:
-            _write(folder / name, files[name], folder)
+            replace_file(folder / name, partial(_write_data, files[name]), folder)
+        for parent in sorted({(folder / name).parent for name in changed}):
+            sync_folder(parent)
         removed = [name for name in present if name not in files]
         for name in removed:
             (folder / name).unlink(missing_ok=True)
@@ -187,8 +191,12 @@ def _write_manifest(folder: Path, manifest: ExportManifest) -> None:
 
 
 def _write(path: Path, data: bytes, root: Path) -> None:
-    replace_file(path, lambda file: file.write(data), root)
+    replace_file(path, partial(_write_data, data), root)
     sync_folder(path.parent)
+
+
+def _write_data(data: bytes, file: IO[bytes]) -> None:
+    file.write(data)
 
 
 def _size(files: Mapping[str, bytes]) -> int:

@@ -4,10 +4,8 @@ turns/<group>/<digest of the archive's path>.parquet   entities.parquet   facts.
 """
 
 import io
-import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +13,7 @@ import polars as pl
 
 from turnetl import ids
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
+from turnetl.lake.paths import TURNS
 from turnetl.model import Entity, Fact, GroupId
 from turnetl.redact import Redactor
 from turnetl.transfer.content import ExportContent
@@ -73,23 +72,18 @@ def to_parquet(
         "facts.parquet": _encoded([_values(one) for one in content.facts], FACT_COLUMNS),
     }
     turns = redactions = 0
-    with tempfile.TemporaryDirectory(prefix="turnetl-export-") as folder:
-        copy = Lake(Path(folder) / "lake")
-        for batch in _batches(lake.turn_files_of(groups)):
-            read = [(file, lake.read_turns_file(file.path)) for file in batch]
-            selected = [(file, rows, rows.filter(condition)) for file, rows in read]
-            wanted = [one for one in selected if one[1].is_empty() or not one[2].is_empty()]
-            clean = redacted_tables([some for _, _, some in wanted], redactor)
-            for (file, rows, some), (redacted, found) in zip(wanted, clean, strict=True):
-                metadata = file.metadata
-                if found or some.height < rows.height:
-                    metadata = _changed(metadata, redacted)
-                path = copy.write_turns(
-                    redacted, metadata, digest=file.path.stem, previous_files=()
-                )
-                files[path.relative_to(copy.root).as_posix()] = path.read_bytes()
-                path.unlink()
-                turns, redactions = turns + redacted.height, redactions + found
+    for batch in _batches(lake.turn_files_of(groups)):
+        read = [(file, lake.read_turns_file(file.path)) for file in batch]
+        selected = [(file, rows, rows.filter(condition)) for file, rows in read]
+        wanted = [one for one in selected if one[1].is_empty() or not one[2].is_empty()]
+        clean = redacted_tables([some for _, _, some in wanted], redactor)
+        for (file, rows, some), (redacted, found) in zip(wanted, clean, strict=True):
+            metadata = file.metadata
+            if found or some.height < rows.height:
+                metadata = _changed(metadata, redacted)
+            path = f"{TURNS}/{metadata.group}/{file.path.name}"
+            files[path] = lake.turns_bytes(redacted, metadata)
+            turns, redactions = turns + redacted.height, redactions + found
     return files, turns, redactions
 
 
