@@ -11,7 +11,7 @@ from mcp_types import CallToolResult, TextContent
 
 from turnetl.clock import now
 from turnetl.mcp.server import history_server
-from turnetl.mcp.tools import ToolContext
+from turnetl.mcp.tools import ToolContext, tool_runner
 from turnetl.pipeline.index_reader import open_index_reader
 from turnetl.settings import Settings
 
@@ -32,7 +32,7 @@ def with_client(folder: Path, work: Callable[[Client], Coroutine[Any, Any, T]]) 
 
     async def connected() -> T:
         async with open_index_reader(settings_of(folder), now) as reader:
-            server = history_server(ToolContext(reader, now, folder))
+            server = history_server(tool_runner(ToolContext(reader, now, folder)))
             async with Client(server) as client:
                 return await work(client)
 

@@ -15,7 +15,7 @@ from turnetl.clock import now
 from turnetl.graph.open import open_graph
 from turnetl.index.files import CATALOG
 from turnetl.mcp.server import history_server
-from turnetl.mcp.tools import ToolContext
+from turnetl.mcp.tools import ToolContext, tool_runner
 from turnetl.pipeline.index_reader import open_index_reader
 
 SECRET = "what nobody else should read"
@@ -130,7 +130,7 @@ def test_an_unexpected_error_is_named_without_its_text_and_the_server_goes_on(
         texts = []
         async with (
             open_index_reader(settings_of(filled), now) as reader,
-            Client(history_server(ToolContext(reader, clock, filled))) as client,
+            Client(history_server(tool_runner(ToolContext(reader, clock, filled)))) as client,
         ):
             for fails in (False, True, False):  # noqa: B007 - the clock reads it
                 texts.append(text_of(await client.call_tool("search", {"since": "7d"})))

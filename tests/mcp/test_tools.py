@@ -13,7 +13,7 @@ from mcp.client import Client
 from tests.mcp.clients import answer, quoted_text, text_of, with_client
 from turnetl.llm.meter import estimate_tokens
 from turnetl.mcp.arguments import MAX_TOKENS, MIN_TOKENS
-from turnetl.mcp.tools import TOOLS
+from turnetl.mcp.definitions import TOOLS
 
 TURN, FULL_TURN = "66185fa7", "66185fa7-4099-59d4-902f-2782174c6db2"
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"

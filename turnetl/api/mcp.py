@@ -18,7 +18,6 @@ async def serve_mcp(settings: Settings | None = None, *, port: int | None = None
 
     Raises:
         BadUsage: the port cannot be used, or the settings have no token.
-        ModelUnusable: the embedder cannot be used as it is configured.
     """
     from turnetl.mcp.http import listen  # noqa: PLC0415 - imports a server
     from turnetl.mcp.serving import serve_client, serve_clients  # noqa: PLC0415 - as above

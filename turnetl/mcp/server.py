@@ -14,7 +14,7 @@ from turnetl.control_characters import displayed_text
 from turnetl.errors import BadUsage, TurnetlError
 from turnetl.mcp.answer import neutral, quoted, render
 from turnetl.mcp.arguments import BadArguments, input_schema, read_arguments, shown
-from turnetl.mcp.tools import TOOLS, HistoryTool, ToolContext
+from turnetl.mcp.definitions import TOOLS, ToolDefinition, ToolRunner
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +39,8 @@ _UNEXPECTED = (
 )
 
 
-def history_server(context: ToolContext) -> Server[Any]:
-    """Return the server of the tools. Nothing else is offered: no resources, no prompts.
-
-    Args:
-        context: what the tools read.
-    """
+def history_server(run: ToolRunner) -> Server[Any]:
+    """Return the server of the tools. Nothing else is offered: no resources, no prompts."""
     tools = {tool.name: tool for tool in TOOLS}
     listed = types.ListToolsResult(tools=[_described(tool) for tool in TOOLS])
 
@@ -57,7 +53,7 @@ def history_server(context: ToolContext) -> Server[Any]:
             known = ", ".join(tools)
             message = f"there is no tool `{shown(params.name)}`; the tools are {known}"
             raise MCPError(code=types.INVALID_PARAMS, message=message)
-        return await _call(tool, context, params.arguments or {})
+        return await _call(tool, run, params.arguments or {})
 
     return Server(
         "turnetl",
@@ -68,7 +64,7 @@ def history_server(context: ToolContext) -> Server[Any]:
     )
 
 
-def _described(tool: HistoryTool) -> types.Tool:
+def _described(tool: ToolDefinition) -> types.Tool:
     return types.Tool(
         name=tool.name,
         description=tool.description,
@@ -80,13 +76,13 @@ def _described(tool: HistoryTool) -> types.Tool:
 
 
 async def _call(
-    tool: HistoryTool, context: ToolContext, values: Mapping[str, Any]
+    tool: ToolDefinition, run: ToolRunner, values: Mapping[str, Any]
 ) -> types.CallToolResult:
     """Return the answer of a tool; every failure is one that says what to do."""
     nonce = secrets.token_hex(_NONCE_BYTES)
     try:
         given = read_arguments(tool.arguments, values)
-        answer = await tool.run(context, given)
+        answer = await run(tool.name, given)
         return _result(render(answer, tool.name, given.max_tokens, nonce))
     except BadArguments as error:
         return _result(f"`{tool.name}` was not called: {error}.", is_error=True)

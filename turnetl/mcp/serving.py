@@ -1,24 +1,26 @@
-"""The server with the index that it reads, on one of its transports."""
+"""The server with the index that it reads, on one of its transports.
+
+What the tools need takes a second to import, and seconds on a busy machine, for which not every
+client waits: it is imported and opened after the handshake, or at the first call.
+"""
 
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import TurnetlError
+from turnetl.mcp.answer import Answer
 from turnetl.mcp.arguments import SearchArguments, TimelineArguments
-from turnetl.mcp.http import serve_http
+from turnetl.mcp.definitions import ToolRunner
 from turnetl.mcp.server import history_server
-from turnetl.mcp.stdio import serve_stdio
-from turnetl.mcp.tools import ToolContext, search, timeline
-from turnetl.pipeline.index_reader import open_index_reader
 from turnetl.settings import Settings
 
 _HANDSHAKE = 0.5
-"""Seconds: the work below would delay the first answers of the protocol."""
+"""Seconds after which the tools are prepared, if there was no call."""
 
 
 async def serve_client(settings: Settings, clock: Clock, directory: Path) -> None:
@@ -28,12 +30,11 @@ async def serve_client(settings: Settings, clock: Clock, directory: Path) -> Non
         settings: the graph, its index and its embedder, and the lake.
         clock: returns the current time.
         directory: the one to which a path that starts with a dot is relative.
-
-    Raises:
-        BadUsage, ModelUnusable: the embedder cannot be used as it is configured.
     """
-    async with open_context(settings, clock, directory) as context:
-        await serve_stdio(history_server(context))
+    from turnetl.mcp.stdio import serve_stdio  # noqa: PLC0415 - one of two transports
+
+    async with _prepared_tools(settings, clock, directory) as run:
+        await serve_stdio(history_server(run))
 
 
 async def serve_clients(
@@ -47,38 +48,69 @@ async def serve_clients(
         directory: the one to which a path that starts with a dot is relative.
         listener: a socket of this machine; it is closed afterwards.
         token: that every request must carry.
-
-    Raises:
-        BadUsage, ModelUnusable: the embedder cannot be used as it is configured.
     """
+    from turnetl.mcp.http import serve_http  # noqa: PLC0415 - as above
+
     with listener:
-        async with open_context(settings, clock, directory) as context:
-            await serve_http(history_server(context), listener, token)
+        async with _prepared_tools(settings, clock, directory) as run:
+            await serve_http(history_server(run), listener, token)
+
+
+class _LazyTools:
+    """The tools, which the first call opens."""
+
+    def __init__(
+        self, settings: Settings, clock: Clock, directory: Path, opened: AsyncExitStack
+    ) -> None:
+        """Open nothing yet; `opened` closes what is opened."""
+        self._settings = settings
+        self._clock = clock
+        self._directory = directory
+        self._opened = opened
+        self._opening = asyncio.Lock()
+        self._run: ToolRunner | None = None
+
+    async def run(self, tool: str, given: Any) -> Answer:
+        """Run a tool; an embedder that cannot be used as it is configured is an error of it."""
+        async with self._opening:
+            if self._run is None:
+                self._run = await self._open()
+        return await self._run(tool, given)
+
+    async def prepare(self) -> None:
+        """Bring the index up to date and load what a search needs.
+
+        A call that meets the same problem says so.
+        """
+        await asyncio.sleep(_HANDSHAKE)
+        from turnetl import wiring  # noqa: PLC0415 - see the module
+
+        with suppress(TurnetlError):
+            if wiring.is_built_in(self._settings):
+                await self.run("search", SearchArguments(query="turnetl"))
+            else:
+                # Another embedder may cost money.
+                await self.run("timeline", TimelineArguments())
+
+    async def _open(self) -> ToolRunner:
+        from turnetl.mcp.tools import ToolContext, tool_runner  # noqa: PLC0415 - see the module
+        from turnetl.pipeline.index_reader import open_index_reader  # noqa: PLC0415 - as above
+
+        reader = await self._opened.enter_async_context(
+            open_index_reader(self._settings, self._clock)
+        )
+        return tool_runner(ToolContext(reader, self._clock, self._directory))
 
 
 @asynccontextmanager
-async def open_context(
+async def _prepared_tools(
     settings: Settings, clock: Clock, directory: Path
-) -> AsyncIterator[ToolContext]:
-    """Open what the tools read, and prepare it for the first call in the meantime."""
-    async with open_index_reader(settings, clock) as reader:
-        context = ToolContext(reader, clock, directory)
-        task = asyncio.create_task(_prepare(context))
+) -> AsyncIterator[ToolRunner]:
+    async with AsyncExitStack() as opened:
+        tools = _LazyTools(settings, clock, directory, opened)
+        task = asyncio.create_task(tools.prepare())
         try:
-            yield context
+            yield tools.run
         finally:
             task.cancel()
-
-
-async def _prepare(context: ToolContext) -> None:
-    """Bring the index up to date and load what a search needs, after the handshake of a client.
-
-    A call that meets the same problem says so.
-    """
-    await asyncio.sleep(_HANDSHAKE)
-    with suppress(TurnetlError):
-        if wiring.is_built_in(context.reader.settings):
-            await search(context, SearchArguments(query="turnetl"))
-        else:
-            # Another embedder may cost money.
-            await timeline(context, TimelineArguments())
+            await asyncio.wait([task])

@@ -1,7 +1,7 @@
 """The five tools: from arguments to an answer."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -26,6 +26,7 @@ from turnetl.mcp.arguments import (
     TimelineArguments,
     shown,
 )
+from turnetl.mcp.definitions import ToolRunner
 from turnetl.mcp.entries import (
     error_entries,
     group_entry,
@@ -70,16 +71,6 @@ class ToolContext:
     clock: Clock
     directory: Path
     """The one to which a path that starts with a dot is relative."""
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryTool:
-    """A tool of the server."""
-
-    name: str
-    description: str
-    arguments: type[Any]
-    run: Callable[[ToolContext, Any], Awaitable[Answer]]
 
 
 async def search(context: ToolContext, given: SearchArguments) -> Answer:
@@ -219,40 +210,22 @@ async def list_(context: ToolContext, given: ListArguments) -> Answer:
     )
 
 
-TOOLS = (
-    HistoryTool(
-        "search",
-        "Search past coding-agent sessions: what was asked, decided, tried, changed. Returns turns "
-        "with dated facts and their lineage (turn id, archive:lines).",
-        SearchArguments,
-        search,
-    ),
-    HistoryTool(
-        "open",
-        "Read one turn (prompt, answer, facts, steps), session, entity, file or fact in full, in "
-        "pages.",
-        OpenArguments,
-        open_,
-    ),
-    HistoryTool(
-        "timeline",
-        "List what happened, newest first: turns of a project, time, session, file or entity.",
-        TimelineArguments,
-        timeline,
-    ),
-    HistoryTool(
-        "fix",
-        "Find where an error occurred before and what resolved it.",
-        FixArguments,
-        fix,
-    ),
-    HistoryTool(
-        "list",
-        "List projects or sessions with their times, newest first.",
-        ListArguments,
-        list_,
-    ),
-)
+_TOOLS: Mapping[str, Callable[[ToolContext, Any], Awaitable[Answer]]] = {
+    "search": search,
+    "open": open_,
+    "timeline": timeline,
+    "fix": fix,
+    "list": list_,
+}
+
+
+def tool_runner(context: ToolContext) -> ToolRunner:
+    """Return the function that runs a tool with what it reads."""
+
+    async def run(tool: str, given: Any) -> Answer:
+        return await _TOOLS[tool](context, given)
+
+    return run
 
 
 def _selection(
