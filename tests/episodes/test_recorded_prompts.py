@@ -130,6 +130,27 @@ def test_each_of_several_equal_prompts_is_a_copy_of_the_nearest() -> None:
     assert table["copies"].to_list() == [1, 1, 1]
 
 
+def test_what_a_transcript_holds_once_replaces_one_prompt_the_nearest() -> None:
+    transcript = recorded("continue", 10_800)
+    prompts = [typed("continue", at) for at in (0, 3_600, 7_200, 10_801)]
+    table = built(transcript, *prompts)
+    assert ids_of(table) == [*(one.turn_id for one in prompts[:3]), transcript.turn_id]
+    assert table["copies"].sum() == 1
+
+
+def test_copies_of_a_transcript_hold_a_prompt_once() -> None:
+    transcript = recorded("continue", 0)
+    copy = replace(transcript, archive="s1-resumed.jsonl")
+    prompts = [typed("continue", at) for at in (1, 3_600)]
+    assert ids_of(built(transcript, copy, *prompts)) == [transcript.turn_id, prompts[1].turn_id]
+
+
+def test_what_was_typed_twice_while_the_agent_worked_is_no_turn_twice() -> None:
+    transcript = replace(recorded("Add a cart", 0), steering=("faster", "faster"))
+    prompts = [typed("faster", at) for at in (20, 40)]
+    assert ids_of(built(transcript, *prompts)) == [transcript.turn_id]
+
+
 def test_a_turn_of_a_transcript_without_a_response_is_kept_as_the_transcript_has_it() -> None:
     transcript = recorded("Add a cart", 0, assistant_text="", tool_calls=(), chars=10)
     table = built(transcript, typed("Add a cart", 0, chars=10))

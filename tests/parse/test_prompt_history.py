@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl import ids
+from turnetl import formats, ids
 from turnetl.lake import archive_digest
 from turnetl.parsing import expand
 from turnetl.parsing.archive_lines import read_archive_lines
@@ -48,6 +48,18 @@ def test_each_project_is_an_archive_with_its_prompts(history: Path) -> None:
     assert expand([history.parent]).archives == archives
     assert expand(archives).archives == archives
     assert len({archive_digest(path) for path in archives}) == 3
+
+
+@pytest.mark.parametrize("lines", [64, 20_000])
+def test_a_project_whose_first_prompt_comes_late_is_recognised(lines: int, tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    others = [line(f"prompt {number}", "/home/dev/shop") for number in range(lines)]
+    path.write_text("".join([*others, line("late", "/home/dev/logo")]), encoding="utf-8")
+    late = sections(path)[1]
+    detected = formats.sniff(read_archive(late))
+    assert detected is not None
+    assert detected.name == formats.PROMPT_HISTORY
+    assert len(detected.read(read_archive(late)).turns) == 1
 
 
 def test_lines_and_bytes_are_those_of_the_file(history: Path) -> None:

@@ -2,7 +2,8 @@
 
 The history has no id of a prompt. A prompt is the same if it has the same text, as a prompt or as
 what was typed while the agent worked, in the same session or at about the same time; or if it was
-sent in the same session within seconds, because the history may lack what was pasted.
+sent in the same session within seconds, because the history may lack what was pasted. What a
+transcript holds once is the same as one prompt of the history: the nearest. Others stay turns.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,9 @@ _IS_HISTORY = pl.col("format") == PROMPT_HISTORY
 _NEAR = timedelta(minutes=5)
 """Between a prompt in the history and in a transcript of a session of another name."""
 _SAME_MOMENT = timedelta(seconds=2)
+_LONGEST = timedelta(days=31)
+"""Of a turn in which a prompt without a session is looked up."""
+_HOUR = 3_600
 
 
 def has_history(keys: pl.DataFrame) -> bool:
@@ -50,8 +54,11 @@ def merge_recorded(keys: pl.DataFrame, prompts: Callable[[], pl.DataFrame]) -> p
         pl.col("started_at").alias("from"),
         pl.coalesce("prompts_ended_at", "started_at").alias("to"),
         "prompts",
+        pl.int_ranges(pl.col("prompts").list.len()).alias("place"),
     )
-    matches = _best(pl.concat([_same_texts(typed, recorded), _same_moments(typed, recorded)]))
+    texts = recorded.explode("prompts", "place")
+    pairs = [_same_session(typed, texts), _same_time(typed, texts), _same_moment(typed, recorded)]
+    matches = _matches(pl.concat(pairs))
     return (
         keys.with_row_index("position")
         .join(matches, on="position", how="left", maintain_order="left")
@@ -66,50 +73,77 @@ def merge_recorded(keys: pl.DataFrame, prompts: Callable[[], pl.DataFrame]) -> p
     )
 
 
-def _same_texts(typed: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs with the same text in one session, or at about the same time."""
-    pairs = (
-        typed.select("position", "session_id", "started_at", pl.col("prompts").list.first())
-        .join(recorded.explode("prompts"), on="prompts")
-        .with_columns(_is_same_session().alias("same_session"))
+def _same_session(typed: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs with the same text in one session."""
+    prompts = typed.with_columns(pl.col("prompts").list.first())
+    return _pairs(
+        prompts.join(
+            texts.with_columns(pl.col("recorded_session").alias("session_id")),
+            on=["prompts", "session_id"],
+        )
     )
-    began = pl.col("started_at") >= pl.col("from") - _NEAR
-    is_near = (began & (pl.col("started_at") <= pl.col("to") + _NEAR)).fill_null(value=False)
-    return _pairs(pairs.filter(pl.col("same_session") | is_near))
 
 
-def _same_moments(typed: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
+def _same_time(typed: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs with the same text at about the same time.
+
+    By hour: a year has many prompts with the text "continue".
+    """
+    end = pl.min_horizontal("to", pl.col("from") + _LONGEST) + _NEAR
+    hours = pl.int_ranges(_hour(pl.col("from") - _NEAR), _hour(end) + 1)
+    pairs = typed.with_columns(
+        pl.col("prompts").list.first(), _hour(pl.col("started_at")).alias("hour")
+    ).join(texts.with_columns(hours.alias("hour")).explode("hour"), on=["prompts", "hour"])
+    near = pl.col("started_at").is_between(pl.col("from") - _NEAR, end)
+    return _pairs(pairs.filter(near))
+
+
+def _same_moment(typed: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs of prompts that were sent in one session within seconds."""
-    pairs = typed.select("position", "session_id", "started_at").join(
-        recorded, left_on="session_id", right_on="recorded_session", coalesce=False
+    first = recorded.with_columns(
+        pl.col("prompts").list.first(), pl.lit(0, pl.Int64).alias("place")
     )
-    is_same = (_distance() <= _SAME_MOMENT).fill_null(value=False)
-    return _pairs(pairs.filter(is_same).with_columns(pl.lit(value=True).alias("same_session")))
+    pairs = typed.drop("prompts").join(
+        first.with_columns(pl.col("recorded_session").alias("session_id")), on="session_id"
+    )
+    return _pairs(pairs.filter((_distance() <= _SAME_MOMENT).fill_null(value=False)))
 
 
 def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(
+        (pl.col("session_id") == pl.col("recorded_session")).alias("same_session"),
+        _distance().alias("distance"),
         "position",
         "recorded_turn",
         "recorded_session",
-        "same_session",
-        _distance().alias("distance"),
+        "from",
+        "prompts",
+        "place",
     )
 
 
-def _best(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return one pair for each prompt of the history: of the same session, then the nearest."""
-    order = ("position", "same_session", "distance", "recorded_turn", "recorded_session")
-    descending = (False, True, False, False, False)
-    return (
-        pairs.sort(order, descending=descending, nulls_last=True)
-        .unique("position", keep="first", maintain_order=True)
-        .select("position", "recorded_turn", "recorded_session")
-    )
+def _matches(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return one pair for a prompt of the history: of the same session, then the nearest.
+
+    No two prompts have a pair with the same prompt of a transcript, of which other transcripts may
+    hold copies: with its time.
+    """
+    matched: dict[int, tuple[str, str]] = {}
+    taken: set[tuple[object, ...]] = set()
+    order = pairs.columns
+    ordered = pairs.sort(order, descending=[True] + [False] * (len(order) - 1), nulls_last=True)
+    for _, _, position, turn, session, start, text, place in ordered.iter_rows():
+        prompt = (start or turn, text, place)
+        if position not in matched and prompt not in taken:
+            matched[position] = turn, session
+            taken.add(prompt)
+    rows = [(position, *match) for position, match in matched.items()]
+    columns = ("position", "recorded_turn", "recorded_session")
+    return pl.DataFrame(rows, {one: pairs.schema[one] for one in columns}, orient="row")
 
 
-def _is_same_session() -> pl.Expr:
-    return pl.col("session_id") == pl.col("recorded_session")
+def _hour(time: pl.Expr) -> pl.Expr:
+    return time.dt.epoch("s") // _HOUR
 
 
 def _distance() -> pl.Expr:

@@ -21,11 +21,12 @@ from turnetl.formats.kit.documents import (
 )
 from turnetl.formats.kit.json_scanner import JsonScanner
 from turnetl.formats.kit.limits import has_too_many_values
-from turnetl.formats.kit.lines import iter_lines, overwrite_bom, overwrite_prefix
+from turnetl.formats.kit.lines import iter_filled_lines, overwrite_bom, overwrite_prefix
 from turnetl.formats.kit.shallow_json import DECODE_ERRORS
 
 _ROWS = 64
-"""Lines or elements examined: an archive may start with rows that identify no format."""
+"""Elements, or lines that are not blank, examined: an archive may start with rows that identify no
+format."""
 _BYTES = 1 << 20
 """Bytes of lines examined. The first line is always examined."""
 _HEAD = 4096
@@ -151,9 +152,12 @@ def _concatenated(data: bytes) -> Iterator[LazyObject]:
 
 
 def _on_lines(data: bytes) -> Iterator[LazyObject]:
-    for _, start, line in islice(iter_lines(data), _ROWS):
-        if start > _BYTES:
+    read = 0
+    for _, start, end in islice(iter_filled_lines(data), _ROWS):
+        if read > _BYTES:
             return
+        read += end - start
+        line = data[start:end]
         if line.lstrip()[:1] == b"{":
             yield from _lazy_objects(line)
 
