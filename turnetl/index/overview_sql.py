@@ -4,23 +4,28 @@ Parameters: `keys`, a JSON list of the keys of turns; `relations`, one of folded
 `+ft.turn` makes SQLite begin with the few facts that are asked for, not with those of all turns.
 """
 
+# Labels have no index by entity, so that they are read once, each beside its entity's count.
 MOST_STATED = """
-WITH ends AS (
-    SELECT ft.turn, f.source AS entity FROM fact_turns ft JOIN facts f ON f.key = ft.fact
-    WHERE ft.turn IN (SELECT value FROM json_each(:keys))
-    UNION
-    SELECT ft.turn, f.target FROM fact_turns ft JOIN facts f ON f.key = ft.fact
+WITH stated AS MATERIALIZED (
+    SELECT ft.turn, f.source, f.target FROM fact_turns ft JOIN facts f ON f.key = ft.fact
     WHERE ft.turn IN (SELECT value FROM json_each(:keys))),
-counted AS (SELECT entity, count(*) AS turns FROM ends GROUP BY entity),
+ends AS (SELECT turn, source AS entity FROM stated UNION SELECT turn, target FROM stated),
+counted AS MATERIALIZED (SELECT entity, count(*) AS turns FROM ends GROUP BY entity),
+labelled AS (
+    SELECT l.folded, l.label, c.entity, c.turns
+    FROM entity_labels l CROSS JOIN counted c ON c.entity = l.entity
+    UNION ALL
+    SELECT NULL, '', entity, turns FROM counted
+    WHERE entity NOT IN (SELECT entity FROM entity_labels)),
 ranked AS (
-    SELECT coalesce(l.label, '') AS label, e.content, c.turns,
+    SELECT l.label, l.entity, l.turns,
         row_number() OVER (
-            PARTITION BY l.folded ORDER BY c.turns DESC, e.name, e.uuid) AS place,
+            PARTITION BY l.folded ORDER BY l.turns DESC, e.name, e.uuid) AS place,
         count(*) OVER (PARTITION BY l.folded) AS entities
-    FROM counted c JOIN entities e ON e.key = c.entity
-    LEFT JOIN entity_labels l ON l.entity = e.key)
-SELECT label, entities, content, turns FROM ranked WHERE place <= :limit
-ORDER BY entities DESC, label, place"""
+    FROM labelled l JOIN entities e ON e.key = l.entity)
+SELECT r.label, r.entities, e.content, r.turns
+FROM ranked r JOIN entities e ON e.key = r.entity WHERE r.place <= :limit
+ORDER BY r.entities DESC, r.label, r.place"""
 
 TARGETS = """
 SELECT e.content, count(DISTINCT ft.turn) AS turns, count(*) OVER ()
