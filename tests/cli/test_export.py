@@ -236,7 +236,7 @@ def test_conditions_that_no_turn_meets_are_a_message(home: Path, tmp_path: Path)
     assert result.messages == ["turnetl: no turn of the lake meets these conditions"]
 
 
-@pytest.mark.parametrize("source", ["nowhere", ".", "mine.txt"])
+@pytest.mark.parametrize("source", ["nowhere", ".", "mine.txt", "s3://bucket/lake"])
 def test_what_is_no_lake_cannot_be_imported(source: str, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     result = run_in_process("import", source, "--machine", "x", "--json", folder=tmp_path)

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from turnetl import wiring
+from turnetl.errors import BadUsage
+from turnetl.lake import is_object, path_text
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 from turnetl.transfer.lake_import import import_lake as import_into
@@ -30,6 +32,11 @@ def import_lake(
         BadUsage: there is no lake, no name of the machine, or it is the same lake.
         Fatal: either lake has another schema version, or the lake cannot be written.
     """
+    if is_object(source):
+        raise BadUsage(
+            f"`{path_text(source)}` is a URL, and lakes are imported from folders: copy it to this "
+            "machine and name the copy"
+        )
     return import_into(
         wiring.lake_in(source),
         wiring.lake(settings),

@@ -36,10 +36,7 @@ def messages(report: ExportReport) -> list[str]:
             f"{plural(report.noise, 'turn')} of noise left out; JSONL and Parquet hold them"
         )
     if report.redactions:
-        found.append(
-            f"{plural(report.redactions, 'secret')} redacted that the lake still had: "
-            "`turnetl backfill` of the archives redacts them there too"
-        )
+        found.append(f"{plural(report.redactions, 'secret')} redacted that the lake still has")
     return found
 
 
