@@ -5,8 +5,8 @@
 
 The benchmark ingests the archives with the structural extractor and searches all of their turns for
 questions that are worded as a user would a year later. It prints recall@1, @5 and @10 of the right
-turn: by plain BM25 over the episode texts and over prompts and responses, and by the stages of
-`turnetl search`, each with those before it. The weights of the ranking were chosen with these
+turn: by plain BM25 over the episode texts and over prompts and responses, and by the stages that
+`turnetl evaluate` measures. The weights of the ranking were chosen with these
 questions and, by cross-validation, with those of `--other`. Those of `--blind` were written before
 and are to be looked at rarely: no turn that answers one of them answers a question of another set.
 The weight and the limit of the cut-off were chosen with all sets. The benchmark also prints how

@@ -241,6 +241,22 @@ def test_a_group_that_is_not_filtered_is_refused(provider: FakeProvider, tmp_pat
     assert "run `turnetl filter`" in result.messages[0]
 
 
+def test_a_damaged_table_is_refused_before_a_request_is_sent(
+    lake: Path, provider: FakeProvider
+) -> None:
+    (table,) = lake.rglob("episodes/shop.parquet")
+    data = bytearray(table.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    table.chmod(0o600)
+    table.write_bytes(data)
+    result = compare(lake, provider, "broad.md", "none")
+    assert result.exit_code == 1
+    assert "run `turnetl filter`" in result.messages[0]
+    assert provider.requests == []
+    run_in_process("filter", folder=lake)
+    assert compare(lake, provider, "broad.md", "none").exit_code == 0
+
+
 def test_a_budget_ends_it_between_turns_and_the_same_command_continues(
     lake: Path, provider: FakeProvider
 ) -> None:

@@ -80,9 +80,10 @@ async def compare_templates(
     given = tuple(given_template(one, resolver, directory) for one in (first, second))
     _check_different(*given)
     workload = await trial_workload(settings, options, clock)
-    expected = expected_facts(workload, options)
-    chosen = choose_turns(workload, options, expected or ())
-    turns = list(rendered_turns(workload, chosen, settings, given))
+    with wiring.lake(settings).reading_episodes(workload.group):
+        expected = expected_facts(workload, options)
+        chosen = choose_turns(workload, options, expected or ())
+        turns = list(rendered_turns(workload, chosen, settings, given))
     comparing = _Comparing(settings, options, clock, given, progress)
     return await comparing.compare(workload, turns, expected)
 

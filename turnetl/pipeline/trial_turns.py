@@ -85,7 +85,7 @@ async def trial_workload(settings: Settings, options: ComparisonOptions, clock: 
     group = _group(settings, options)
     run = RunOptions(groups=(group,), assumed_time=options.assumed_time, dry_run=True)
     files = turn_files(wiring.lake(settings))
-    planned = await plan_groups_in(_EmptyGraph(), files, settings, run, clock)
+    planned = await plan_groups_in(_EmptyGraph(), files, settings, run, clock, verify=True)
     (report,) = planned.report.groups
     if report.error is not None:
         raise Fatal(f"group `{group}`: {report.error}")
