@@ -37,9 +37,10 @@ from turnetl.pipeline.trial_turns import (
     trial_workload,
 )
 from turnetl.progress import Progress, ProgressUpdate, RunCost, ignore_progress
-from turnetl.settings import CONFIGURE_MODEL, Settings
+from turnetl.settings import Settings
 
 _STAGE = "compare"
+_SET_MODEL = "set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY"
 _NO_JOURNAL = (
     "a comparison needs the journal, so that a second one does not pay for the same responses "
     "again: remove the setting `journal`"
@@ -198,7 +199,7 @@ def _check(settings: Settings) -> None:
     """
     if not settings.uses_model:
         has_model = settings.llm.provider != "none"
-        remedy = "use --extractor llm, or hybrid" if has_model else CONFIGURE_MODEL
+        remedy = "use --extractor llm, or hybrid" if has_model else _SET_MODEL
         raise BadUsage(
             "a comparison of templates needs a model, which reads their instructions, and this "
             f"run would use none: {remedy}"
