@@ -194,11 +194,12 @@ def test_wrong_arguments_are_refused_before_a_request_is_sent(
 def test_without_a_model_the_message_says_what_is_needed(lake: Path) -> None:
     result = run_in_process("templates", "compare", "broad.md", "none", folder=lake)
     assert result.exit_code == 2
-    assert result.messages == [
+    (message,) = result.messages
+    assert message == (
         "turnetl: a comparison of templates needs a model, which reads their instructions, and "
         "this run would use none: set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and "
         "TURNETL_LLM__API_KEY"
-    ]
+    )
 
 
 def test_without_a_journal_it_is_refused(lake: Path, provider: FakeProvider) -> None:
