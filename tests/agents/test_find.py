@@ -225,6 +225,25 @@ def test_an_unreadable_folder_is_named_and_the_others_are_read(tmp_path: Path) -
     assert any(str(closed) in problem for problem in claude.problems)
 
 
+def test_a_folder_that_cannot_be_examined_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    (tmp_path / ".codex").symlink_to(tmp_path / ".codex")
+    path = transcript(tmp_path / ".claude")
+    report = found(tmp_path)
+    (problem,) = source(report, "Codex CLI").problems
+    assert str(tmp_path / ".codex") in problem
+    assert "cannot be read" in problem
+    assert [one.path for one in source(report).pending] == [path]
+
+
+def test_an_archive_that_cannot_be_opened_is_unreadable(tmp_path: Path) -> None:
+    path = transcript(tmp_path / ".claude")
+    (path.parent / "loop.jsonl").symlink_to(path.parent / "loop.jsonl")
+    (path.parent / "torn.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    report = found(tmp_path)
+    assert states(report) == {"s1.jsonl": "new", "torn.jsonl.gz": "unreadable"}
+    assert any("loop.jsonl" in problem for problem in source(report).problems)
+
+
 def test_a_database_of_opencode_is_named_with_the_way_out(tmp_path: Path) -> None:
     folder = tmp_path / ".local/share/opencode"
     folder.mkdir(parents=True)

@@ -296,7 +296,7 @@ def test_a_command_that_is_not_named_as_reading_continues_where_it_stopped() -> 
     continued = {
         *("backfill", "filter", "forget", "index", "ingest", "journal", "parse", "retry"),
         *("communities", "evaluate", "plan", "prefect", "redo", "summarize", "templates", "trust"),
-        *("undo", "verify"),
+        *("export", "import", "undo", "verify"),
     }
     assert names - cli.READING_COMMANDS == continued
     assert names >= cli.READING_COMMANDS

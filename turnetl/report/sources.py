@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
-from turnetl.report.layout import caption, format_minute, limited, plural, unwrapped
+from turnetl.report.layout import caption, limited, plural, unwrapped
 
 SOON = timedelta(days=7)
 """Before an archive is deleted, it is listed for this long."""
@@ -27,9 +27,9 @@ def table(report: SourcesReport, home: Path) -> RenderableType:
     view = Table()
     view.add_column("agent")
     view.add_column("folder", overflow="fold")
-    for name in ("archives", "new", "changed", "new turns"):
+    for name in ("archives", "new", "changed", "new\nturns"):
         view.add_column(name, justify="right")
-    view.add_column("next deletion", no_wrap=True)
+    view.add_column("next\ndeletion", no_wrap=True)
     for source in report.found:
         view.add_row(*_cells(source, report.at, home))
     return Group(view, caption(_summary(report)), *_absent(report, home), *_deletions(report, home))
@@ -73,7 +73,8 @@ def _next_deletion(source: Source, now: datetime) -> str:
 
 
 def _when(time: datetime, now: datetime) -> str:
-    return "at its next start" if time <= now else format_minute(time)
+    """Return the day of a deletion; one that is due happens when the agent starts."""
+    return "next start" if time <= now else f"{time:%Y-%m-%d}"
 
 
 def _summary(report: SourcesReport) -> str:
