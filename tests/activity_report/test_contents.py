@@ -54,6 +54,16 @@ def test_what_a_chart_leaves_out_is_counted() -> None:
     assert (len(found.labels), found.omitted) == (limits.CHART_WEEKS, 2)
 
 
+def test_years_of_turns_are_shown_by_month_too() -> None:
+    first = START.replace(year=START.year - 3, month=12)
+    found = contents(rows(row("a"), row("b", started_at=first))).by_month
+    assert found is not None
+    assert found.labels[:2] == ("2023-12", "2024-01")
+    assert (found.labels[-1], len(found.labels)) == ("2026-03", 28)
+    assert (found.series[0].values[0], found.series[0].values[-1], found.omitted) == (1, 1, 0)
+    assert contents(rows(row("a"))).by_month is None
+
+
 def test_the_smallest_projects_of_a_chart_are_one_series() -> None:
     names = [f"p{number}" for number in range(9)]
     table = [

@@ -1,14 +1,10 @@
 """What a lake holds: turns and sessions by project and week."""
 
-from datetime import timedelta
-
 import polars as pl
 
 from turnetl.activity_report import limits
-from turnetl.activity_report.model import Contents, Listed, ProjectContents, WeekCount
-from turnetl.activity_report.series import activity, week_name
-
-_WEEK = timedelta(days=7)
+from turnetl.activity_report.model import Activity, Contents, Listed, ProjectContents, WeekCount
+from turnetl.activity_report.series import Period, activity, week_name
 
 
 def contents(rows: pl.DataFrame) -> Contents:
@@ -19,6 +15,8 @@ def contents(rows: pl.DataFrame) -> Contents:
     """
     projects = _projects(rows)
     started = rows["started_at"].drop_nulls()
+    by_week = _turns(rows, Period.WEEK, limits.CHART_WEEKS)
+    is_long = by_week is not None and by_week.omitted > 0
     return Contents(
         turns=rows.height,
         sessions=rows.select("group_id", "session_id").n_unique() if rows.height else 0,
@@ -29,10 +27,13 @@ def contents(rows: pl.DataFrame) -> Contents:
         first=started.min() if len(started) else None,  # type: ignore[arg-type]
         last=started.max() if len(started) else None,  # type: ignore[arg-type]
         projects=Listed(projects[: limits.PROJECTS], len(projects)),
-        by_week=activity(
-            rows, "group_id", pl.lit(1, pl.Int64), step=_WEEK, limit=limits.CHART_WEEKS
-        ),
+        by_week=by_week,
+        by_month=_turns(rows, Period.MONTH, limits.CHART_MONTHS) if is_long else None,
     )
+
+
+def _turns(rows: pl.DataFrame, period: Period, limit: int) -> Activity | None:
+    return activity(rows, "group_id", pl.lit(1, pl.Int64), period=period, limit=limit)
 
 
 def _projects(rows: pl.DataFrame) -> tuple[ProjectContents, ...]:

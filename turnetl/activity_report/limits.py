@@ -3,6 +3,7 @@
 PROJECTS = 40
 PROJECT_WEEKS = 26
 CHART_WEEKS = 104
+CHART_MONTHS = 120
 CHART_DAYS = 90
 SERIES = 5
 """Projects or models of a chart with a colour of their own; the others are one more series."""

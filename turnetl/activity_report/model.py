@@ -120,6 +120,8 @@ class Contents:
     """Most turns first."""
     by_week: Activity | None
     """Turns by project; None without a time."""
+    by_month: Activity | None
+    """The same, if `by_week` leaves out the first weeks; else None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from enum import StrEnum
 
 import polars as pl
 
@@ -11,8 +12,17 @@ from turnetl.activity_report.model import Activity, ChartSeries
 _OTHERS = "others"
 
 
+class Period(StrEnum):
+    """What a value of a series is about, as polars names it."""
+
+    DAY = "1d"
+    WEEK = "1w"
+    """From Monday."""
+    MONTH = "1mo"
+
+
 def activity(
-    rows: pl.DataFrame, name: str, value: pl.Expr, *, step: timedelta, limit: int
+    rows: pl.DataFrame, name: str, value: pl.Expr, *, period: Period, limit: int
 ) -> Activity | None:
     """Return sums of a value over time; None if no row has a time.
 
@@ -20,20 +30,17 @@ def activity(
         rows: rows of `turns.ROWS`.
         name: column with the name of the series.
         value: what is summed.
-        step: a day or a week; a week begins on Monday.
+        period: what each label is about.
         limit: at most this many labels, the last ones; earlier values are counted as omitted.
     """
     dated = rows.filter(pl.col("started_at").is_not_null()).select(
         pl.col(name).fill_null("unknown").alias("name"),
-        pl.col("started_at")
-        .dt.truncate(f"{step.days}d" if step.days == 1 else "1w")
-        .dt.date()
-        .alias("day"),
+        pl.col("started_at").dt.truncate(period.value).dt.date().alias("day"),
         value.alias("value"),
     )
     if dated.is_empty():
         return None
-    days = _days(dated["day"].to_list(), step, limit)
+    days = _days(dated["day"].to_list(), period, limit)
     shown = dated.filter(pl.col("day") >= days[0])
     names = _largest(shown)
     sums = (
@@ -51,7 +58,7 @@ def activity(
         if one in present
     )
     omitted = int(dated.filter(pl.col("day") < days[0])["value"].sum())
-    return Activity(tuple(_label(day, step) for day in days), tuple(series), omitted)
+    return Activity(tuple(_label(day, period) for day in days), tuple(series), omitted)
 
 
 def _largest(rows: pl.DataFrame) -> list[str]:
@@ -61,15 +68,25 @@ def _largest(rows: pl.DataFrame) -> list[str]:
     return ordered if len(ordered) <= limits.SERIES + 1 else ordered[: limits.SERIES]
 
 
-def _days(days: Sequence[date], step: timedelta, limit: int) -> list[date]:
-    """Return the beginnings of all steps from the first to the last one, at most `limit`."""
-    last = max(days)
-    count = min((last - min(days)) // step + 1, limit)
-    return [last - step * back for back in range(count - 1, -1, -1)]
+def _days(days: Sequence[date], period: Period, limit: int) -> list[date]:
+    """Return the beginnings of all periods from the first to the last one, at most `limit`."""
+    first, found = min(days), [max(days)]
+    while found[-1] > first and len(found) < limit:
+        found.append(_before(found[-1], period))
+    return found[::-1]
 
 
-def _label(day: date, step: timedelta) -> str:
-    return day.isoformat() if step.days == 1 else week_name(day)
+def _before(day: date, period: Period) -> date:
+    """Return the beginning of the period before the one that begins on a day."""
+    if period is Period.MONTH:
+        return (day - timedelta(days=1)).replace(day=1)
+    return day - timedelta(days=7 if period is Period.WEEK else 1)
+
+
+def _label(day: date, period: Period) -> str:
+    if period is Period.MONTH:
+        return f"{day:%Y-%m}"
+    return week_name(day) if period is Period.WEEK else day.isoformat()
 
 
 def week_name(day: date) -> str:

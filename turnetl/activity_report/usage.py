@@ -1,15 +1,12 @@
 """The tokens that the agents used, as their archives record them; subagents included."""
 
-from datetime import timedelta
-
 import polars as pl
 
 from turnetl.activity_report import limits
 from turnetl.activity_report.model import AgentUsage, TokenCount, listed
-from turnetl.activity_report.series import activity
+from turnetl.activity_report.series import Period, activity
 from turnetl.noise.rules import COPY
 
-_DAY = timedelta(days=1)
 _UNKNOWN = "unknown"
 _TOKENS = pl.col("input_tokens") + pl.col("output_tokens")
 
@@ -26,7 +23,7 @@ def agent_usage(rows: pl.DataFrame) -> AgentUsage:
         by_model=listed(_by(rows, pl.col("model")), limits.MODELS),
         by_project=listed(_by(rows, pl.col("group_id")), limits.PROJECTS),
         by_format=tuple(_by(rows, pl.col("format"))),
-        by_day=activity(rows, "model", _TOKENS, step=_DAY, limit=limits.CHART_DAYS),
+        by_day=activity(rows, "model", _TOKENS, period=Period.DAY, limit=limits.CHART_DAYS),
     )
 
 

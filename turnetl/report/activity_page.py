@@ -48,6 +48,9 @@ def page_values(report: ActivityReport) -> dict[str, Any]:
         "report": report,
         "sections": _SECTIONS,
         "charts": {
+            "months": activity_chart(
+                "Turns by month and project", "turns", report.contents.by_month
+            ),
             "weeks": activity_chart("Turns by week and project", "turns", report.contents.by_week),
             "days": activity_chart("Tokens by day and model", "tokens", report.usage.by_day),
         },

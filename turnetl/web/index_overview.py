@@ -1,12 +1,11 @@
 """What an index holds in all, for the first page and for the list of errors."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 import polars as pl
 
 from turnetl.activity_report.model import Activity
-from turnetl.activity_report.series import activity
+from turnetl.activity_report.series import Period, activity
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.overview import Overview, StatedEntity
 from turnetl.index.report import IndexedGroup
@@ -24,7 +23,6 @@ _LABELS = 8
 _ENTITIES = 6
 """Of each label."""
 _WEEKS = 52
-_WEEK = timedelta(weeks=1)
 _FREQUENT_ERRORS = 50
 
 
@@ -69,7 +67,7 @@ def _weeks(overview: Overview) -> Activity | None:
         schema={"group_id": pl.String, "started_at": pl.Datetime("us", "UTC")},
         orient="row",
     )
-    return activity(rows, "group_id", pl.lit(1, pl.Int64), step=_WEEK, limit=_WEEKS)
+    return activity(rows, "group_id", pl.lit(1, pl.Int64), period=Period.WEEK, limit=_WEEKS)
 
 
 def _group_turns(index: LookupIndex, group: IndexedGroup) -> GroupTurns:
