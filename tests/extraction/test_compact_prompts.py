@@ -1,6 +1,8 @@
 """Turns with instructions are sent with Graphiti's rules, in fewer and cheaper tokens."""
 
+import asyncio
 import json
+import random
 from collections import Counter
 from collections.abc import Iterable
 
@@ -15,9 +17,10 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.fact_questions_check import fact_questions_check
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.llm.compact_prompts import compact_prompts
-from turnetl.extraction.llm.fact_questions import FactResolution, FactResolutions
+from turnetl.extraction.llm.fact_questions import FactResolution, FactResolutions, numbers
 from turnetl.extraction.llm.prompts import escaping_prompts
 from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.graphiti import GraphitiModel
 from turnetl.model import GroupId
 
@@ -119,6 +122,34 @@ async def test_the_graph_is_that_of_graphitis_own_prompts() -> None:
     assert sum(map(len, map(request_text, compact.requests))) < 0.9 * sum(
         map(len, map(request_text, plain.requests))
     )
+
+
+class Reordered(CannedModel):
+    """Responds after a number of rounds of the event loop that depends on the request."""
+
+    def __init__(self, order: int) -> None:
+        super().__init__()
+        self._order = order
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        chance = random.Random(f"{self._order} {request_text(request)}")  # noqa: S311 - no secret
+        for _ in range(chance.randrange(20)):
+            await asyncio.sleep(0)
+        return await super().complete(request)
+
+
+@pytest.mark.parametrize("order", range(3))
+async def test_a_turn_with_many_facts_sends_the_same_requests_in_any_order_of_responses(
+    order: int,
+) -> None:
+    model, group = Reordered(order), sample_turns.empty_group()
+    extractor = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(INSTRUCTIONS))
+    texts = [
+        " ".join(f"`cart.py` {verb} `part {number}`." for number in range(40))
+        for verb in ("uses", "needs")
+    ]
+    await sample_turns.ingest(extractor, sample_turns.episodes(texts), group, ToyEmbedder())
+    assert [len(numbers(request)) for request in model.prompts(RESOLVE)] == [8] * 5
 
 
 async def test_without_instructions_graphitis_own_prompts_are_sent() -> None:

@@ -111,7 +111,24 @@ async def test_one_fact_that_does_not_fit_fails_all_of_its_request() -> None:
     errors = await asyncio.gather(*asked, return_exceptions=True)
     assert all(isinstance(error, TooLong) for error in errors)
     calls = [error.usage.calls for error in errors if isinstance(error, TooLong)]
-    assert calls == [1, 0, 0]
+    assert calls == [2, 0, 0]
+
+
+async def test_a_turn_that_fails_in_the_end_has_the_usage_of_all_its_requests() -> None:
+    def fail_second_half(request: ChatRequest) -> dict[str, Any]:
+        if len(numbers(request)) > 1:
+            raise TooLong("too long", Usage(calls=1, prompt_tokens=7))
+        if "second" in request.messages[1].text:
+            raise BadTurn("declined", Usage(calls=1, prompt_tokens=5))
+        return answer_all(request)
+
+    batches = FactBatches(CannedModel(fail_second_half))
+    asked = [batches.complete(about(fact)) for fact in ("first", "second")]
+    first, other = await asyncio.gather(*asked, return_exceptions=True)
+    assert isinstance(first, BadTurn)
+    assert isinstance(other, BadTurn)
+    assert (first.usage.calls, first.usage.prompt_tokens) == (3, 7 + 100 + 5)
+    assert other.usage == Usage()
 
 
 @pytest.mark.parametrize("error", [BadTurn("declined", Usage(calls=2)), ModelBusy("busy")])

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from turnetl.errors import BadTurn, TooLong, TurnetlError
 from turnetl.extraction.llm import fact_questions
@@ -77,75 +77,72 @@ class FactBatches:
             raise
 
     async def _send(self, questions: Sequence[_Question]) -> None:
+        batch = _Batch(self._model)
         try:
-            responses = await self._responses([question.request for question in questions])
+            texts = await batch.texts([question.request for question in questions])
         except TurnetlError as error:
-            _fail(questions, error)
+            _fail(questions, error, batch.usage)
             del questions  # as above
             return
-        for question, response in zip(questions, responses, strict=True):
-            question.answer(response)
+        unpaid = ChatResponse("", 0, 0, truncated=False, calls=0)
+        paid = unpaid.with_usage(batch.usage)
+        for number, (question, text) in enumerate(zip(questions, texts, strict=True)):
+            question.answer(replace(unpaid if number else paid, text=text))
 
-    async def _responses(self, requests: Sequence[ChatRequest]) -> list[ChatResponse]:
-        """Return the response to each request; those that do not fit together are sent in halves.
 
-        The usage of all requests that were sent is that of the first response.
-        """
+@dataclass(slots=True)
+class _Batch:
+    """Facts that share a request, and all requests that it takes."""
+
+    model: ChatModel
+    usage: Usage = field(default_factory=Usage)
+    """Of all requests so far."""
+
+    async def texts(self, requests: Sequence[ChatRequest]) -> list[str]:
+        """Return the text of the response to each request, as if it had been sent alone."""
         try:
-            shared = await self._model.complete(fact_questions.combined(requests))
-        except TooLong as error:
-            if len(requests) == 1:
-                raise
-            halves = await self._halves(requests)
-            return _with_usage(halves, error.usage)
-        found = self._parsed(shared, len(requests))
+            shared = await self.model.complete(fact_questions.combined(requests))
+        except BadTurn as error:
+            self.usage += error.usage
+            if isinstance(error, TooLong) and len(requests) > 1:
+                return await self._halves(requests)
+            raise
+        self.usage += shared.usage
+        found = self._parsed(shared.text, len(requests))
         missing = [number for number in range(len(requests)) if number not in found]
-        rest = await self._unanswered(requests, missing, shared) if missing else []
-        responses = dict(zip(missing, rest, strict=True)) | {
-            number: ChatResponse(text, 0, 0, truncated=False, calls=0)
-            for number, text in found.items()
-        }
-        return _with_usage([responses[number] for number in sorted(responses)], shared.usage)
+        if missing and len(requests) == 1:
+            raise self._bad_turn("returned no answer about a fact")
+        if missing and not found:
+            # The model may answer fewer questions.
+            return await self._halves(requests)
+        rest = await self.texts([requests[number] for number in missing]) if missing else []
+        texts = {**found, **dict(zip(missing, rest, strict=True))}
+        return [texts[number] for number in range(len(requests))]
 
-    async def _halves(self, requests: Sequence[ChatRequest]) -> list[ChatResponse]:
+    async def _halves(self, requests: Sequence[ChatRequest]) -> list[str]:
         middle = len(requests) // 2
-        return [
-            *await self._responses(requests[:middle]),
-            *await self._responses(requests[middle:]),
-        ]
+        return [*await self.texts(requests[:middle]), *await self.texts(requests[middle:])]
 
-    async def _unanswered(
-        self, requests: Sequence[ChatRequest], missing: Sequence[int], shared: ChatResponse
-    ) -> list[ChatResponse]:
-        """Ask again what a response leaves out: the model may answer fewer questions in full."""
-        if len(requests) == 1:
-            problem = "returned no answer about a fact"
-            raise BadTurn(f"model `{self.name}` {problem}", shared.usage, problem=problem)
-        left = [requests[number] for number in missing]
-        return await (self._halves if len(left) == len(requests) else self._responses)(left)
-
-    def _parsed(self, response: ChatResponse, count: int) -> Mapping[int, str]:
+    def _parsed(self, text: str, count: int) -> Mapping[int, str]:
         try:
-            return fact_questions.responses(response.text, count)
+            return fact_questions.responses(text, count)
         except ValueError as error:
-            problem = f"returned an invalid response: {validate.describe(error)}"
-            message = f"model `{self.name}` {problem} to `{fact_questions.PROMPT}`"
-            raise BadTurn(message, response.usage, problem=problem) from error
+            reason = validate.describe(error)
+            raise self._bad_turn(f"returned an invalid response: {reason}") from error
+
+    def _bad_turn(self, problem: str) -> BadTurn:
+        message = f"model `{self.model.name}` {problem} (`{fact_questions.PROMPT}`)"
+        return BadTurn(message, problem=problem)
 
 
-def _fail(questions: Sequence[_Question], error: TurnetlError) -> None:
+def _fail(questions: Sequence[_Question], error: TurnetlError, usage: Usage) -> None:
     for number, question in enumerate(questions):
-        question.fail(_without_usage(error) if number else error)
+        question.fail(_with_usage(error, Usage() if number else usage))
 
 
-def _with_usage(responses: Sequence[ChatResponse], added: Usage) -> list[ChatResponse]:
-    first, *others = responses
-    return [first.with_usage(first.usage + added), *others]
-
-
-def _without_usage(error: TurnetlError) -> TurnetlError:
-    """Return an equal error that another fact of the request raises: its usage counts once."""
+def _with_usage(error: TurnetlError, usage: Usage) -> TurnetlError:
+    """Return an equal error of one fact of a request, whose usage counts once."""
     equal = copy(error)
     if isinstance(equal, BadTurn):
-        equal.usage = Usage()
+        equal.usage = usage
     return equal

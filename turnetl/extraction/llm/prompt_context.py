@@ -11,8 +11,8 @@ _LONG = 2000, 4000
 """Characters of the head, which has the prompt of the turn, and of the tail, which the next chunk
 continues, of a text that is too long to show in full."""
 _SHORT = 500, 1000
-"""The same for earlier turns, which only explain what "it" and "that file" refer to: three prompts
-contain them, and in full they were most of the cost of a turn."""
+"""The same for earlier turns, which only explain what "it" and "that file" refer to: both prompts
+of an extraction contain them, and in full they were most of the cost of a turn."""
 _OMISSION = "\n\n[...]\n\n"
 
 
