@@ -143,6 +143,7 @@ def _fail(questions: Sequence[_Question], error: TurnetlError, usage: Usage) -> 
 def _with_usage(error: TurnetlError, usage: Usage) -> TurnetlError:
     """Return an equal error of one fact of a request, whose usage counts once."""
     equal = copy(error)
+    equal.__cause__ = error.__cause__
     if isinstance(equal, BadTurn):
         equal.usage = usage
     return equal
