@@ -8,7 +8,8 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 import turnetl
-from tests.cli.archives import conversation, write_archive
+from tests.cli.archives import conversation, tool_call, tool_result, write_archive
+from tests.cli.command import SAMPLES
 from tests.cli.test_assumed_time import MARCH
 from tests.html.html_parsing import ParsedPage
 from tests.web.visiting import Visitor, links, visiting
@@ -235,6 +236,24 @@ async def test_an_entity_is_followed_from_a_turn_to_its_other_turns(visitor: Vis
     fixes = await visitor.page(links(error)["What resolved it"])
     assert "resolved 2026-03-03 09:12" in fixes.text
     assert "Migration 0007" in fixes.text
+
+
+async def test_a_link_to_an_entity_leads_to_it_and_not_to_one_that_is_named_like_its_id(
+    tmp_path: Path, visitor: Visitor
+) -> None:
+    href = links(await visitor.page("turn", id=TURN))[ERROR]
+    id_ = href.partition("id=")[2]
+    lake = turnetl.Settings(lake=tmp_path / "lake")
+    rows = [
+        *conversation("Edit it", at=MARCH),
+        tool_call("e1", "Edit", MARCH, file_path=f"/home/dev/shop/{id_}", new_string="x"),
+        tool_result("r1", "e1", "done", MARCH),
+    ]
+    write_archive(tmp_path / "archives" / "a.jsonl", rows)
+    await turnetl.backfill([SAMPLES, tmp_path / "archives"], lake)
+    async with visiting(lake) as other:
+        assert ERROR in (await other.page("entity", id=id_)).text
+        assert "File" in (await other.page("entity", name=id_)).text
 
 
 async def test_an_entity_is_found_by_name_and_label(visitor: Visitor) -> None:

@@ -198,5 +198,8 @@ def _entity(opened: OpenIndex, form: PageForm) -> Entity:
     groups = group_ids(index, form.groups)
     if path := form.value("path"):
         return find_entity(index.lookup(), path, FILE_LABEL, groups)
+    # A link has the complete id: no entity that is named so takes its place.
+    if exact := index.lookup().entity(form.value("id")):
+        return exact
     name = form.value("id") or form.value("name")
     return find_entity(index.lookup(), name, form.values.get("label"), groups)
