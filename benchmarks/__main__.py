@@ -26,6 +26,7 @@ NAMES = (
     "shared_limits",
     "faults",
     "turns_cpu",
+    "group_size",
     "replay",
     "session",
     "budget",

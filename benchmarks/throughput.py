@@ -11,6 +11,7 @@ latencies and at a tenth of them.
 
 import argparse
 import asyncio
+import gc
 import logging
 import sys
 import tempfile
@@ -53,6 +54,8 @@ from turnetl.summaries.model_summariser import ModelSummariser
 MAX_UNUSED, MIN_BUSY = 0.15, 0.9
 CONCURRENT_GROUPS = 4
 """turnetl's default `group_concurrency`."""
+COLLECTIONS = 200_000
+"""Objects between two garbage collections: as in the command."""
 SLOTS = 16
 """Of the runs with several groups."""
 
@@ -220,10 +223,11 @@ def _groups(turns: Sequence[Episode], count: int) -> Iterator[list[Episode]]:
     size = max(len(turns) * 4 // count, 8)
     for number in range(count):
         group = GroupId(f"group{number}")
-        yield [_in_group(episode, group) for episode in turns[:size]]
+        yield [in_group(episode, group) for episode in turns[:size]]
 
 
-def _in_group(episode: Episode, group: GroupId) -> Episode:
+def in_group(episode: Episode, group: GroupId) -> Episode:
+    """Return the turn as one of another group, with the name of the group as its first word."""
     turn = episode.turn
     turn_id = ids.turn_id(group, turn.format, f"{turn.turn_id} {group}")
     chunks = tuple(f"{group} {chunk}" for chunk in episode.chunks)
@@ -242,6 +246,7 @@ def _ends(server: Neo4jServer) -> set[tuple[str, str]]:
 
 async def main(arguments: argparse.Namespace) -> None:
     logging.disable(logging.ERROR)
+    gc.set_threshold(COLLECTIONS)
     turns = session.first_turns(arguments.archives, arguments.turns)
     measure = measure_groups if arguments.groups else measure_one_group
     passed = []

@@ -39,6 +39,7 @@ from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.llm.guesses import ResolutionGuesses
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
@@ -48,7 +49,7 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
-from turnetl.llm.chat import ChatModel
+from turnetl.llm.ahead import AheadModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter
@@ -108,9 +109,13 @@ class CpuSamples:
 
 
 async def ingest_with_turnetl(
-    server: Neo4jServer, model_server: ProviderProcess, turns: Sequence[Episode]
+    server: Neo4jServer,
+    model_server: ProviderProcess,
+    turns: Sequence[Episode],
+    *,
+    run_ahead: int = 0,
 ) -> CpuSamples:
-    """Ingest the turns with the pipeline."""
+    """Ingest the turns with the pipeline, `run_ahead` of them resolved ahead."""
     store = await open_graph(server.url, user="", password="")
     await store.prepare()
     samples = CpuSamples(server.pid)
@@ -119,13 +124,19 @@ async def ingest_with_turnetl(
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "journal.sqlite", clock=_now)
         prompts = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))
-        extractor = LlmExtractor(
-            _stack(model_server, journal), embedder, prompts=prompts, ontology=CODING
+        model = _stack(model_server, journal)
+        extractor = LlmExtractor(model, embedder, prompts=prompts, ontology=CODING)
+        run = IngestRun(
+            "bench",
+            "bench:0",
+            _now,
+            timedelta(minutes=30),
+            prefetch=16,
+            run_ahead=run_ahead,
+            extractor_named=True,
         )
-        run = IngestRun("bench", "bench:0", _now, timedelta(minutes=30), prefetch=16)
-        pipeline = TurnPipeline(
-            store, extractor, embedder, Quarantine(LocalFiles(Path(folder)), group), run
-        )
+        quarantine = Quarantine(LocalFiles(Path(folder)), group)
+        pipeline = TurnPipeline(store, extractor, embedder, quarantine, run, ahead=model)
         samples.turn()
         done = await pipeline.ingest(group, turns, _context(turns), samples.turn)
         await extractor.close()
@@ -160,10 +171,11 @@ async def ingest_with_graphiti(
     return samples
 
 
-def _stack(model_server: ProviderProcess, journal: Journal) -> ChatModel:
+def _stack(model_server: ProviderProcess, journal: Journal) -> AheadModel:
     bare = open_model("openai-compatible", model="canned", base_url=model_server.base_url())
-    limiter, meter = Limiter(OwnLimits(ProviderLimits(None, None, 8))), Meter(Prices())
-    return wrap(bare, ModelStack(journal, None, RetryPolicy(), limiter, meter))
+    limiter, meter = Limiter(OwnLimits(ProviderLimits(None, None, 16))), Meter(Prices())
+    stack = ModelStack(journal, None, RetryPolicy(), limiter, meter)
+    return AheadModel(wrap(bare, stack), ResolutionGuesses(), is_sent=limiter.has_sent)
 
 
 def _context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
