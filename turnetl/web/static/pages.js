@@ -27,10 +27,11 @@ if (form) {
     const filled = [...new FormData(form)].filter(([, value]) => value !== "");
     const address = new URL(form.action);
     address.search = new URLSearchParams(filled).toString();
-    const response = await fetch(address);
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    const results = page.getElementById("results");
+    const text = await fetch(address).then((response) => response.text(), () => "");
     if (number !== latest) return; // a later change has been asked for
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const results = page.getElementById("results");
+    // Without results, such as from a server that was stopped, the browser says why.
     if (!results) return location.assign(address);
     document.getElementById("results").replaceWith(results);
     document.title = page.title;
