@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -144,6 +145,28 @@ def test_a_forgotten_turn_does_not_come_back(source: Lake, lake: Lake) -> None:
     imported(source, lake)
     assert first["turn_id"] not in lake.scan_turns(SHOP).collect()["turn_id"].to_list()
     assert lake.count_turns(SHOP) == 3
+
+
+class DyingLake(Lake):
+    """A lake whose process ends after it has written one turns file."""
+
+    def write_turns(self, *arguments: Any, **options: Any) -> Path:
+        if self.turn_paths():
+            raise KeyboardInterrupt
+        return super().write_turns(*arguments, **options)
+
+
+def test_an_import_that_was_killed_is_completed_by_its_repetition(
+    source: Lake, tmp_path: Path
+) -> None:
+    undisturbed, lake = Lake(tmp_path / "undisturbed"), Lake(tmp_path / "lake")
+    imported(source, undisturbed)
+    with pytest.raises(KeyboardInterrupt):
+        imported(source, DyingLake(lake.root))
+    assert len(lake.turn_paths()) == 1
+    report = imported(source, lake)
+    assert [file.outcome for file in report.files].count(ImportOutcome.NEW) == 1
+    assert contents(lake) == contents(undisturbed)
 
 
 def test_a_dry_run_writes_nothing(source: Lake, lake: Lake) -> None:

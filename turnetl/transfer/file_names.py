@@ -14,13 +14,13 @@ def session_file(session: ExportedSession) -> str:
     """Return the path of a session below the folder of the export: `sessions/<date>-….md`."""
     start = session.turns[0].turn.started_at
     date = "no-time" if start is None else f"{start:%Y-%m-%d}"
-    unique = ids.digest(session.group_id, session.session_id)[:8]
+    unique = ids.digest(session.group_id, session.session_id)[:12]
     return f"sessions/{date}-{slug(session.group_id)}-{unique}.md"
 
 
 def entity_file(entity: Entity) -> str:
     """Return the path of an entity below the folder of the export: `entities/<name>-….md`."""
-    unique = ids.digest(entity.group_id, entity.uuid)[:8]
+    unique = ids.digest(entity.group_id, entity.uuid)[:12]
     return f"entities/{slug(entity.name)}-{unique}.md"
 
 
