@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.index.indexed_shop import EMBEDDER, NOW, turn
 from turnetl.index.lookup import ItemKind, LookupIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
+from turnetl.model import GroupId
 
 
 @pytest.fixture
@@ -116,3 +118,55 @@ async def test_what_is_not_in_the_index_is_not_found(index: LookupIndex) -> None
     lookup = index.lookup()
     assert (lookup.turn_key("x"), lookup.entity("x"), lookup.fact("x")) == (None, None, None)
     assert lookup.facts_about("x") == []
+
+
+async def test_groups_and_sessions_are_listed_with_their_times_the_newest_first(
+    index: PersistentIndex,
+) -> None:
+    lookup, status = index.lookup(), index.status()
+    spans = lookup.group_spans()
+    assert {span.group_id: span.turns for span in spans} == {
+        group.group_id: group.turns for group in status.groups
+    }
+    page = lookup.session_spans(limit=100)
+    assert page.count == len(page.sessions) == sum(span.sessions for span in spans)
+    assert sum(one.turns for one in page.sessions) == status.turns
+    assert [one.last for one in page.sessions] == sorted(
+        (one.last for one in page.sessions), reverse=True
+    )
+    assert min(one.first for one in page.sessions) == min(span.first for span in spans)
+
+
+async def test_pages_of_sessions_have_each_session_once(index: PersistentIndex) -> None:
+    lookup = index.lookup()
+    everything = lookup.session_spans(limit=100)
+    single = [lookup.session_spans(limit=1, offset=at) for at in range(everything.count)]
+    assert [page.sessions[0] for page in single] == list(everything.sessions)
+    assert {page.count for page in single} == {everything.count}
+    assert lookup.session_spans(limit=1, offset=100).sessions == []
+
+
+async def test_sessions_are_selected_by_group_and_by_time(index: PersistentIndex) -> None:
+    lookup = index.lookup()
+    newest = lookup.session_spans(limit=1).sessions[0]
+    moment = timedelta(microseconds=1)
+    later = lookup.session_spans(since=newest.last + moment, limit=100)
+    assert later.sessions == []
+    until = lookup.session_spans(until=newest.first, limit=100)
+    assert newest not in until.sessions
+    assert (
+        newest
+        in lookup.session_spans([newest.group_id], until=newest.first + moment, limit=9).sessions
+    )
+    assert lookup.session_spans([GroupId("another")], limit=100).count == 0
+
+
+async def test_a_turn_is_found_by_each_of_its_lines(index: PersistentIndex) -> None:
+    (key,) = index.newest(Selection(), limit=1)
+    receipt = index.turns([key])[key].receipt
+    name = receipt.archive.rpartition("/")[2]
+    for archive in (receipt.archive, name):
+        for line in (receipt.first_line, receipt.last_line):
+            assert key in index.turns_at(archive, line)
+    assert index.turns_at(receipt.archive, 10**6) == []
+    assert index.turns_at(name[1:], receipt.first_line) == []

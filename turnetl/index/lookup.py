@@ -16,13 +16,12 @@ from turnetl.index.folding import fold
 from turnetl.index.overview import Overview
 from turnetl.index.packing import unpack
 from turnetl.index.port import IndexedFact, Keys, SearchIndex
-from turnetl.index.selecting import microseconds
+from turnetl.index.selecting import LAST_CHARACTER, microseconds
 from turnetl.index.spans import GROUPS, SESSIONS, GroupSpan, ListedSessions, SessionSpan, time_of
 from turnetl.model import Entity, Fact, GroupId, SessionId
 
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)
-_LAST_CHARACTER = "\U0010ffff"
 
 
 class ItemKind(StrEnum):
@@ -67,7 +66,7 @@ class Lookup:
         items = []
         for kind in ItemKind:
             start = prefix if kind is ItemKind.SESSION else prefix.lower()
-            rows = self._query(sql.WITH_PREFIX[kind], start, start + _LAST_CHARACTER, limit)
+            rows = self._query(sql.WITH_PREFIX[kind], start, start + LAST_CHARACTER, limit)
             items += [IndexedItem(kind, found, GroupId(group)) for found, group in rows]
         return items
 

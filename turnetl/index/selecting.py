@@ -12,6 +12,8 @@ from turnetl.index.folding import fold
 from turnetl.index.port import Condition, Keys
 from turnetl.index.selection import Selection
 
+LAST_CHARACTER = "\U0010ffff"
+"""Greater than every other one: an id that starts with a text is less than the text with it."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The time that the catalog stores as 0."""
 
@@ -29,6 +31,10 @@ _FILES_AT_THE_END = f"""{_FILES}
 _FILE_AT = f"""{_FILES_AT_THE_END} AND length(e.folded) = (
     SELECT max(length(folded)) FROM entities WHERE key IN ({_FILES_AT_THE_END}))"""
 
+# The index on sessions starts with the group.
+_IN_SESSION = """key IN (
+    SELECT key FROM turns WHERE group_id IN (SELECT group_id FROM groups)
+    AND session_id >= :session AND session_id < :session || :last_character)"""
 _VALUES = {
     Condition.FORMAT: "SELECT DISTINCT format FROM turns WHERE format IS NOT NULL",
     Condition.BRANCH: "SELECT DISTINCT git_branch FROM turns WHERE git_branch IS NOT NULL",
@@ -114,7 +120,7 @@ def _conditions_on_turns(selection: Selection) -> Iterator[tuple[str, dict[str, 
     if selection.as_of is not None:
         yield "started_at < :as_of", {"as_of": microseconds(selection.as_of)}
     if selection.session is not None:
-        yield "substr(session_id, 1, length(:session)) = :session", {"session": selection.session}
+        yield _IN_SESSION, {"session": selection.session, "last_character": LAST_CHARACTER}
     if selection.format is not None:
         yield "format = :format", {"format": selection.format}
     if selection.branch is not None:

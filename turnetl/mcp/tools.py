@@ -36,19 +36,19 @@ from turnetl.mcp.entries import (
 )
 from turnetl.model import GroupId
 from turnetl.pipeline.history import find_error_histories, find_timeline, group_ids
-from turnetl.pipeline.index import OpenIndex
+from turnetl.pipeline.index import OpenIndex, has_turns
 from turnetl.pipeline.index_reader import IndexReader
 from turnetl.pipeline.opened_items import with_lake_text
 from turnetl.pipeline.search import find_turns
 from turnetl.report.index import unread_messages
 from turnetl.report.layout import format_minute, plural
 from turnetl.retrieval.details import Details, EntityDetails, details
+from turnetl.retrieval.excerpts import prompt_title
 from turnetl.retrieval.fix import ErrorHistory
 from turnetl.retrieval.items import file_path
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.session_hits import CombinedHits
 from turnetl.retrieval.timeline import Timeline
-from turnetl.retrieval.turn_summary import summarize
 from turnetl.time_span import EXAMPLES, TimeSpan, parse_time_span
 
 T = TypeVar("T")
@@ -272,10 +272,8 @@ def _groups(index: LookupIndex, project: str) -> tuple[GroupId, ...]:
 
 def _session_entries(index: LookupIndex, page: ListedSessions) -> list[str]:
     keys = [next(islice(index.lookup().session(one.session_id), 1), None) for one in page.sessions]
-    first = {
-        turn.receipt.session_id: turn.prompt
-        for turn in summarize(index, [key for key in keys if key is not None])
-    }
+    turns = index.turns([key for key in keys if key is not None]).values()
+    first = {turn.receipt.session_id: prompt_title(turn.text) for turn in turns}
     return [session_entry(one, first.get(one.session_id, "")) for one in page.sessions]
 
 
@@ -303,11 +301,11 @@ async def _read(
     """Return what is read from the index, and what the answer may lack."""
 
     async def noted(index: OpenIndex) -> tuple[T, bool]:
-        return await work(index), bool(index.index.groups())
+        return await work(index), has_turns(index.index)
 
     found = await context.reader.read(noted)
-    value, has_groups = found.value
+    value, is_filled = found.value
     notes = unread_messages(found.unread, found.caught_up_at)
-    if not (has_groups or notes):
+    if not (is_filled or notes):
         notes.append(_EMPTY)
     return value, [f"Note: {displayed_text(note)}" for note in notes]

@@ -12,6 +12,7 @@ from turnetl.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
 from turnetl.graph.port import GraphStore
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.report import CatchUpReport, IndexReport
+from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
@@ -184,7 +185,7 @@ async def _caught_up(
 
 def has_turns(index: PersistentIndex) -> bool:
     """Return whether an index holds a turn."""
-    return any(group.turns for group in index.groups())
+    return bool(index.newest(Selection(), limit=1))
 
 
 async def _as_it_is(opened: OpenIndex, store: GraphStore) -> OpenIndex:
