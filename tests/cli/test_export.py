@@ -193,6 +193,8 @@ def test_without_a_graph_turns_are_exported_without_facts(home: Path, tmp_path: 
     [
         ((), "needs --output"),
         (("-o", "out", "--limit", "3"), "`--limit` needs a query"),
+        (("-o", "out", "--archive-format", ""), "`--archive-format` is empty"),
+        (("-o", "out", "--session", " "), "`--session` is empty"),
         (("-o", "out", "--group", "nothing"), "there is no group `nothing`"),
         (("-o", "out", "--entity", "nothing at all"), "no turn has a fact about the entity"),
         (("-o", ".", "--format", "markdown"), "turnetl did not export"),

@@ -8,6 +8,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.cli.filters import check_values
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
 from turnetl.cli.search import FilterOptions
 from turnetl.clock import now
@@ -57,6 +58,7 @@ def export(
     text = " ".join(query).strip()
     if output is None:
         raise BadUsage("`turnetl export` needs --output, a folder or a file")
+    check_values(**{"archive-format": filters.format})
     if limit is not None and not text:
         raise BadUsage("`--limit` needs a query: without one, all selected turns are exported")
     options = pipeline.ExportOptions(
