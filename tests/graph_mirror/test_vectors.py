@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from turnetl.graph.mirror.vectors import VectorIndex, best, cosines
 from turnetl.llm.vectors import pack, stack, unpack
@@ -103,6 +103,27 @@ def test_of_many_vectors_all_above_the_minimum_are_returned(
     assert [one for one in nearest if one[1] >= minimum] == [
         one for one in expected if one[1] >= minimum
     ]
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**32), st.integers(1, 20), st.lists(st.integers(0, 1_500), max_size=4))
+def test_a_repeated_search_finds_what_was_added_since(
+    seed: int, limit: int, added: list[int]
+) -> None:
+    """With vectors that are equal to those found before, which come first."""
+    chance = np.random.default_rng(seed)
+    vectors = [pack(row) for row in chance.integers(-3, 4, (2_500, 8))]
+    queries = [pack(row) for row in chance.integers(-3, 4, (3, 8))]
+    index = index_of(*vectors)
+    for count in [0, *added]:
+        more = [pack(row) for row in chance.integers(-3, 4, (count, 8))]
+        index.extend((str(len(vectors) + number), one) for number, one in enumerate(more))
+        vectors += more
+        expected = [compared_with_all(vectors, query, limit) for query in queries]
+        assert index.nearest(stack(queries), limit) == expected
+        assert index.nearest(stack(queries[:1]), limit + 1) == [
+            compared_with_all(vectors, queries[0], limit + 1)
+        ]
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=40), NUMBERS)

@@ -7,7 +7,7 @@ vectors gives the same ones.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +24,8 @@ _QUERIES = 32
 """Queries that are compared together, for the memory that this takes."""
 _FEW = 4
 """Times the number of nearest vectors: so many are compared exactly at once."""
+_RECALLED_ROWS, _RECALLED_SEARCHES = 2_000, 500
+"""From how many vectors on the latest searches are kept, and how many of them."""
 _ROUNDING = 2e-6
 """More than float32 rounds in a rough cosine, relative to the lengths of both vectors."""
 _TINY = 1e-44
@@ -33,6 +35,8 @@ Number = TypeVar("Number", np.int8, np.float32)
 Positions = NDArray[np.int64]
 Nearest = tuple[str, float]
 """A key and its cosine."""
+_Search = tuple[bytes, int, float]
+"""The query, the limit and the minimum."""
 
 
 class VectorIndex:
@@ -50,6 +54,9 @@ class VectorIndex:
         self._scales: Matrix = np.zeros(_INITIAL_ROWS, dtype=np.float32)
         self._longest = self._largest_error = 0.0
         """Of all vectors: the greatest length, and the greatest distance from the integers."""
+        self._recent: dict[_Search, tuple[int, Positions]] = {}
+        """How many vectors were searched, and where the nearest of them are: a turn that ran ahead
+        is searched for again when it is committed."""
 
     def extend(self, keyed: Iterable[tuple[str, Vector]]) -> None:
         """Add vectors with keys that are new.
@@ -69,27 +76,46 @@ class VectorIndex:
         Equal ones come in order of insertion. Some with a cosine below the minimum may be missing.
         The cost is least if many queries are searched together; the results do not depend on it.
         """
-        count = len(self._keys)
-        if count <= _FEW * limit or not limit:
-            possible: list[Positions] = [np.arange(count)] * len(queries)
-        else:
-            possible = [
-                positions
-                for first in range(0, len(queries), _QUERIES)
-                for positions in self._possible(
-                    queries[first : first + _QUERIES], limit, min_cosine
-                )
-            ]
+        searches = [(query.tobytes(), limit, min_cosine) for query in queries]
+        recalled = [self._recalled(search) for search in searches]
+        unknown = [number for number, positions in enumerate(recalled) if positions is None]
+        found = iter(self._possible_all(queries[unknown], limit, min_cosine))
         return [
-            self._best(query, positions, limit)
-            for query, positions in zip(queries, possible, strict=True)
+            self._best(query, search, next(found) if positions is None else positions)
+            for query, search, positions in zip(queries, searches, recalled, strict=True)
         ]
 
-    def _best(self, query: Matrix, positions: Positions, limit: int) -> list[Nearest]:
-        found = self._cosines(positions, query)
-        order = _order(found, limit)
-        keys = [self._keys[position] for position in positions[order].tolist()]
-        return list(zip(keys, found[order].tolist(), strict=True))
+    def _best(self, query: Matrix, search: _Search, positions: Positions) -> list[Nearest]:
+        cosines = self._cosines(positions, query)
+        _, limit, _ = search
+        order = _order(cosines, limit)
+        best = positions[order]
+        if len(self._keys) >= _RECALLED_ROWS:
+            self._remember(search, np.sort(best))
+        keys = [self._keys[position] for position in best.tolist()]
+        return list(zip(keys, cosines[order].tolist(), strict=True))
+
+    def _recalled(self, search: _Search) -> Positions | None:
+        """Return where those nearest before are, and all that were added since, if it was made."""
+        count, best = self._recent.get(search, (0, None))
+        if best is None or len(self._keys) - count > _BLOCK_ROWS:
+            return None
+        return np.concatenate([best, np.arange(count, len(self._keys))])
+
+    def _remember(self, search: _Search, best: Positions) -> None:
+        self._recent.pop(search, None)
+        self._recent[search] = len(self._keys), best
+        if len(self._recent) > _RECALLED_SEARCHES:
+            del self._recent[next(iter(self._recent))]
+
+    def _possible_all(self, queries: Matrix, limit: int, min_cosine: float) -> Iterable[Positions]:
+        count = len(self._keys)
+        if count <= _FEW * limit or not limit:
+            return [np.arange(count)] * len(queries)
+        parts = range(0, len(queries), _QUERIES)
+        return chain.from_iterable(
+            self._possible(queries[first : first + _QUERIES], limit, min_cosine) for first in parts
+        )
 
     def _possible(self, queries: Matrix, limit: int, min_cosine: float) -> Iterator[Positions]:
         """Yield where the vectors are that may be among the nearest, in order of insertion."""
