@@ -8,6 +8,8 @@ from tests.cli.provider_setup import SESSION_START
 from tests.fakes.redactors import NoRedactor
 from turnetl.lake import Lake
 from turnetl.parsing import parse_archives
+from turnetl.transfer.lake_import import import_lake
+from turnetl.transfer.report import ImportReport
 
 
 def lake_of(
@@ -29,3 +31,8 @@ def lake_of(
 def contents(lake: Lake) -> dict[str, bytes]:
     """Return the turns files by name."""
     return {path.name: path.read_bytes() for path in lake.turn_paths()}
+
+
+def imported(source: Lake, lake: Lake, machine: str | None = "laptop") -> ImportReport:
+    """Import with a redactor that redacts nothing."""
+    return import_lake(source, lake, machine, redactor=NoRedactor)

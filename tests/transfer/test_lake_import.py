@@ -7,25 +7,23 @@ from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from tests.cli.archives import conversation, write_archive
 from tests.cli.provider_setup import SESSION_START
 from tests.fakes.redactors import NoRedactor, WordRedactor
-from tests.transfer.lakes import contents, lake_of
+from tests.transfer.lakes import contents, imported, lake_of
 from turnetl import episodes, schema
 from turnetl.errors import BadUsage, Fatal
 from turnetl.lake import Lake
 from turnetl.lake.forgotten import NOTHING, write_forgotten
 from turnetl.model import GroupId
-from turnetl.parsing import parse_archives
+from turnetl.parsing import Grouping, parse_archives
+from turnetl.report.export import import_view
 from turnetl.transfer.lake_import import import_lake
 from turnetl.transfer.report import ImportOutcome, ImportReport
 
 SHOP = GroupId("shop")
-
-
-def imported(source: Lake, lake: Lake, machine: str | None = "laptop") -> ImportReport:
-    return import_lake(source, lake, machine, redactor=NoRedactor)
 
 
 @pytest.fixture
@@ -220,3 +218,55 @@ def test_a_folder_without_turns_is_refused(tmp_path: Path, lake: Lake) -> None:
 def test_the_lake_itself_is_refused(source: Lake) -> None:
     with pytest.raises(BadUsage, match="the lake itself"):
         imported(source, Lake(source.root))
+
+
+def regrouped(folder: Path, group: str) -> Lake:
+    """Return the lake of `lake_of` parsed again, into another group."""
+    lake = Lake(folder / "lake")
+    shutil.rmtree(lake.root)
+    parse_archives(
+        sorted((folder / "archives").iterdir()),
+        lake,
+        redactor=NoRedactor(),
+        grouping=Grouping(group),
+    )
+    return lake
+
+
+def test_after_the_other_machine_changed_a_group_the_turns_are_in_the_new_one_only(
+    source: Lake, lake: Lake, tmp_path: Path
+) -> None:
+    imported(source, lake)
+    own = lake_of(tmp_path / "own", "s9").turn_paths()[0]
+    shutil.copy(own, lake.turn_paths()[0].parent)
+    again = imported(regrouped(tmp_path / "other", "store"), lake)
+    assert again.added == 0
+    assert {file.outcome for file in again.files} == {ImportOutcome.CHANGED}
+    assert lake.count_turns(GroupId("store")) == 4
+    assert [path.name for path in lake.turn_paths(SHOP)] == [own.name]
+    assert {file.outcome for file in imported(source, lake).files} == {ImportOutcome.UNCHANGED}
+
+
+def test_forgotten_turns_that_are_left_out_are_counted(source: Lake, lake: Lake) -> None:
+    first = source.scan_turns(SHOP).collect().row(0, named=True)
+    write_forgotten(lake.files, NOTHING.extended([(SHOP, first["turn_id"])]))
+    assert imported(source, lake).forgotten == 1
+
+
+def test_a_changed_turn_asks_for_the_next_stages_although_none_is_added(
+    source: Lake, lake: Lake
+) -> None:
+    imported(source, lake)
+    changed, same = (
+        import_lake(source, lake, "laptop", redactor=lambda: WordRedactor("cart")) for _ in range(2)
+    )
+    assert (changed.added, changed.changes_tables) == (0, True)
+    assert "turnetl ingest" in printed(changed)
+    assert "turnetl ingest" not in printed(same)
+
+
+def printed(report: ImportReport) -> str:
+    console = Console(width=120)
+    with console.capture() as capture:
+        console.print(import_view(report))
+    return capture.get()

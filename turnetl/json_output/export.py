@@ -61,6 +61,9 @@ class ImportedFileOutput(JsonOutput):
     turns: Annotated[int, described("Turns of the archive that the lake holds now.")]
     added: Annotated[int, described("How many more that are than before.")]
     redactions: Annotated[int, described("Secrets that the other lake still had.")]
+    forgotten: Annotated[
+        int, described("Turns that were left out, because this lake has forgotten them.")
+    ]
     problem: Annotated[str | None, described("Why it was left out; null if it was not.")]
 
 
@@ -72,6 +75,9 @@ class ImportOutput(JsonOutput):
     dry_run: Annotated[bool, described("Whether nothing was written.")]
     added: Annotated[
         int, described("Turns added, with those that other archives of the lake hold too.")
+    ]
+    forgotten: Annotated[
+        int, described("Turns that were left out, because this lake has forgotten them.")
     ]
     outcomes: Annotated[
         dict[ImportOutcome, int], described("Turns files by outcome.", keys=ImportOutcome)
@@ -87,6 +93,7 @@ def import_output(report: ImportReport) -> ImportOutput:
         machine=report.machine,
         dry_run=report.dry_run,
         added=report.added,
+        forgotten=report.forgotten,
         outcomes={outcome: outcomes.count(outcome) for outcome in ImportOutcome},
         foreign=report.foreign,
         files=[
@@ -97,6 +104,7 @@ def import_output(report: ImportReport) -> ImportOutput:
                 turns=file.turns,
                 added=file.added,
                 redactions=file.redactions,
+                forgotten=file.forgotten,
                 problem=file.problem,
             )
             for file in report.files

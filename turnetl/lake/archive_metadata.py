@@ -40,6 +40,8 @@ class ArchiveMetadata:
     """Of an object: changes with its content. Empty: a file."""
     machine: str = ""
     """The machine whose lake the turns were imported from; empty: they were parsed by this lake."""
+    original_digest: str = ""
+    """The digest of the archive's path on that machine; empty: they were parsed by this lake."""
 
     @property
     def turns(self) -> int:

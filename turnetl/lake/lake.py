@@ -257,9 +257,9 @@ class Lake(EpisodesTables):
 
 
 def _metadata_text(metadata: ArchiveMetadata) -> str:
-    """Return the metadata as a turns file has them, without an empty entity tag or machine."""
+    """Return the metadata as a turns file has them, without what only some files have."""
     values = msgspec.to_builtins(metadata)
-    for name in ("e_tag", "machine"):
+    for name in ("e_tag", "machine", "original_digest"):
         if not values[name]:
             del values[name]
     return msgspec.json.encode(values, order="sorted").decode()

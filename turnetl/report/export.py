@@ -58,7 +58,7 @@ def import_view(report: ImportReport) -> RenderableType:
         Text(f"{plural(report.added, 'turn')} of `{report.machine}` {verb} to {groups}"),
         Text(f"{plural(len(report.files), 'archive')}: {outcomes}"),
     ]
-    if report.added and not report.dry_run:
+    if report.changes_tables and not report.dry_run:
         lines.append(Text("run `turnetl filter`, then `turnetl ingest`"))
     return Group(*lines)
 
@@ -69,6 +69,11 @@ def import_messages(report: ImportReport) -> list[str]:
     if report.foreign:
         files = plural(report.foreign, "file")
         found.append(f"{files} in `{report.source}` ignored: turnetl did not write them")
+    if report.forgotten:
+        found.append(
+            f"{plural(report.forgotten, 'turn')} left out, because this lake has forgotten them: "
+            "see `turnetl forget`"
+        )
     redactions = sum(file.redactions for file in report.files)
     if redactions:
         found.append(f"{plural(redactions, 'secret')} redacted that the other lake still had")

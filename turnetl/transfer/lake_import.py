@@ -6,31 +6,30 @@ it: `laptop:/home/dev/.claude/projects/…`. A turn that archives of this machin
 as one in two archives of one machine is.
 """
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
 import polars as pl
 
-from turnetl import ids, schema
+from turnetl import ids
 from turnetl.errors import BadUsage, Fatal, TableUnusable
-from turnetl.lake import ArchiveMetadata, Lake, TurnFile
+from turnetl.lake import ArchiveMetadata, Lake, TurnFile, path_text
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten
-from turnetl.lake.manifests import metadata_or_none
 from turnetl.lake.paths import TURNS
+from turnetl.model import GroupId
 from turnetl.parsing.forgotten_turns import rows_not_forgotten
 from turnetl.redact import Redactor
+from turnetl.transfer.foreign_files import (
+    MACHINE,
+    check_versions,
+    is_within,
+    problem_of,
+    problem_of_rows,
+)
 from turnetl.transfer.output import read_manifest
 from turnetl.transfer.report import ImportedFile, ImportOutcome, ImportReport
 from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
-
-_MACHINE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
-
-
-class _Version(msgspec.Struct):
-    schema: int | str = 0
 
 
 def import_lake(
@@ -60,11 +59,16 @@ def import_lake(
     _check(source, lake)
     name = _machine(source, machine)
     paths = source.turn_paths()
-    _check_versions(paths, source)
+    source.files.fetch(paths)
+    inside = [path for path in paths if is_within(path, source)]
+    check_versions(inside)
     lake.check_version()
-    files = source.turn_files()
-    run = _Import(source, lake, name, redactor(), read_forgotten(lake.files), dry_run)
-    imported: list[ImportedFile] = []
+    metadata = zip(inside, source.archives_metadata(inside), strict=True)
+    files = [TurnFile(path, one) for path, one in metadata if one is not None]
+    run = _Import(
+        source, lake, name, redactor(), read_forgotten(lake.files), _by_name(lake), dry_run
+    )
+    imported = [_outside(path) for path in paths if path not in set(inside)]
     try:
         for start in range(0, len(files), BATCH_FILES):
             imported += run.import_files(files[start : start + BATCH_FILES])
@@ -73,7 +77,16 @@ def import_lake(
     finally:
         if not dry_run:
             lake.sync_turns()
-    return ImportReport(source.root, name, tuple(imported), len(paths) - len(files), dry_run)
+    return ImportReport(source.root, name, tuple(imported), len(inside) - len(files), dry_run)
+
+
+@dataclass(frozen=True, slots=True)
+class _RemainingRows:
+    """What is imported of a turns file."""
+
+    rows: pl.DataFrame
+    forgotten: int
+    """Rows that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,66 +96,95 @@ class _Import:
     machine: str
     redactor: Redactor
     forgotten: ForgottenTurns
+    stored: Mapping[str, Sequence[Path]]
+    """The turns files of the lake before the import, by name."""
     dry_run: bool
 
     def import_files(self, files: Sequence[TurnFile]) -> Iterator[ImportedFile]:
         """Import turns files; one that is damaged is reported and left out."""
-        tables = [self._read(file) for file in files]
-        clean = iter(redacted_tables([one for one in tables if one is not None], self.redactor))
-        for file, table in zip(files, tables, strict=True):
-            if table is None:
-                yield self._damaged(file, file.path)
+        read = [self._read(file) for file in files]
+        rows = [one.rows for one in read if isinstance(one, _RemainingRows)]
+        clean = iter(redacted_tables(rows, self.redactor))
+        for file, one in zip(files, read, strict=True):
+            if isinstance(one, _RemainingRows):
+                yield replace(self._import_file(file, *next(clean)), forgotten=one.forgotten)
             else:
-                yield self._import_file(file, *next(clean))
+                yield self._left_out(file, one)
 
-    def _read(self, file: TurnFile) -> pl.DataFrame | None:
-        """Return the rows that are not forgotten; None: the file is damaged."""
-        try:
-            rows = self.source.read_turns_file(file.path)
-        except TableUnusable:
-            return None
+    def _read(self, file: TurnFile) -> _RemainingRows | str:
+        """Return the rows that are not forgotten, or why the file is damaged."""
+        problem = problem_of(file)
+        if problem is None:
+            try:
+                rows = self.source.read_turns_file(file.path)
+            except TableUnusable:
+                return _damaged(file.path)
+            problem = problem_of_rows(file, rows)
+        if problem is not None:
+            return f"`{file.path}` is not a turns file of a lake: {problem}"
         kept = rows_not_forgotten(rows, self.forgotten)
-        return rows.clear() if kept is None else kept
+        kept = rows.clear() if kept is None else kept
+        return _RemainingRows(kept, rows.height - kept.height)
 
     def _import_file(self, file: TurnFile, rows: pl.DataFrame, redactions: int) -> ImportedFile:
-        path, name = self._target(file), self._name(file)
-        try:
-            rows = _merged(rows.with_columns(archive=pl.lit(name)), path, self.lake)
-        except TableUnusable:
-            return self._damaged(file, path)
-        metadata = self._metadata(file.metadata, name, rows)
+        name, path = self._name(file), self._target(file)
+        elsewhere = self._elsewhere(path, self._machine(file))
         stored = self.lake.archive_metadata(path) if path.exists() else None
-        outcome = _outcome(stored, metadata)
+        if stored is not None and stored.machine != self._machine(file):
+            of = f"machine `{stored.machine}`" if stored.machine else "an archive of this machine"
+            return self._left_out(file, f"`{path}` has the turns of {of}: it is not replaced")
+        rows = rows.with_columns(archive=pl.lit(name))
+        try:
+            rows = _merged(rows, file.metadata, path, stored, self.lake)
+        except TableUnusable:
+            return self._left_out(file, _damaged(path))
+        metadata = self._metadata(file, name, rows)
+        before = [one for one in (stored, *elsewhere.values()) if one is not None]
+        outcome = _outcome(before, metadata)
         if outcome is not ImportOutcome.UNCHANGED and not self.dry_run:
-            self.lake.write_turns(rows, metadata, digest=path.stem, previous_files=())
-        added = rows.height - (0 if stored is None else stored.turns)
+            self.lake.write_turns(
+                rows,
+                metadata,
+                digest=path.stem,
+                previous_files=elsewhere,
+                may_replace=lambda current: current == stored,
+            )
+        added = rows.height - sum(one.turns for one in before)
         return ImportedFile(name, metadata.group, outcome, rows.height, added, None, redactions)
 
-    def _damaged(self, file: TurnFile, path: Path) -> ImportedFile:
-        """Return that a file of either lake cannot be read."""
-        problem = f"`{path}` is damaged: restore it from a copy, or delete it, and import again"
-        group = file.metadata.group
-        return ImportedFile(self._name(file), group, ImportOutcome.DAMAGED, 0, 0, problem)
+    def _elsewhere(self, path: Path, machine: str) -> dict[Path, ArchiveMetadata]:
+        """Return the earlier files of the same archive: the other machine changed its group."""
+        others = [other for other in self.stored.get(path.name, ()) if other != path]
+        self.lake.files.fetch([path, *others])
+        found = {other: self.lake.archive_metadata(other) for other in others if other.exists()}
+        return {other: one for other, one in found.items() if one and one.machine == machine}
+
+    def _left_out(self, file: TurnFile, problem: str) -> ImportedFile:
+        return ImportedFile(
+            self._name(file), GroupId(file.path.parent.name), ImportOutcome.DAMAGED, 0, 0, problem
+        )
+
+    def _machine(self, file: TurnFile) -> str:
+        """Return the machine of the archive, which the other lake may have imported itself."""
+        return file.metadata.machine or self.machine
 
     def _name(self, file: TurnFile) -> str:
-        """Return the archive after its machine, which the other lake may know already."""
+        """Return the archive after its machine."""
         archive = file.metadata.archive
         return archive if file.metadata.machine else f"{self.machine}:{archive}"
 
     def _target(self, file: TurnFile) -> Path:
-        """Return the path of the imported file."""
-        digest = file.path.stem
-        if not file.metadata.machine:
-            digest = ids.digest("machine", self.machine, digest)
+        """Return the path of the imported file: no archive of this machine has its name."""
+        digest = ids.digest("machine", self._machine(file), _original_digest(file))
         return self.lake.root / TURNS / file.metadata.group / f"{digest}.parquet"
 
-    def _metadata(
-        self, original: ArchiveMetadata, name: str, rows: pl.DataFrame
-    ) -> ArchiveMetadata:
+    def _metadata(self, file: TurnFile, name: str, rows: pl.DataFrame) -> ArchiveMetadata:
+        original = file.metadata
         return replace(
             original,
             archive=name,
-            machine=original.machine or self.machine,
+            machine=self._machine(file),
+            original_digest=_original_digest(file),
             sha256=ids.digest(*rows["turn_id"], *rows["content_hash"]),
             redactor_version=self.redactor.version,
             counts={**original.counts, "turns": rows.height},
@@ -169,7 +211,7 @@ def _machine(source: Lake, given: str | None) -> str:
             "--machine, such as `--machine laptop`"
         )
     name = given.strip().lower()
-    if not _MACHINE.fullmatch(name):
+    if not MACHINE.fullmatch(name):
         raise BadUsage(
             f"`{given}` cannot name a machine: use letters, digits, dots, hyphens and underscores"
         )
@@ -192,44 +234,58 @@ def _check(source: Lake, lake: Lake) -> None:
         raise BadUsage(f"`{source.root}` is the lake itself: name another one with --lake")
 
 
-def _check_versions(paths: list[Path], source: Lake) -> None:
-    """Check that this turnetl reads all files.
+def _by_name(lake: Lake) -> Mapping[str, Sequence[Path]]:
+    paths: dict[str, list[Path]] = {}
+    for path in lake.turn_paths():
+        paths.setdefault(path.name, []).append(path)
+    return paths
+
+
+def _outside(path: Path) -> ImportedFile:
+    """Return that a file of the other lake is a link to a file of something else."""
+    problem = f"`{path}` is no file, or a link to one outside the lake: copy the file itself"
+    group = GroupId(path.parent.name)
+    return ImportedFile(path_text(path), group, ImportOutcome.DAMAGED, 0, 0, problem)
+
+
+def _damaged(path: Path) -> str:
+    return f"`{path}` is damaged: restore it from a copy, or delete it, and import again"
+
+
+def _original_digest(file: TurnFile) -> str:
+    return file.metadata.original_digest or file.path.stem
+
+
+def _merged(
+    rows: pl.DataFrame,
+    metadata: ArchiveMetadata,
+    path: Path,
+    stored: ArchiveMetadata | None,
+    lake: Lake,
+) -> pl.DataFrame:
+    """Return the rows, and those of an earlier import that they lack: of a larger selection.
+
+    Another format, or version of its reader, gives the same turns other ids: they are replaced.
 
     Raises:
-        Fatal: it does not; says which turnetl is too old.
+        TableUnusable: the file of the earlier import is damaged.
     """
-    source.files.fetch(paths)
-    for path in paths:
-        text = metadata_or_none(path)
-        try:
-            version = int(msgspec.json.decode(text or "{}", type=_Version).schema)
-        except (msgspec.DecodeError, ValueError):
-            continue
-        if text and version > schema.TURNS.version:
-            raise Fatal(
-                f"`{path}` has version {version} of the turns table, and this turnetl reads "
-                f"version {schema.TURNS.version}: update turnetl on this machine"
-            )
-        if text and version < schema.TURNS.version:
-            raise Fatal(
-                f"`{path}` has version {version} of the turns table, and this turnetl reads "
-                f"version {schema.TURNS.version}: update turnetl on the other machine, run "
-                "`turnetl parse` there with a new lake, and import that"
-            )
-
-
-def _merged(rows: pl.DataFrame, path: Path, lake: Lake) -> pl.DataFrame:
-    """Return the rows, and those of an earlier import that they lack: of a larger selection."""
-    lake.files.fetch([path])
     if not path.exists():
         return rows
     before = lake.read_turns_file(path)
+    if stored is not None and _reader(stored) != _reader(metadata):
+        return rows
     missing = before.filter(~pl.col("turn_id").is_in(rows["turn_id"].implode()))
     return rows if missing.is_empty() else pl.concat([rows, missing])
 
 
-def _outcome(stored: ArchiveMetadata | None, new: ArchiveMetadata) -> ImportOutcome:
-    if stored is None:
+def _reader(metadata: ArchiveMetadata) -> tuple[str, int]:
+    return metadata.format, metadata.reader_version
+
+
+def _outcome(before: Sequence[ArchiveMetadata], new: ArchiveMetadata) -> ImportOutcome:
+    """Return what is done, given the metadata of the earlier files of the same archive."""
+    if not before:
         return ImportOutcome.NEW
-    same = (stored.sha256, stored.group) == (new.sha256, new.group)
+    same = all((one.sha256, one.group) == (new.sha256, new.group) for one in before)
     return ImportOutcome.UNCHANGED if same else ImportOutcome.CHANGED

@@ -50,7 +50,7 @@ class ImportOutcome(StrEnum):
     """The lake held an earlier version of it."""
     UNCHANGED = "unchanged"
     DAMAGED = "damaged"
-    """It cannot be read, and was left out."""
+    """It cannot be read, or turnetl did not write it so; it was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,8 @@ class ImportedFile:
     """Why it was left out."""
     redactions: int = 0
     """Secrets that the other lake still had."""
+    forgotten: int = 0
+    """Turns that were left out, because this lake has forgotten them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,17 @@ class ImportReport:
     def added(self) -> int:
         """Turns that were added, with those that other archives of the lake hold too."""
         return sum(max(file.added, 0) for file in self.files)
+
+    @property
+    def forgotten(self) -> int:
+        """Turns that were left out, because the lake has forgotten them."""
+        return sum(file.forgotten for file in self.files)
+
+    @property
+    def changes_tables(self) -> bool:
+        """Whether turns files of the lake are new or changed."""
+        changed = (ImportOutcome.NEW, ImportOutcome.CHANGED)
+        return any(file.outcome in changed for file in self.files)
 
     @property
     def damaged(self) -> tuple[ImportedFile, ...]:

@@ -1,0 +1,93 @@
+"""Checks of the turns files of another lake: what their metadata say becomes names here."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from turnetl import schema
+from turnetl.errors import Fatal
+from turnetl.formats.base import ParseCounts
+from turnetl.lake import ArchiveMetadata, Lake, TurnFile
+from turnetl.lake.manifests import metadata_or_none
+
+MACHINE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
+"""The name of a machine."""
+_GROUP = re.compile("[a-z0-9](?:[a-z0-9_]{0,126}[a-z0-9])?")
+"""The group ids that turnetl makes, those of migrations included."""
+_FORMAT = re.compile("[a-z0-9][a-z0-9_-]{0,63}")
+_DIGEST = re.compile("[0-9a-f]{32}")
+
+
+def is_within(path: Path, lake: Lake) -> bool:
+    """Return whether a path leads to a file in the folder of a lake, also if it is a link."""
+    real = path.resolve()
+    return real.is_relative_to(lake.root.resolve()) and real.is_file()
+
+
+def problem_of(file: TurnFile) -> str | None:
+    """Return why a turns file cannot be one that turnetl wrote; None: it can.
+
+    Nothing in it that becomes a path or a name is used before this check.
+    """
+    metadata, folder = file.metadata, file.path.parent.name
+    machine, archive = metadata.machine, metadata.archive
+    checks = [
+        (_GROUP.fullmatch(metadata.group), f"`{metadata.group}` is no name of a group"),
+        (metadata.group == folder, f"its group, `{metadata.group}`, is not that of its folder"),
+        (_DIGEST.fullmatch(file.path.stem), "its name is not the digest of an archive"),
+        (_DIGEST.fullmatch(metadata.original_digest or file.path.stem), "its digest is invalid"),
+        (MACHINE.fullmatch(machine or "x"), f"`{machine}` cannot name a machine"),
+        (not machine or archive.startswith(f"{machine}:"), "its archive is not of its machine"),
+        (archive, "it does not name its archive"),
+        (_FORMAT.fullmatch(metadata.format), f"`{metadata.format}` is no format"),
+        (_has_counts(metadata), "its counts are not those of an archive"),
+    ]
+    return next((problem for is_met, problem in checks if not is_met), None)
+
+
+def problem_of_rows(file: TurnFile, rows: pl.DataFrame) -> str | None:
+    """Return why rows cannot be those of the turns file; None: they can."""
+    if (rows["group_id"] != file.metadata.group).any():
+        return "it has turns of another group"
+    return None
+
+
+def _has_counts(metadata: ArchiveMetadata) -> bool:
+    try:
+        counts = ParseCounts.from_mapping(metadata.counts)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False
+    numbers = (counts.turns, counts.used, metadata.retained_turns, *counts.skipped.values())
+    return all(isinstance(number, int) and number >= 0 for number in numbers)
+
+
+class _Version(msgspec.Struct):
+    schema: int | str = 0
+
+
+def check_versions(paths: Sequence[Path]) -> None:
+    """Check that this turnetl reads all files.
+
+    Raises:
+        Fatal: it does not; says which turnetl is too old.
+    """
+    for path in paths:
+        text = metadata_or_none(path)
+        try:
+            version = int(msgspec.json.decode(text or "{}", type=_Version).schema)
+        except (msgspec.DecodeError, ValueError):
+            continue
+        if text and version > schema.TURNS.version:
+            raise Fatal(
+                f"`{path}` has version {version} of the turns table, and this turnetl reads "
+                f"version {schema.TURNS.version}: update turnetl on this machine"
+            )
+        if text and version < schema.TURNS.version:
+            raise Fatal(
+                f"`{path}` has version {version} of the turns table, and this turnetl reads "
+                f"version {schema.TURNS.version}: update turnetl on the other machine, run "
+                "`turnetl parse` there with a new lake, and import that"
+            )
