@@ -1,5 +1,6 @@
 """Files of an export: complete, repeatable, and never in place of files of others."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,44 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Fatal, match=r"cannot be written|is a file"):
         write_file(tmp_path / "file" / "x.jsonl", b"mark", b"mark")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../mine.md",
+        "sessions/../../mine.md",
+        "{folder}/mine.md",
+        "..\\mine.md",
+        "C:mine.md",
+        "mine.md",
+    ],
+)
+def test_a_manifest_that_names_a_file_of_others_is_refused_and_nothing_is_removed(
+    name: str, tmp_path: Path
+) -> None:
+    folder, mine = tmp_path / "x", tmp_path / "mine.md"
+    write_folder(folder, "markdown", FILES)
+    for path in (mine, folder / "mine.md"):
+        path.write_bytes(b"a")
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["files"][name.format(folder=tmp_path)] = manifest["files"]["sessions/a.md"]
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(BadUsage, match="which no export writes"):
+        write_folder(folder, "markdown", {"index.md": b"other"})
+    assert mine.read_bytes() == (folder / "mine.md").read_bytes() == b"a"
+    assert (folder / "index.md").read_bytes() == b"index"
+
+
+def test_a_link_in_place_of_a_folder_of_an_export_is_not_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    write_folder(folder, "markdown", FILES)
+    moved = (folder / "sessions").rename(tmp_path / "mine")
+    (folder / "sessions").symlink_to(moved)
+    for files in ({"index.md": b"other"}, FILES | {"sessions/c.md": b"c"}):
+        with pytest.raises(BadUsage, match="is a link"):
+            write_folder(folder, "markdown", files)
+    assert {path.name: path.read_bytes() for path in moved.iterdir()} == {
+        "a.md": b"a",
+        "b.md": b"b",
+    }

@@ -5,6 +5,7 @@ digests of what is there and of what will be, and again after the last one: a ru
 can be repeated. A file that somebody changed is not an exported one any more.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,11 @@ class ExportManifest(msgspec.Struct, frozen=True):
 
 
 _VERSION = 1
+_NAME = re.compile(
+    r"index\.md|(?:sessions|entities)/[a-z0-9-]+\.md|(?:entities|facts)\.parquet"
+    r"|turns/[a-z0-9_]+/[0-9a-f]+\.parquet"
+)
+"""The files that an export in a folder has: another name in a manifest is not of turnetl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,7 @@ def _read_manifest(folder: Path) -> ExportManifest:
         raise BadUsage(f"`{folder}` is a file: name a folder with --output")
     manifest = read_manifest(folder)
     if manifest is not None:
+        _check_names(folder, manifest)
         return manifest
     if folder.is_dir() and any(folder.iterdir()):
         raise BadUsage(
@@ -141,6 +148,25 @@ def _read_manifest(folder: Path) -> ExportManifest:
             "with --output"
         )
     return ExportManifest(_VERSION, "", {})
+
+
+def _check_names(folder: Path, manifest: ExportManifest) -> None:
+    """Check that a manifest, which anybody can write, names files of an export only."""
+    for name in manifest.files:
+        if not _NAME.fullmatch(name):
+            raise BadUsage(
+                f"`{folder / MANIFEST}` names `{name}`, which no export writes: name a new or an "
+                "empty folder with --output"
+            )
+
+
+def _check_folders(folder: Path, name: str) -> None:
+    """Check that no link leads from the folder of the export to another one."""
+    for parent in Path(name).parents:
+        if (folder / parent).is_symlink() and parent != Path():
+            raise BadUsage(
+                f"`{folder / parent}` is a link: remove it, or name another folder with --output"
+            )
 
 
 def _present(
@@ -153,6 +179,7 @@ def _present(
     """
     present = {}
     for name in sorted({*known, *new}):
+        _check_folders(folder, name)
         path = folder / name
         if not path.exists() and not path.is_symlink():
             continue
