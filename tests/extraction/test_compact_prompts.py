@@ -124,7 +124,7 @@ async def test_the_graph_is_that_of_graphitis_own_prompts() -> None:
     )
 
 
-class ReorderedFacts(CannedModel):
+class DelayedAtRandom(CannedModel):
     """Responds after a number of rounds of the event loop that depends on the request."""
 
     def __init__(self, order: int) -> None:
@@ -142,7 +142,7 @@ class ReorderedFacts(CannedModel):
 async def test_a_turn_with_many_facts_sends_the_same_requests_in_any_order_of_responses(
     order: int,
 ) -> None:
-    model, group = ReorderedFacts(order), sample_turns.empty_group()
+    model, group = DelayedAtRandom(order), sample_turns.empty_group()
     extractor = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt(INSTRUCTIONS))
     texts = [
         " ".join(f"`cart.py` {verb} `part {number}`." for number in range(40))
