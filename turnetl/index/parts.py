@@ -12,7 +12,10 @@ from turnetl.index.lexical import LexicalIndex
 from turnetl.index.linked_words import LinkedWords
 from turnetl.index.places import TurnsByLine
 from turnetl.index.port import Keys
+from turnetl.index.selection import Selection
 from turnetl.index.vectors import PassageVectors
+
+_KEPT_SELECTIONS = 8
 
 
 class IndexParts:
@@ -40,6 +43,7 @@ class IndexParts:
         self.catalog = catalog
         self.embedder = catalog.embedder()
         self.places = TurnsByLine()
+        self._selected: dict[Selection, Keys] = {}
         self._file = identity(folder / CATALOG)
         self._path = folder / CATALOG
         self._links = LinkedWords(folder / LEXICAL) if read_only else None
@@ -66,7 +70,19 @@ class IndexParts:
             if self._links:
                 self._links.refresh()
             self.lexical.reload()
+            self._selected.clear()
             self._generation = generation
+
+    def select(self, selection: Selection) -> Keys:
+        """Return the turns that meet all conditions; kept until the next change of the catalog.
+
+        A process that answers many requests asks for the same ones again, such as all failures.
+        """
+        if selection not in self._selected:
+            if len(self._selected) == _KEPT_SELECTIONS:
+                self._selected.clear()
+            self._selected[selection] = self.catalog.selector.select(selection)
+        return self._selected[selection]
 
     def remove_words(self) -> None:
         """Remove the words of turns that were removed, and what a killed writer left."""

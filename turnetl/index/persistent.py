@@ -171,7 +171,7 @@ class PersistentIndex:
 
     def select(self, selection: Selection) -> Keys:
         with self._reading() as parts:
-            return parts.catalog.selector.select(selection)
+            return parts.select(selection)
 
     def newest(self, selection: Selection, *, limit: int) -> Sequence[int]:
         with self._reading() as parts:
