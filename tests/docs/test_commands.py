@@ -29,11 +29,13 @@ NOT_RUN = {
     ".": "activates an environment",
     "docker": "needs a daemon; tests/deploy checks the files of deploy/",
     "kubectl": "needs a cluster; see docker",
+    "mcp": "serves until it is stopped; tests/mcp runs it",
     "make": "runs these tests, or is run in a fresh clone before each release",
     "neo4j-admin": "tests/deploy/test_backups.py dumps and loads a graph",
     "pip": "needs a package index; tests/packaging installs the package",
     "prefect": "tests/prefect runs these commands against a real server and worker",
     "pytest": "runs these tests",
+    "serve": "serves until it is stopped; tests/cli/test_serve.py runs it",
     "systemctl": "needs systemd as the first process; see docker",
 }
 """Programs whose lines are not executed here, and why."""
