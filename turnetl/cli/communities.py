@@ -6,6 +6,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.cli.option_values import budget_settings
 from turnetl.cli.options import (
     INSPECTION_COMMANDS,
     NO_COMMON,
@@ -13,7 +14,6 @@ from turnetl.cli.options import (
     ExtractorOption,
     Flag,
     GroupNames,
-    budget_settings,
 )
 from turnetl.clock import now
 

@@ -7,13 +7,13 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.cli.option_values import budget_settings
 from turnetl.cli.options import (
     NO_COMMON,
     BudgetOption,
     CommonOptions,
     Flag,
     GroupNames,
-    budget_settings,
 )
 from turnetl.clock import now
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
+from turnetl.cli.option_values import budget_settings, read_assumed_time, read_shard
 from turnetl.cli.times import Since, Until
-from turnetl.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.ingestion.assumed_time import AssumedTime
     from turnetl.run_options import RunOptions
     from turnetl.settings import LoadedSettings, Settings
-    from turnetl.shard import Shard
 
 INSPECTION_COMMANDS = Group("Inspection", sort_key=3)
 MODEL_COMMANDS = Group("Models", sort_key=4)
@@ -267,43 +265,6 @@ class SelectionOptions:
             reflexion=extraction.reflexion,
             command=("turnetl", *sys.argv[1:]),
         )
-
-
-def budget_settings(budget: tuple[str, ...]) -> dict[str, Any]:
-    """Return the settings that the option `--budget` makes; none without it.
-
-    Raises:
-        BadUsage: it is no amount.
-    """
-    if not budget:
-        return {}
-    from turnetl.settings.units import parse_budget
-
-    return {"budget": parse_budget(budget)}
-
-
-def read_assumed_time(text: str | None) -> "AssumedTime | None":
-    """Return the time that the option `--assume-time` names.
-
-    Raises:
-        BadUsage: it names none.
-    """
-    if text is None:
-        return None
-    from turnetl.ingestion import assumed_time
-
-    return assumed_time.read(text, now())
-
-
-def read_shard(text: str | None) -> "Shard | None":
-    """Return the shard that the option names.
-
-    Raises:
-        BadUsage: it names none.
-    """
-    from turnetl.shard import Shard
-
-    return None if text is None else Shard.parse(text)
 
 
 NO_DIAGNOSTICS = DiagnosticOptions()

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.cli.option_values import read_shard
 from turnetl.cli.options import (
     NO_ARCHIVE,
     NO_COMMON,
@@ -24,7 +25,6 @@ from turnetl.cli.options import (
     OptionalArchivePaths,
     SelectionOptions,
     ShardOption,
-    read_shard,
 )
 from turnetl.cli.sources import proposed_archives
 from turnetl.clock import now

@@ -7,14 +7,13 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.cli.option_values import budget_settings, read_assumed_time
 from turnetl.cli.options import (
     MODEL_COMMANDS,
     NO_COMMON,
     BudgetOption,
     CommonOptions,
     ExtractorOption,
-    budget_settings,
-    read_assumed_time,
 )
 from turnetl.clock import now
 from turnetl.exit_code import ExitCode
