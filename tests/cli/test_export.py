@@ -7,6 +7,7 @@ from typing import Any
 
 import networkx as nx
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.archives import conversation, write_archive
@@ -254,3 +255,52 @@ def test_a_dry_run_of_an_import_says_what_would_be_added(home: Path, tmp_path: P
     assert not (tmp_path / ".turnetl").exists()
     assert Lake(tmp_path / ".turnetl" / "lake").groups() == []
     assert GroupId("bookshop") in Lake(lake).groups()
+
+
+def bytes_of(folder: Path) -> bytes:
+    """Return all names and contents below a folder; the texts of tables, too."""
+    found = b""
+    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+        found += str(path.relative_to(folder)).encode() + path.read_bytes()
+        if path.suffix == ".parquet":
+            found += repr(pl.read_parquet(path).to_dicts()).encode()
+            found += repr(pq.read_metadata(path).metadata).encode()
+    return found
+
+
+def test_no_byte_of_a_redacted_export_or_import_names_a_person(tmp_path: Path) -> None:
+    person = "kxqwvbaz"
+    rows = [line.replace("/home/dev", f"/home/{person}") for line in conversation("Add a cart")]
+    write_archive(tmp_path / "Users" / person / "a.jsonl", rows)
+    run_in_process("parse", f"Users/{person}/a.jsonl", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
+    lake = tmp_path / ".turnetl" / "lake"
+    run_in_process("import", lake, "--machine", f"{person}-pc", "--lake", "two", folder=tmp_path)
+    run_in_process("filter", "--lake", "two", folder=tmp_path)
+    assert person.encode() in bytes_of(tmp_path / "two")
+    for name in FORMATS:
+        result = run_in_process(
+            *("export", "-o", f"out/{name}/x", "--format", name, "--redact-pii", "--lake", "two"),
+            folder=tmp_path,
+        )
+        assert result.exit_code == 0, result.stderr
+        assert person.encode() not in bytes_of(tmp_path / "out" / name), name
+        assert not any("secrets redacted" in message for message in result.messages)
+    arguments = ("import", lake, "--machine", "laptop", "--lake", "three", "--redact-pii")
+    result = run_in_process(*arguments, folder=tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert person.encode() not in bytes_of(tmp_path / "three")
+
+
+def test_an_import_that_redacts_persons_redacts_what_an_earlier_one_did_not(
+    tmp_path: Path,
+) -> None:
+    person = "kxqwvbaz"
+    rows = [line.replace("/home/dev", f"/home/{person}") for line in conversation("Add a cart")]
+    write_archive(tmp_path / "a.jsonl", rows)
+    run_in_process("parse", "a.jsonl", folder=tmp_path)
+    arguments = ("import", ".turnetl/lake", "--machine", "laptop", "--lake", "two")
+    run_in_process(*arguments, folder=tmp_path)
+    assert person.encode() in bytes_of(tmp_path / "two")
+    run_in_process(*arguments, "--redact-pii", folder=tmp_path)
+    assert person.encode() not in bytes_of(tmp_path / "two")

@@ -21,7 +21,7 @@ class ExportOutput(JsonOutput):
         int,
         described("Selected turns that are noise; `markdown`, `graphml` and `cypher` omit them."),
     ]
-    redactions: Annotated[int, described("Secrets that the lake or the graph still had.")]
+    redactions: Annotated[int, described("Redactions of what the lake or the graph still had.")]
     files: Annotated[int, described("Files of the export.")]
     bytes: Annotated[int, described("Their size.")]
     changed: Annotated[int, described("Files that were written: they were missing or different.")]
@@ -60,7 +60,7 @@ class ImportedFileOutput(JsonOutput):
     outcome: Annotated[ImportOutcome, described("`damaged`: it cannot be read and was left out.")]
     turns: Annotated[int, described("Turns of the archive that the lake holds now.")]
     added: Annotated[int, described("How many more that are than before.")]
-    redactions: Annotated[int, described("Secrets that the other lake still had.")]
+    redactions: Annotated[int, described("Redactions of what the other lake still had.")]
     forgotten: Annotated[
         int, described("Turns that were left out, because this lake has forgotten them.")
     ]

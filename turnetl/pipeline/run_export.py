@@ -24,6 +24,7 @@ from turnetl.transfer import cypher, graphml, jsonl
 from turnetl.transfer.content import ExportContent, ordered
 from turnetl.transfer.markdown import to_markdown
 from turnetl.transfer.output import WrittenFiles, write_file, write_folder
+from turnetl.transfer.redacted_paths import redacted_machine
 from turnetl.transfer.redaction import redacted_content
 from turnetl.transfer.report import ExportFormat, ExportReport
 from turnetl.transfer.select import condition, selected_turns
@@ -128,7 +129,8 @@ class _Export:
         clean, in_graph = redacted_content(graph, self.redactor)
         files, turns, redactions = to_parquet(lake, groups, where, clean, self.redactor)
         output, format_name = self.options.output, self.options.format
-        written = write_folder(output, format_name, files, wiring.machine_name())
+        machine = redacted_machine(wiring.machine_name(), self.redactor)
+        written = write_folder(output, format_name, files, machine)
         return replace(self._report(written), turns=turns, redactions=redactions + in_graph)
 
     def _report(self, written: WrittenFiles) -> ExportReport:
@@ -142,6 +144,7 @@ class _Export:
             facts=len(self.content.facts),
             noise=sum(one.noise is not None for one in self.content.turns),
             redactions=0,
+            redacts_persons=self.redactor.redacts_persons,
             files=written.files,
             bytes=written.bytes,
             changed=written.changed,

@@ -36,8 +36,18 @@ def messages(report: ExportReport) -> list[str]:
             f"{plural(report.noise, 'turn')} of noise left out; JSONL and Parquet hold them"
         )
     if report.redactions:
-        found.append(f"{plural(report.redactions, 'secret')} redacted that the lake still has")
+        option = " --redact-pii" if report.redacts_persons else ""
+        found.append(
+            f"{_redactions(report.redactions, persons=report.redacts_persons)} that the lake still "
+            f"had: `turnetl backfill{option}` of the archives redacts them there too"
+        )
     return found
+
+
+def _redactions(number: int, *, persons: bool) -> str:
+    if persons:
+        return f"{plural(number, 'redaction')} of secrets and personal data"
+    return f"{plural(number, 'secret')} redacted"
 
 
 def _files(report: ExportReport) -> str:
@@ -76,7 +86,8 @@ def import_messages(report: ImportReport) -> list[str]:
         )
     redactions = sum(file.redactions for file in report.files)
     if redactions:
-        found.append(f"{plural(redactions, 'secret')} redacted that the other lake still had")
+        what = _redactions(redactions, persons=report.redacts_persons)
+        found.append(f"{what} that the other lake still had")
     return found
 
 

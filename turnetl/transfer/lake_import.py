@@ -28,6 +28,7 @@ from turnetl.transfer.foreign_files import (
     problem_of_rows,
 )
 from turnetl.transfer.output import read_manifest
+from turnetl.transfer.redacted_paths import metadata_paths, redacted_paths, with_paths
 from turnetl.transfer.report import ImportedFile, ImportOutcome, ImportReport
 from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
@@ -77,7 +78,9 @@ def import_lake(
     finally:
         if not dry_run:
             lake.sync_turns()
-    return ImportReport(source.root, name, tuple(imported), len(inside) - len(files), dry_run)
+    foreign = len(inside) - len(files)
+    persons = run.redactor.redacts_persons
+    return ImportReport(source.root, name, tuple(imported), foreign, dry_run, persons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,9 @@ class _Import:
 
     def import_files(self, files: Sequence[TurnFile]) -> Iterator[ImportedFile]:
         """Import turns files; one that is damaged is reported and left out."""
+        named = metadata_paths(file.metadata for file in files)
+        paths = redacted_paths(named, self.redactor, keeps_machines=True)
+        files = [TurnFile(file.path, with_paths(file.metadata, paths)) for file in files]
         read = [self._read(file) for file in files]
         rows = [one.rows for one in read if isinstance(one, _RemainingRows)]
         clean = iter(redacted_tables(rows, self.redactor))
@@ -287,5 +293,9 @@ def _outcome(before: Sequence[ArchiveMetadata], new: ArchiveMetadata) -> ImportO
     """Return what is done, given the metadata of the earlier files of the same archive."""
     if not before:
         return ImportOutcome.NEW
-    same = all((one.sha256, one.group) == (new.sha256, new.group) for one in before)
+    same = all(_content(one) == _content(new) for one in before)
     return ImportOutcome.UNCHANGED if same else ImportOutcome.CHANGED
+
+
+def _content(metadata: ArchiveMetadata) -> tuple[str | None, ...]:
+    return metadata.sha256, metadata.group, metadata.archive, metadata.cwd

@@ -17,6 +17,12 @@ from turnetl.lake.paths import TURNS
 from turnetl.model import Entity, Fact, GroupId
 from turnetl.redact import Redactor
 from turnetl.transfer.content import ExportContent
+from turnetl.transfer.redacted_paths import (
+    metadata_paths,
+    redacted_machine,
+    redacted_paths,
+    with_paths,
+)
 from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
 _TIME = pl.Datetime("us", "UTC")
@@ -77,12 +83,14 @@ def to_parquet(
         selected = [(file, rows, rows.filter(condition)) for file, rows in read]
         wanted = [one for one in selected if one[1].is_empty() or not one[2].is_empty()]
         clean = redacted_tables([some for _, _, some in wanted], redactor)
+        paths = redacted_paths(metadata_paths(file.metadata for file, _, _ in wanted), redactor)
         for (file, rows, some), (redacted, found) in zip(wanted, clean, strict=True):
-            metadata = file.metadata
+            metadata = _redacted(file.metadata, paths, redactor)
             if found or some.height < rows.height:
                 metadata = _changed(metadata, redacted)
+            archive_rows = redacted.with_columns(archive=pl.lit(metadata.archive))
             path = f"{TURNS}/{metadata.group}/{file.path.name}"
-            files[path] = lake.turns_bytes(redacted, metadata)
+            files[path] = lake.turns_bytes(archive_rows, metadata)
             turns, redactions = turns + redacted.height, redactions + found
     return files, turns, redactions
 
@@ -90,6 +98,14 @@ def to_parquet(
 def _batches(files: Sequence[TurnFile]) -> Iterator[Sequence[TurnFile]]:
     for start in range(0, len(files), BATCH_FILES):
         yield files[start : start + BATCH_FILES]
+
+
+def _redacted(
+    metadata: ArchiveMetadata, paths: Mapping[str, str], redactor: Redactor
+) -> ArchiveMetadata:
+    return replace(
+        with_paths(metadata, paths), machine=redacted_machine(metadata.machine, redactor)
+    )
 
 
 def _changed(metadata: ArchiveMetadata, rows: pl.DataFrame) -> ArchiveMetadata:

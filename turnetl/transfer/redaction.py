@@ -1,11 +1,18 @@
 """Redaction on the way out: the lake was redacted with the rules and settings of its time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from turnetl.model import Entity, Fact, ToolCall, Turn
+from turnetl.parsing.person_names import (
+    branch_without_persons,
+    path_without_persons,
+    users_in,
+)
 from turnetl.redact import Redactor
 from turnetl.transfer.content import ExportContent, ExportedTurn
+from turnetl.transfer.redacted_paths import local_path, redacted_paths
 
 _BATCH_TEXTS = 20_000
 """Texts of sessions that are scanned together."""
@@ -34,7 +41,17 @@ def redacted_archives(
 ) -> list[list[tuple[Turn, int]]]:
     """Return the turns of several archives without secrets, each with its number of redactions."""
     results = redactor.redact_many([_texts(turns) for turns in archives])
-    return [_with_texts(turns, *one) for turns, one in zip(archives, results, strict=True)]
+    folders: dict[str, set[str]] = {}
+    for turn in chain.from_iterable(archives):
+        folders.setdefault(turn.archive, set()).update({turn.cwd} if turn.cwd else ())
+    paths = redacted_paths(folders, redactor)
+    redacted = []
+    for turns, one in zip(archives, results, strict=True):
+        changed = _with_texts(turns, one.texts, paths)
+        if redactor.redacts_persons:
+            changed = _without_persons(turns, changed, redactor)
+        redacted.append(_counted(turns, changed, one.counts))
+    return redacted
 
 
 def _redacted_turns(
@@ -81,7 +98,7 @@ def _texts(turns: Sequence[Turn]) -> list[str]:
 
 
 def _turn_texts(turn: Turn) -> Iterator[str]:
-    yield from (turn.user_text, turn.assistant_text, turn.archive)
+    yield from (turn.user_text, turn.assistant_text)
     yield from (turn.cwd or "", turn.git_branch or "")
     yield from (*turn.steering, *turn.user_answers, *turn.subagent_prompts)
     for call in turn.tool_calls:
@@ -89,25 +106,60 @@ def _turn_texts(turn: Turn) -> Iterator[str]:
 
 
 def _with_texts(
-    turns: Sequence[Turn], texts: Sequence[str], counts: Sequence[int]
+    turns: Sequence[Turn], texts: Sequence[str], paths: Mapping[str, str]
+) -> list[Turn]:
+    """Return the turns with other texts, in the order of `_texts`, and other archives."""
+    remaining = iter(texts)
+    return [
+        replace(_with_turn_texts(turn, remaining), archive=paths[turn.archive]) for turn in turns
+    ]
+
+
+def _without_persons(
+    turns: Sequence[Turn], redacted: Sequence[Turn], redactor: Redactor
+) -> list[Turn]:
+    """Return redacted turns without the persons whose folders the turns name."""
+    placeholder = redactor.person_placeholder
+    folders = {turn.cwd for turn in turns if turn.cwd}
+    users = users_in({*folders, *(local_path(turn.archive) for turn in turns)})
+    return [
+        replace(
+            one,
+            cwd=path_without_persons(one.cwd, users_in([turn.cwd or ""]), placeholder)
+            if one.cwd
+            else None,
+            git_branch=branch_without_persons(one.git_branch, users, placeholder)
+            if one.git_branch
+            else None,
+        )
+        for turn, one in zip(turns, redacted, strict=True)
+    ]
+
+
+def _counted(
+    turns: Sequence[Turn], redacted: Sequence[Turn], counts: Sequence[int]
 ) -> list[tuple[Turn, int]]:
-    """Return the turns with other texts, in the order of `_texts`, and the number of redactions."""
-    remaining, found = iter(texts), iter(counts)
-    redacted = []
-    for turn in turns:
-        changed = _with_turn_texts(turn, remaining)
-        count = sum(next(found) for _ in _turn_texts(turn))
-        redacted.append((replace(changed, redactions=turn.redactions + count), count))
-    return redacted
+    """Return the redacted turns with their numbers of redactions: in `_texts`, and of names."""
+    found = iter(counts)
+    counted = []
+    for before, after in zip(turns, redacted, strict=True):
+        count = sum(next(found) for _ in _turn_texts(before))
+        if not count:
+            count = _names(before) != _names(after)
+        counted.append((replace(after, redactions=before.redactions + count), int(count)))
+    return counted
+
+
+def _names(turn: Turn) -> tuple[str | None, ...]:
+    return turn.archive, turn.cwd, turn.git_branch
 
 
 def _with_turn_texts(turn: Turn, texts: Iterator[str]) -> Turn:
-    user, assistant, archive, cwd, branch = (next(texts) for _ in range(5))
+    user, assistant, cwd, branch = (next(texts) for _ in range(4))
     return replace(
         turn,
         user_text=user,
         assistant_text=assistant,
-        archive=archive,
         cwd=cwd or None,
         git_branch=branch or None,
         steering=_as_many(turn.steering, texts),

@@ -31,7 +31,9 @@ class ExportReport:
     noise: int
     """Selected turns that are noise, which Markdown, GraphML and Cypher leave out."""
     redactions: int
-    """Secrets that the lake or the graph still had."""
+    """Redactions of what the lake or the graph still had."""
+    redacts_persons: bool
+    """Whether personal data was redacted, not only secrets."""
     files: int
     bytes: int
     changed: int
@@ -68,7 +70,7 @@ class ImportedFile:
     problem: str | None = None
     """Why it was left out."""
     redactions: int = 0
-    """Secrets that the other lake still had."""
+    """Redactions of what the other lake still had."""
     forgotten: int = 0
     """Turns that were left out, because this lake has forgotten them."""
 
@@ -84,6 +86,8 @@ class ImportReport:
     foreign: int
     """Files in its folder of turns that turnetl did not write; they are ignored."""
     dry_run: bool
+    redacts_persons: bool = False
+    """Whether personal data was redacted, not only secrets."""
 
     @property
     def added(self) -> int:
