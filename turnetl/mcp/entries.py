@@ -10,6 +10,7 @@ from datetime import datetime
 from turnetl.control_characters import displayed_text
 from turnetl.graph_model import Receipt
 from turnetl.index.spans import GroupSpan, SessionSpan
+from turnetl.mcp.answer import parts_of
 from turnetl.model import Fact, GroupId
 from turnetl.object_url import url_text
 from turnetl.report.layout import format_minute, format_span, plural
@@ -22,8 +23,10 @@ _FACT_CHARS = 400
 _NAME_CHARS = 200
 _FILES = 8
 """Files of a turn that are named."""
-_PART_CHARS = 1_000
-"""Characters of a part of a long text."""
+_LINE_BYTES = 450
+"""Bytes of the displayed text of a line."""
+_CHUNK = 45
+"""Characters after which a long line may end: their escapes fit into one line."""
 _NO_PROMPT = "(no prompt)"
 
 
@@ -39,25 +42,18 @@ def text_name(text: str) -> str:
 
 def text_lines(text: str) -> list[str]:
     """Return the lines of a text of an archive, each marked; one that is very long is several."""
-    return [
-        f"| {displayed_text(line[start : start + _PART_CHARS])}"
-        for line in text.strip().splitlines()
-        for start in range(0, max(len(line), 1), _PART_CHARS)
-    ]
+    return [f"| {piece}" for line in text.strip().splitlines() for piece in _displayed(line)]
 
 
 def text_parts(title: str, text: str) -> Iterator[str]:
     """Yield a titled text of an archive in parts, each of which fits into any answer."""
-    part: list[str] = [f"{title}:"]
-    size = 0
-    for line in text_lines(text):
-        if size and size + len(line) > _PART_CHARS:
-            yield "\n".join(part)
-            part, size = [f"{title}, continued:"], 0
-        part.append(line)
-        size += len(line)
-    if size:
-        yield "\n".join(part)
+    return listed_parts(title, text_lines(text))
+
+
+def listed_parts(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Yield titled lines in parts, each of which fits into any answer; nothing without lines."""
+    if lines:
+        yield from parts_of("\n".join([f"{title}:", *lines]), f"{title}, continued:")
 
 
 def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) -> str:
@@ -129,12 +125,12 @@ def fact_line(fact: Fact) -> str:
 
 
 def error_entries(found: ErrorHistory) -> Iterator[str]:
-    """Yield an error, then what resolved it: an entry per occurrence, the resolved ones first."""
+    """Yield an error, then what resolved it, in parts: the resolved occurrences first."""
     name = text_line(found.error.name, _FACT_CHARS)
     times = f"in {plural(found.count, 'turn')}"
     for number, occurrence in enumerate(found.occurrences, 1):
         title = f"error ({times}, occurrence {number} of {len(found.occurrences)}): {name}"
-        yield "\n".join([title, *_occurrence(occurrence)])
+        yield from parts_of("\n".join([title, *_occurrence(occurrence)]), "error, continued:")
 
 
 def group_entry(span: GroupSpan) -> str:
@@ -151,6 +147,18 @@ def session_entry(span: SessionSpan, prompt: str) -> str:
         plural(span.turns, "turn"),
     )
     return f"{head}\n   first prompt: {text_line(prompt) or _NO_PROMPT}"
+
+
+def _displayed(line: str) -> Iterator[str]:
+    """Yield a line as it is displayed; a long one in pieces, each of whole characters."""
+    piece = ""
+    for start in range(0, len(line), _CHUNK):
+        chunk = displayed_text(line[start : start + _CHUNK])
+        if len((piece + chunk).encode()) > _LINE_BYTES:
+            yield piece
+            piece = ""
+        piece += chunk
+    yield piece
 
 
 def _occurrence(found: Occurrence) -> Iterator[str]:

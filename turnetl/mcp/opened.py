@@ -1,11 +1,13 @@
 """What `open` found, in parts: a turn with its texts, a session, an entity, a fact."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from turnetl.mcp.answer import parts_of
 from turnetl.mcp.entries import (
     fact_line,
     joined,
     lineage_text,
+    listed_parts,
     project_text,
     text_line,
     text_lines,
@@ -14,6 +16,7 @@ from turnetl.mcp.entries import (
     turn_entry,
     turn_line,
 )
+from turnetl.model import Fact
 from turnetl.report.layout import format_minute, format_span, plural
 from turnetl.retrieval.conversation import ConversationStep
 from turnetl.retrieval.details import (
@@ -24,8 +27,8 @@ from turnetl.retrieval.details import (
     TurnDetails,
 )
 
-_LINES_CHARS = 1_000
-"""Characters of facts in one part."""
+_SHORT_STEP = 1_000
+"""Characters of a step whose input and outcome are one item."""
 
 
 def kind(found: Details) -> str:
@@ -43,6 +46,11 @@ def kind(found: Details) -> str:
 
 def parts(found: Details) -> Iterator[str]:
     """Yield the parts of what was found, each of which fits into any answer."""
+    for part in _items(found):
+        yield from parts_of(part)
+
+
+def _items(found: Details) -> Iterator[str]:
     match found:
         case TurnDetails():
             yield from _turn(found)
@@ -75,7 +83,7 @@ def _turn(found: TurnDetails) -> Iterator[str]:
     for text in conversation.steering:
         yield from text_parts("steering", text)
     yield from text_parts("answer", conversation.answer)
-    yield from _listed("facts", [fact_line(fact) for fact in found.facts])
+    yield from listed_parts("facts", _facts(found.facts))
     for step in conversation.steps:
         yield from _step(step)
 
@@ -83,7 +91,7 @@ def _turn(found: TurnDetails) -> Iterator[str]:
 def _step(step: ConversationStep) -> Iterator[str]:
     failed = " FAILED" if step.is_error else ""
     title = f"step {text_name(step.tool)}{failed}"
-    if len(step.input) + len(step.outcome) <= _LINES_CHARS:
+    if len(step.input) + len(step.outcome) <= _SHORT_STEP:
         outcome = text_lines(step.outcome)
         yield "\n".join(
             [f"{title}:", *text_lines(step.input), *(["->"] if outcome else []), *outcome]
@@ -111,7 +119,7 @@ def _entity(found: EntityDetails) -> Iterator[str]:
     )
     yield from text_parts("summary", entity.summary)
     for one in reversed(found.turns):
-        yield from _listed(turn_line(one.turn), [fact_line(fact) for fact in one.facts])
+        yield from listed_parts(turn_line(one.turn), _facts(one.facts))
 
 
 def _fact(found: FactDetails) -> Iterator[str]:
@@ -123,14 +131,5 @@ def _fact(found: FactDetails) -> Iterator[str]:
         yield turn_entry(turn, mark="stated by: ")
 
 
-def _listed(title: str, lines: list[str]) -> Iterator[str]:
-    """Yield titled lines in parts."""
-    part, size = [f"{title}:"], 0
-    for line in lines:
-        if size and size + len(line) > _LINES_CHARS:
-            yield "\n".join(part)
-            part, size = [f"{title}, continued:"], 0
-        part.append(f"   {line}")
-        size += len(line)
-    if size:
-        yield "\n".join(part)
+def _facts(facts: Iterable[Fact]) -> list[str]:
+    return [f"   {fact_line(fact)}" for fact in facts]
