@@ -25,6 +25,8 @@ from turnetl.mcp.stdio import MAX_LINE, split_lines
 
 QUERY = "why did the checkout tests fail"
 TURN = "turn 66185fa7"
+LISTING = b'{"jsonrpc": "2.0", "id": %b, "method": "tools/list"}'
+NO_IDS = (b"1e400", b"-1e400", b"NaN", b"1.5", b"null", b"true", b"[1]")
 
 
 def test_the_client_of_the_sdk_is_answered(filled: Path) -> None:
@@ -70,6 +72,10 @@ def test_a_client_that_shares_no_code_with_the_sdk_is_answered(filled: Path) -> 
         (b"null", -32600),
         (b'{"jsonrpc": "1.0", "id": 1, "method": "tools/list"}', -32600),
         (b"[" * 100_000, -32700),
+        *(
+            (b'{"jsonrpc": "2.0", "id": %b, "method": "tools/list"}' % id_, -32600)
+            for id_ in NO_IDS
+        ),
     ],
 )
 def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(

@@ -17,6 +17,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 MAX_LINE = 4 * 1024 * 1024
 """Bytes of a message, as over HTTP."""
@@ -25,8 +26,10 @@ _WAITING_LINES = 16
 """Lines that are read before the server takes them."""
 _TOO_LONG = "too long"
 """Stands for a line that is too long, and is no JSON."""
+_NO_MESSAGE = "{}"
+"""Stands for a request that cannot be answered: JSON, but not a message."""
 _NOT_JSON = "not one JSON value on one line of at most 4 MiB"
-_NOT_A_MESSAGE = "not a JSON-RPC 2.0 message"
+_NOT_A_MESSAGE = "not a JSON-RPC 2.0 message; the id of a request is a text or an integer"
 
 
 async def serve_stdio(server: Server[Any]) -> None:
@@ -73,7 +76,7 @@ class InputLines:
         # The loop is closed when the server has ended: nobody waits for lines then.
         with suppress(RuntimeError):
             for line in split_lines(self._read, self._max_line):
-                self._put(line.decode("utf-8", "replace"))
+                self._put(answerable(line.decode("utf-8", "replace")))
             self._put(None)
 
     def _put(self, line: str | None) -> None:
@@ -107,12 +110,27 @@ def split_lines(read: Callable[[], bytes], max_line: int) -> Iterator[bytes]:
             return
 
 
+def answerable(line: str) -> str:
+    """Return a line, or one that is no message for a request whose id no answer can carry.
+
+    The SDK takes such a request for a notification, and would say nothing about it.
+    """
+    try:
+        message = from_json(line)
+    except ValueError:
+        return line
+    if not isinstance(message, dict) or not {"method", "id"} <= message.keys():
+        return line
+    is_usable = isinstance(message["id"], str | int) and not isinstance(message["id"], bool)
+    return line if is_usable else _NO_MESSAGE
+
+
 @asynccontextmanager
 async def answering_malformed(received: Any, sent: Any) -> AsyncIterator[Any]:
-    """Pass messages on, and answer what is none: the SDK would say nothing about it.
+    """Pass messages on, and answer other lines with an error: the SDK would say nothing about them.
 
     Args:
-        received: a stream of messages, and of an exception for each line that is none.
+        received: a stream of messages, and of an exception for each line that is not a message.
         sent: the stream of the answers.
     """
     passed_on, messages = anyio.create_memory_object_stream[SessionMessage](0)
