@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -215,10 +216,26 @@ def test_a_wrong_export_is_refused_and_changes_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_empty_lake_has_an_empty_export(tmp_path: Path) -> None:
-    result = run_in_process("export", "-o", "out.jsonl", "--format", "jsonl", folder=tmp_path)
-    assert result.exit_code == 0
-    assert "0 turns" in result.stdout
+def test_a_lake_without_turns_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    result = run_in_process("export", "-o", "out", "--lake", "nowhere", folder=tmp_path)
+    assert result.exit_code == 2
+    assert "holds no turns" in result.messages[-1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_turns_that_only_the_graph_holds_are_counted_and_their_group_is_known(
+    home: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(home / ".turnetl", tmp_path / ".turnetl")
+    lake = Lake(tmp_path / ".turnetl" / "lake")
+    lost = lake.count_turns(GroupId("bookshop"))
+    shutil.rmtree(lake.root / "turns" / "bookshop")
+    (lake.root / "episodes" / "bookshop.parquet").unlink()
+    for arguments in ((), ("--group", "bookshop")):
+        result = export(tmp_path, tmp_path / "x.jsonl", "--format", "jsonl", *arguments)
+        assert 0 < result.json["only_in_graph"] <= lost
+        assert "that only the graph holds" in result.messages[0]
+    assert result.json["turns"] == 0
 
 
 def test_personal_data_is_redacted_on_request(tmp_path: Path) -> None:

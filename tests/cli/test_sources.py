@@ -1,9 +1,12 @@
 """`turnetl sources`, and `turnetl backfill` without archives."""
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests.agents.homes import transcript
 from tests.cli.command import run_in_process
@@ -105,7 +108,7 @@ def test_on_a_terminal_it_proposes_the_archives_and_reads_them(answer: str, tmp_
 def test_without_a_yes_nothing_is_read(answer: str, tmp_path: Path) -> None:
     transcript(tmp_path / ".claude")
     output, code = answered("backfill", folder=tmp_path, typed=f"{answer}\n")
-    assert code == 1, output
+    assert code == 0, output
     assert "nothing was read" in output
     assert not (tmp_path / ".turnetl").exists()
 
@@ -134,6 +137,21 @@ def report(*archives: FoundArchive) -> SourcesReport:
 def archive(number: int, turns: int | None) -> FoundArchive:
     path = Path(f"/home/dev/.claude/projects/{number}.jsonl")
     return FoundArchive(path, ArchiveState.NEW, 100, turns, None)
+
+
+def test_at_80_columns_no_folder_is_broken_and_several_have_a_sum() -> None:
+    (first,) = report(archive(1, 3)).sources
+    second = replace(
+        first,
+        agent="OpenCode",
+        folder=Path("/home/dev/.local/share/opencode"),
+        archives=tuple(archive(number, 1_000) for number in range(1_200)),
+    )
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(view.table(SourcesReport((first, second), NOW), Path("/home/dev")))
+    assert "~/.local/share/opencode" in capture.get()
+    assert re.search(r"all +. +1,201 . +1,201 . +0 . +1,200,003 ", capture.get())
 
 
 def test_the_turns_of_all_archives_are_unknown_if_those_of_one_are() -> None:

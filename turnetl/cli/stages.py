@@ -61,7 +61,7 @@ def backfill(
     options = selection.run_options(extraction=extraction, shard=shard)
     paths = archives or proposed_archives(settings, as_json=common.json)
     if not paths:
-        return ExitCode.FAILED
+        return ExitCode.DONE
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             pipeline.backfill(

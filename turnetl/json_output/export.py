@@ -26,6 +26,9 @@ class ExportOutput(JsonOutput):
     bytes: Annotated[int, described("Their size.")]
     changed: Annotated[int, described("Files that were written: they were missing or different.")]
     removed: Annotated[int, described("Files of an earlier export that were removed.")]
+    only_in_graph: Annotated[
+        int, described("Selected turns that only the graph holds: they are left out.")
+    ]
     unread: Annotated[
         str | None,
         described("Why entities and facts are missing or old; null: they are those of the graph."),
@@ -46,6 +49,7 @@ def export_output(report: ExportReport) -> ExportOutput:
         bytes=report.bytes,
         changed=report.changed,
         removed=report.removed,
+        only_in_graph=report.only_in_graph,
         unread=report.unread,
     )
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from turnetl import wiring
 from turnetl.clock import Clock
+from turnetl.errors import BadUsage
 from turnetl.group_names import select_groups
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
@@ -57,8 +58,12 @@ class ExportOptions:
 class _Stated:
     """What the graph states."""
 
-    turn_ids: AbstractSet[str] | None = None
-    """The turns that meet conditions of the graph; None: there are none."""
+    groups: Sequence[GroupId]
+    """The selected groups, also those that only the graph holds."""
+    in_graph: AbstractSet[str] = frozenset()
+    """The selected turns that the graph holds."""
+    needs_graph: bool = False
+    """Whether only these turns meet the conditions."""
     entities: Sequence[Entity] = ()
     facts: Sequence[Fact] = ()
     unread: str | None = None
@@ -80,15 +85,21 @@ async def export(
         progress: called while the index is brought up to date, and after each step.
 
     Raises:
-        BadUsage: an unknown group, a condition that no turn meets, or an output that holds files of
-            others.
+        BadUsage: a lake without turns, an unknown group, a condition that no turn meets, or an
+            output that holds files of others.
         Fatal: a table cannot be read, or the output cannot be written.
         GraphUnusable, IndexUnusable: a query or a condition on facts needs the graph.
     """
     lake = wiring.lake(settings)
-    groups = select_groups(lake.groups(), options.selection.groups)
-    stated = await _stated(settings, options, clock, groups, progress)
-    where = condition(options.selection, stated.turn_ids)
+    existing = lake.groups()
+    if not existing:
+        raise BadUsage(
+            f"the lake `{settings.lake}` holds no turns: run `turnetl backfill`, or name another "
+            "lake with --lake"
+        )
+    stated = await _stated(settings, options, clock, existing, progress)
+    groups = [group for group in stated.groups if group in existing]
+    where = condition(options.selection, stated.in_graph if stated.needs_graph else None)
     turns = selected_turns(lake, groups, where)
     progress(ProgressUpdate("export", "steps", 1, 2))
     exported = {one.turn.turn_id for one in turns}
@@ -99,7 +110,8 @@ async def export(
     else:
         report = run.write_content()
     progress(ProgressUpdate("export", "steps", 2, 2))
-    return replace(report, unread=stated.unread)
+    missing = len(stated.in_graph - exported)
+    return replace(report, unread=stated.unread, only_in_graph=missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,20 +188,22 @@ async def _stated(
     settings: Settings,
     options: ExportOptions,
     clock: Clock,
-    groups: Sequence[GroupId],
+    in_lake: Sequence[GroupId],
     progress: Progress,
 ) -> _Stated:
     """Return what the graph states about the turns; nothing without a graph that is not needed."""
     selection = options.selection
     needs_graph = bool(options.query.strip()) or selection.selects_facts
     if not needs_graph and (missing := wiring.missing_graph(settings)) is not None:
-        return _Stated(unread=f"there is no graph at `{missing}`: no entities and facts")
+        groups = select_groups(in_lake, selection.groups)
+        return _Stated(groups, unread=f"there is no graph at `{missing}`: no entities and facts")
     async with open_index(settings, clock, progress) as opened:
         index = opened.index
-        known = [group for group in groups if group in {one.group_id for one in index.groups()}]
-        within = replace(selection, groups=tuple(known))
-        if not known:
-            return _Stated(frozenset() if needs_graph else None, unread=opened.unread)
+        indexed = {one.group_id for one in index.groups()}
+        groups = select_groups(sorted({*in_lake, *indexed}), selection.groups)
+        within = replace(selection, groups=tuple(group for group in groups if group in indexed))
+        if not within.groups:
+            return _Stated(groups, needs_graph=needs_graph, unread=opened.unread)
         keys: Sequence[int]
         if options.query.strip():
             hits = await find_turns(
@@ -203,7 +217,7 @@ async def _stated(
                 check_conditions(index, within)
         turn_ids = {turn.receipt.turn_id for turn in index.turns(keys).values()}
         entities, facts = _facts(index, keys, selection)
-        return _Stated(turn_ids if needs_graph else None, entities, facts, opened.unread)
+        return _Stated(groups, turn_ids, needs_graph, entities, facts, opened.unread)
 
 
 def _facts(

@@ -29,7 +29,13 @@ def view(report: ExportReport) -> RenderableType:
 def messages(report: ExportReport) -> list[str]:
     """Return sentences about what is missing, and what was redacted."""
     found = [report.unread] if report.unread else []
-    if not report.turns:
+    if report.only_in_graph:
+        found.append(
+            f"{plural(report.only_in_graph, 'turn')} left out that only the graph holds: "
+            "`turnetl backfill` of the archives, or `turnetl import` of another lake, adds them to "
+            "this lake; `turnetl search` and `turnetl show` find them in the graph"
+        )
+    elif not report.turns:
         found.append("no turn of the lake meets these conditions")
     if report.noise and report.format in _OMITS_NOISE:
         found.append(

@@ -1,6 +1,6 @@
 """Where the agents of a machine keep archives, what is new, and what will be deleted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -16,7 +16,7 @@ SOON = timedelta(days=7)
 
 
 def table(report: SourcesReport, home: Path) -> RenderableType:
-    """Render a row per folder, then the archives that are deleted soon.
+    """Render a row per folder and their sum, then the archives that are deleted soon.
 
     Args:
         report: the folders.
@@ -25,13 +25,16 @@ def table(report: SourcesReport, home: Path) -> RenderableType:
     if not report.found:
         return Group(caption("no agent keeps archives in its usual folder"), *_absent(report, home))
     view = Table()
-    view.add_column("agent")
-    view.add_column("folder", overflow="fold")
+    # One column: beside the numbers, a terminal of 80 columns has no room for two.
+    view.add_column("agent\nfolder", overflow="fold")
     for name in ("archives", "new", "changed", "new\nturns"):
         view.add_column(name, justify="right")
     view.add_column("next\ndeletion", no_wrap=True)
     for source in report.found:
         view.add_row(*_cells(source, report.at, home))
+    if len(report.found) > 1:
+        view.add_section()
+        view.add_row(Text("all"), *_numbers(report.found, report.at))
     return Group(view, caption(_summary(report)), *_absent(report, home), *_deletions(report, home))
 
 
@@ -54,21 +57,26 @@ def question(report: SourcesReport) -> str:
 
 
 def _cells(source: Source, now: datetime, home: Path) -> tuple[RenderableType, ...]:
-    states = [archive.state for archive in source.archives]
-    turns = source.new_turns
+    name = Text(f"{source.agent}\n{_shown(source.folder, home)}")
+    return name, *_numbers([source], now)
+
+
+def _numbers(sources: Sequence[Source], now: datetime) -> tuple[str, ...]:
+    """Return the cells that follow the name of some folders."""
+    states = [archive.state for source in sources for archive in source.archives]
+    turns = [source.new_turns for source in sources]
     return (
-        Text(source.agent),
-        Text(_shown(source.folder, home)),
         f"{len(states):,}",
         f"{states.count(ArchiveState.NEW):,}",
         f"{states.count(ArchiveState.CHANGED):,}",
-        "?" if turns is None else f"{turns:,}",
-        _next_deletion(source, now),
+        "?" if None in turns else f"{sum(count or 0 for count in turns):,}",
+        _next_deletion(sources, now),
     )
 
 
-def _next_deletion(source: Source, now: datetime) -> str:
-    times = [one.deleted_at for one in source.archives if one.deleted_at is not None]
+def _next_deletion(sources: Sequence[Source], now: datetime) -> str:
+    archives = [archive for source in sources for archive in source.archives]
+    times = [one.deleted_at for one in archives if one.deleted_at is not None]
     return _when(min(times), now) if times else "-"
 
 

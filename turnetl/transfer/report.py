@@ -40,6 +40,8 @@ class ExportReport:
     """Files that were written, because they were missing or different."""
     removed: int
     """Files of an earlier export that were removed."""
+    only_in_graph: int = 0
+    """Selected turns that the graph holds and the lake does not: they are left out."""
     unread: str | None = None
     """Why entities and facts are missing or old; None: they are those of the graph."""
 
