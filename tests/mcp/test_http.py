@@ -134,3 +134,9 @@ def test_a_port_without_http_is_an_error(filled: Path) -> None:
     result = run_in_process("mcp", "--port", "80", folder=filled)
     assert result.exit_code == 2
     assert result.messages == ["turnetl: `--port` is an option of `--http`: give both, or neither"]
+
+
+def test_no_session_is_kept_for_a_client(served: tuple[str, str]) -> None:
+    response = posted(served)
+    assert response.status_code == 200
+    assert "mcp-session-id" not in response.headers

@@ -61,6 +61,7 @@ def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
     app = server.streamable_http_app(
         streamable_http_path=_PATH,
         json_response=True,
+        stateless_http=True,
         transport_security=TransportSecuritySettings(
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
         ),
