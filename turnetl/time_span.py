@@ -5,10 +5,13 @@ the first of the next. A time of day or a duration back from now is an instant: 
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from functools import partial
+
+from turnetl.errors import BadUsage
 
 EXAMPLES = (
     "2026-03-01, 2026-03, 2026-03-01T12:00+01:00, 7d, yesterday, `last tuesday` or `3 weeks ago`"
@@ -88,6 +91,25 @@ def parse_time_span(text: str, now: datetime) -> TimeSpan | None:
         return _iso(expression, now) or _english(expression, now)
     except (ValueError, OverflowError):
         return None
+
+
+def check_between(since: datetime | None, ends: Mapping[str, datetime | None], name: str) -> None:
+    """Check that some time lies between a beginning and each end.
+
+    Args:
+        since: the beginning; None is before all ends.
+        ends: by the name that the message gives them, with its quotation marks; None is no end.
+        name: of the beginning, likewise.
+
+    Raises:
+        BadUsage: none does.
+    """
+    for end_name, end in ends.items():
+        if since is not None and end is not None and end <= since:
+            raise BadUsage(
+                f"no turn can be selected: {end_name} ends at {end:%Y-%m-%d %H:%M}, and {name} "
+                f"begins at {since:%Y-%m-%d %H:%M} (UTC)"
+            )
 
 
 def calendar_span(unit: CalendarUnit, moment: datetime) -> TimeSpan:

@@ -107,12 +107,21 @@ def test_an_ambiguous_id_lists_what_it_may_be(folder: Path) -> None:
     assert result.messages[0].startswith("turnetl: `1` is several: turn 1")
 
 
-@pytest.mark.parametrize("text", ["zzzz", "", "%", "[bold]"])
+@pytest.mark.parametrize("text", ["zzzz", "%", "[bold]"])
 def test_an_unknown_id_is_named_with_what_prints_ids(text: str, folder: Path) -> None:
     result = run_in_process("show", text, "--json", folder=folder)
     assert result.exit_code == 2
     (message,) = result.messages
     assert message.startswith(f"turnetl: nothing has the id or the name `{text}`: ")
+
+
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_empty_id_is_named_as_such(text: str, folder: Path) -> None:
+    result = run_in_process("show", text, folder=folder)
+    assert result.exit_code == 2
+    assert result.messages == [
+        "turnetl: no id and no name is given: `turnetl search` and `turnetl timeline` print ids"
+    ]
 
 
 def test_raw_prints_the_lines_of_the_archive(folder: Path, turn_id: str) -> None:

@@ -14,8 +14,9 @@ from tests.mcp.clients import answer, error, settings_of, text_of, with_client
 from turnetl.clock import now
 from turnetl.graph.open import open_graph
 from turnetl.index.files import CATALOG
+from turnetl.mcp.calls import ToolContext
 from turnetl.mcp.server import history_server
-from turnetl.mcp.tools import ToolContext, tool_runner
+from turnetl.mcp.tools import tool_runner
 from turnetl.pipeline.index_reader import open_index_reader
 
 SECRET = "what nobody else should read"
@@ -49,7 +50,11 @@ def test_what_the_graph_does_not_have_is_named_with_what_it_has(
     [
         ("search", {}, "`search` needs a `query`, or a condition"),
         ("search", {"query": "x", "since": "soon"}, "`since` is no time: `soon`; write it as"),
-        ("search", {"query": "x", "since": "2026-05", "until": "2026-04"}, "no turn is in between"),
+        (
+            "search",
+            {"query": "x", "since": "2026-05", "until": "2026-04"},
+            "no turn can be selected",
+        ),
         ("search", {"query": "x", "as_of": "2026-99"}, "`as_of` is no time"),
         ("search", {"query": "x", "limit": 0}, "Expected `int` >= 1"),
         ("search", {"query": "x", "max_tokens": 10**9}, "Expected `int` <= 10000"),

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from turnetl.errors import BadUsage
+from turnetl.time_span import check_between
 
 
 def check_values(**options: str | None) -> None:
@@ -22,9 +23,5 @@ def check_times(since: datetime | None, **ends: datetime | None) -> None:
     Raises:
         BadUsage: none does.
     """
-    for name, end in ends.items():
-        if since is not None and end is not None and end <= since:
-            raise BadUsage(
-                f"no turn can be selected: `--{name.replace('_', '-')}` ends at "
-                f"{end:%Y-%m-%d %H:%M}, and `--since` begins at {since:%Y-%m-%d %H:%M} (UTC)"
-            )
+    named = {f"`--{name.replace('_', '-')}`": end for name, end in ends.items()}
+    check_between(since, named, "`--since`")

@@ -2,18 +2,12 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from turnetl.clock import Clock
-from turnetl.control_characters import displayed_text
 from turnetl.errors import BadUsage
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.index.spans import ListedSessions
 from turnetl.mcp import opened as views
 from turnetl.mcp.answer import Answer
@@ -24,8 +18,8 @@ from turnetl.mcp.arguments import (
     OpenArguments,
     SearchArguments,
     TimelineArguments,
-    shown,
 )
+from turnetl.mcp.calls import ToolContext, read_index, selection, time_limits
 from turnetl.mcp.definitions import ToolRunner
 from turnetl.mcp.entries import (
     error_entries,
@@ -36,22 +30,16 @@ from turnetl.mcp.entries import (
 )
 from turnetl.model import GroupId
 from turnetl.pipeline.history import find_error_histories, find_timeline, group_ids
-from turnetl.pipeline.index import OpenIndex, has_turns
-from turnetl.pipeline.index_reader import IndexReader
+from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import with_lake_text
 from turnetl.pipeline.search import find_turns
-from turnetl.report.index import unread_messages
-from turnetl.report.layout import format_minute, plural
+from turnetl.report.layout import plural
 from turnetl.retrieval.details import Details, EntityDetails, details
 from turnetl.retrieval.excerpts import prompt_title
 from turnetl.retrieval.fix import ErrorHistory
-from turnetl.retrieval.items import file_path
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.session_hits import CombinedHits
 from turnetl.retrieval.timeline import Timeline
-from turnetl.time_span import EXAMPLES, TimeSpan, parse_time_span
-
-T = TypeVar("T")
 
 _ENTITY_TURNS = 200
 """Turns of an entity after the first ones of a page that are read."""
@@ -60,40 +48,27 @@ _PAGE = 50
 _MAX_HITS = 300
 """Hits of a search through which pages lead."""
 _LINEAGE = re.compile(r"(?P<archive>.+?):(?P<line>[0-9]{1,9})(?:-[0-9]{1,9})?", re.DOTALL)
-_EMPTY = "The graph is empty: run `turnetl backfill`, or check which lake the server reads."
-
-
-@dataclass(frozen=True, slots=True)
-class ToolContext:
-    """What the tools read, and nothing else."""
-
-    reader: IndexReader
-    clock: Clock
-    directory: Path
-    """The one to which a path that starts with a dot is relative."""
 
 
 async def search(context: ToolContext, given: SearchArguments) -> Answer:
     """Return the turns that match a query, best first."""
-    selection = _selection(context, given, given.as_of)
-    if not given.query.strip() and selection.is_empty:
+    chosen = selection(context, given, given.as_of)
+    if not given.query.strip() and chosen.is_empty:
         raise BadArguments("`search` needs a `query`, or a condition such as `since`")
     last = given.offset + given.limit
     if last > _MAX_HITS:
         raise BadArguments(f"pages end at {_MAX_HITS} hits: use other words or more conditions")
 
     async def read(index: OpenIndex) -> CombinedHits:
-        return await find_turns(
-            index, given.query, context.clock, selection=selection, limit=last + 1
-        )
+        return await find_turns(index, given.query, context.clock, selection=chosen, limit=last + 1)
 
-    found, notes = await _read(context, read)
+    found, notes = await read_index(context, read)
     hits = found.results
     page = hits[given.offset : last]
     heading = f"{plural(len(page), 'hit')}, best first." if page else "No hits on this page."
     if not hits:
         heading = (
-            "Nothing is close to the query. Try other words or fewer conditions."
+            "No turn is close to the query. Try other words or fewer conditions."
             if found.distant or given.query.strip()
             else "No turn meets all conditions. Leave one of them out."
         )
@@ -101,7 +76,7 @@ async def search(context: ToolContext, given: SearchArguments) -> Answer:
         notes.append(f"Only the first {used:,} characters of the query were compared.")
     return Answer(
         heading,
-        [hit_entry(given.offset + n, hit, selection.as_of) for n, hit in enumerate(page, 1)],
+        [hit_entry(given.offset + n, hit, chosen.as_of) for n, hit in enumerate(page, 1)],
         offset=given.offset,
         has_more=len(hits) > last,
         notes=notes,
@@ -117,7 +92,7 @@ async def open_(context: ToolContext, given: OpenArguments) -> Answer:
         found = details(index.index, name, context.directory, limit=limit)
         return with_lake_text(found, context.reader.settings)
 
-    found, notes = await _read(context, read)
+    found, notes = await read_index(context, read)
     parts = list(views.parts(found))
     has_more = isinstance(found, EntityDetails) and len(found.turns) < found.turn_count
     return Answer(
@@ -133,12 +108,12 @@ async def open_(context: ToolContext, given: OpenArguments) -> Answer:
 
 async def timeline(context: ToolContext, given: TimelineArguments) -> Answer:
     """Return turns in the order of time: the last ones, or with an offset those before them."""
-    selection = _selection(context, given)
+    chosen = selection(context, given)
 
     async def read(index: OpenIndex) -> Timeline:
-        return find_timeline(index.index, selection, limit=given.limit, skip=given.offset)
+        return find_timeline(index.index, chosen, limit=given.limit, skip=given.offset)
 
-    found, notes = await _read(context, read)
+    found, notes = await read_index(context, read)
     return Answer(
         f"{plural(found.count, 'turn')} in all, newest first.",
         [turn_entry(turn) for turn in reversed(found.turns)],
@@ -158,7 +133,7 @@ async def fix(context: ToolContext, given: FixArguments) -> Answer:
     async def read(index: OpenIndex) -> Sequence[ErrorHistory]:
         return await find_error_histories(index, given.error, groups=groups, limit=given.limit)
 
-    found, notes = await _read(context, read)
+    found, notes = await read_index(context, read)
     entries = [entry for error in found for entry in error_entries(error)]
     heading = f"{plural(len(found), 'matching error')}, best first."
     if not entries:
@@ -174,7 +149,7 @@ async def fix(context: ToolContext, given: FixArguments) -> Answer:
 
 async def list_(context: ToolContext, given: ListArguments) -> Answer:
     """Return the projects, or the sessions, the one with the newest turn first."""
-    since, until = _beginning(context, "since", given.since), _end(context, "until", given.until)
+    since, until = time_limits(context, given)
 
     async def projects(index: OpenIndex) -> tuple[int, list[str]]:
         chosen = _groups(index.index, given.project)
@@ -199,7 +174,7 @@ async def list_(context: ToolContext, given: ListArguments) -> Answer:
         return page.count, _session_entries(index.index, page)
 
     listing = projects if given.what == "projects" else sessions
-    (count, entries), notes = await _read(context, listing)
+    (count, entries), notes = await read_index(context, listing)
     return Answer(
         f"{plural(count, given.what.removesuffix('s'))}, newest first.",
         entries,
@@ -226,44 +201,6 @@ def tool_runner(context: ToolContext) -> ToolRunner:
         return await _TOOLS[tool](context, given)
 
     return run
-
-
-def _selection(
-    context: ToolContext, given: SearchArguments | TimelineArguments, as_of: str = ""
-) -> Selection:
-    """Return the conditions of a call; its project is not looked up yet."""
-    since, until = _beginning(context, "since", given.since), _end(context, "until", given.until)
-    end = _end(context, "as_of", as_of)
-    for name, time in (("until", until), ("as_of", end)):
-        if since is not None and time is not None and time <= since:
-            raise BadArguments(
-                f"`{name}` ends at {format_minute(time)}, and `since` begins at "
-                f"{format_minute(since)} (UTC): no turn is in between"
-            )
-    return Selection(
-        groups=(GroupId(given.project),) if given.project else (),
-        since=since,
-        until=until,
-        as_of=end,
-        session=given.session or None,
-        file=file_path(given.file, context.directory) if given.file else None,
-        entity=given.entity or None,
-    )
-
-
-def _beginning(context: ToolContext, name: str, text: str) -> datetime | None:
-    return _span(context, name, text).start if text else None
-
-
-def _end(context: ToolContext, name: str, text: str) -> datetime | None:
-    return _span(context, name, text).end if text else None
-
-
-def _span(context: ToolContext, name: str, text: str) -> TimeSpan:
-    span = parse_time_span(text, context.clock())
-    if span is None:
-        raise BadArguments(f"`{name}` is no time: `{shown(text)}`; write it as {EXAMPLES}")
-    return span
 
 
 def _groups(index: LookupIndex, project: str) -> tuple[GroupId, ...]:
@@ -293,19 +230,3 @@ def _turn_at(index: PersistentIndex, text: str) -> str | None:
         )
         raise BadUsage(f"several archives have a turn there: {places}. Give the id of one of them")
     return next((turn.receipt.turn_id for turn in turns), None)
-
-
-async def _read(
-    context: ToolContext, work: Callable[[OpenIndex], Awaitable[T]]
-) -> tuple[T, list[str]]:
-    """Return what is read from the index, and what the answer may lack."""
-
-    async def noted(index: OpenIndex) -> tuple[T, bool]:
-        return await work(index), has_turns(index.index)
-
-    found = await context.reader.read(noted)
-    value, is_filled = found.value
-    notes = unread_messages(found.unread, found.caught_up_at)
-    if not (is_filled or notes):
-        notes.append(_EMPTY)
-    return value, [f"Note: {displayed_text(note)}" for note in notes]

@@ -32,7 +32,11 @@ def find_item(index: LookupIndex, text: str, directory: Path) -> IndexedItem:
         BadUsage: no item or several items match; the message lists some of them.
     """
     lookup, text = index.lookup(), _storable(text)
-    matches = lookup.with_prefix(text, _LISTED + 1) if text else []
+    if not text.strip():
+        raise BadUsage(
+            "no id and no name is given: `turnetl search` and `turnetl timeline` print ids"
+        )
+    matches = lookup.with_prefix(text, _LISTED + 1)
     exact = [item for item in matches if item.id == text]
     found = exact or matches or [_item(entity) for entity in _named(lookup, text, directory)]
     if not found:
@@ -104,7 +108,7 @@ def file_path(text: str, directory: Path) -> str:
 
 
 def _by_id(lookup: Lookup, text: str) -> list[Entity]:
-    items = lookup.with_prefix(text, _LISTED + 1) if text else []
+    items = lookup.with_prefix(text, _LISTED + 1)
     found = [lookup.entity(item.id) for item in items if item.kind is ItemKind.ENTITY]
     return [entity for entity in found if entity is not None]
 

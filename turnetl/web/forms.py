@@ -8,7 +8,7 @@ from turnetl.errors import BadUsage
 from turnetl.index.selection import Selection
 from turnetl.model import GroupId
 from turnetl.retrieval.search import Order
-from turnetl.time_span import EXAMPLES, TimeSpan, parse_time_span
+from turnetl.time_span import EXAMPLES, TimeSpan, check_between, parse_time_span
 
 CONDITIONS = ("session", "format", "branch", "tool", "file", "entity", "label", "relation")
 """Conditions of a `Selection` that name one value."""
@@ -66,13 +66,15 @@ class PageForm:
             BadUsage: a time cannot be read, or no time is within both ends.
         """
         since, until, as_of = (self._span(name, now) for name in _TIMES)
-        _check_times(since, until, "until")
-        _check_times(since, as_of, "as of")
+        start = since.start if since else None
+        end = until.end if until else None
+        known = as_of.end if as_of else None
+        check_between(start, {"“until”": end, "“as of”": known}, "“since”")
         return Selection(
             groups=tuple(GroupId(group) for group in self.groups),
-            since=since.start if since else None,
-            until=until.end if until else None,
-            as_of=as_of.end if as_of else None,
+            since=start,
+            until=end,
+            as_of=known,
             **{name: self.values.get(name) for name in CONDITIONS},
         )
 
@@ -127,11 +129,3 @@ def _page(text: str | None) -> int:
     if not is_number or not 1 <= int(text) <= _MAX_PAGE:
         raise BadUsage(f"`{text}` is no page: pages are numbers from 1 to {_MAX_PAGE:,}")
     return int(text)
-
-
-def _check_times(since: TimeSpan | None, end: TimeSpan | None, name: str) -> None:
-    if since is not None and end is not None and end.end <= since.start:
-        raise BadUsage(
-            f"no turn can be selected: “{name}” ends at {end.end:%Y-%m-%d %H:%M}, and “since” "
-            f"begins at {since.start:%Y-%m-%d %H:%M} (UTC)"
-        )

@@ -28,8 +28,8 @@ from turnetl.web.views.turns import session_page, turn_page
 log = logging.getLogger(__name__)
 
 _UNEXPECTED = (
-    "something unexpected happened; the terminal in which `turnetl serve` runs says what, and "
-    "`--debug` where: report it"
+    "`turnetl serve` met an unexpected error while it made this page; it printed the error on its "
+    "terminal, and prints the place with `--debug`: report it"
 )
 _REFUSALS = {
     Refusal.HOST: "these pages are only for addresses of this machine: open the address that "
