@@ -92,7 +92,17 @@ def test_parquet_reads_back_equal(home: Path, tmp_path: Path) -> None:
     facts = pl.read_parquet(tmp_path / "out" / "facts.parquet")
     entities = pl.read_parquet(tmp_path / "out" / "entities.parquet")
     assert (facts.height, entities.height) == (counts["facts"], counts["entities"])
-    assert set(facts["source"]) | set(facts["target"]) == set(entities["uuid"])
+    assert set(facts["source"]) | set(facts["target"]) <= set(entities["uuid"])
+
+
+def test_an_entity_without_a_fact_is_exported(home: Path, tmp_path: Path) -> None:
+    export(home, tmp_path / "out.jsonl", "--format", "jsonl")
+    facts = objects(tmp_path / "out.jsonl", "fact")
+    ends = {end for fact in facts for end in (fact["source"], fact["target"])}
+    entities = objects(tmp_path / "out.jsonl", "entity")
+    assert {one["name"] for one in entities if one["uuid"] not in ends} == {"compose"}
+    export(home, tmp_path / "other.jsonl", "--format", "jsonl", "--group", "shoebox")
+    assert "compose" not in {one["name"] for one in objects(tmp_path / "other.jsonl", "entity")}
 
 
 def test_an_exported_lake_is_imported_equal(home: Path, tmp_path: Path) -> None:

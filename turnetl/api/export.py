@@ -78,11 +78,7 @@ async def export(
         relation=relation,
     )
     options = pipeline.ExportOptions(
-        format=ExportFormat(format),
-        output=FilePath(output),
-        query=query,
-        selection=selection,
-        limit=limit,
+        ExportFormat(format), FilePath(output), query, selection, limit
     )
     return await pipeline.export(settings or load_settings(), options, now, progress=progress)
 

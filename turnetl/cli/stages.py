@@ -59,8 +59,7 @@ def backfill(
 
     settings = selection.settings(common, **archive.settings, **extraction.settings)
     options = selection.run_options(extraction=extraction, shard=shard)
-    paths = archives or proposed_archives(settings, as_json=common.json)
-    if not paths:
+    if not (paths := archives or proposed_archives(settings, as_json=common.json)):
         return ExitCode.DONE
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(

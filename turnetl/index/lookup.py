@@ -164,6 +164,14 @@ class Lookup:
             for key, touched in rows
         }
 
+    def entities_without_fact(self, keys: Collection[int]) -> list[Entity]:
+        """Return what these turns created or changed and no fact of any turn is about, by uuid."""
+        rows = self._query(sql.TOUCHED, json.dumps(list(keys)))
+        uuids = {
+            uuid for _, touched in rows for uuid in msgspec.json.decode(zlib.decompress(touched))[0]
+        }
+        return self._entities(sql.WITHOUT_FACT, json.dumps(sorted(uuids)))
+
     def overview(self, keys: Keys) -> Overview:
         """Return what the turns with these keys are mostly about."""
         return Overview(self._connection, keys)

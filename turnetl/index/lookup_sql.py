@@ -24,6 +24,12 @@ SELECT key FROM turns WHERE key IN (SELECT value FROM json_each(?)) ORDER BY sta
 
 TOUCHED = "SELECT key, touched FROM turns WHERE key IN (SELECT value FROM json_each(?))"
 
+WITHOUT_FACT = """
+SELECT content FROM entities e WHERE e.uuid IN (SELECT value FROM json_each(?))
+    AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.source = e.key)
+    AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.target = e.key)
+ORDER BY e.uuid"""
+
 NAMED = "SELECT content FROM entities WHERE folded = ? ORDER BY group_id, uuid"
 
 FILES = """

@@ -1,6 +1,6 @@
 """The selected turns of the lake, with what the graph states about them, written to files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -223,10 +223,14 @@ async def _stated(
 def _facts(
     index: PersistentIndex, keys: Sequence[int], selection: Selection
 ) -> tuple[list[Entity], list[Fact]]:
-    """Return the entities and facts of the turns, as they held at the time of the selection."""
+    """Return the entities and facts of the turns, as they held at the time of the selection.
+
+    An entity that no fact is about is one of the turns that name it.
+    """
     entities: dict[str, Entity] = {}
     facts: dict[str, Fact] = {}
     for batch in _batches(keys):
+        entities |= {one.uuid: one for one in index.lookup().entities_without_fact(batch)}
         for of_turn in index.facts(batch).values():
             for indexed in of_turn:
                 if _held(indexed.fact, selection):
@@ -250,8 +254,15 @@ def _held(fact: Fact, selection: Selection) -> bool:
 
 
 def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportContent:
-    """Return the content with the facts that one of its turns states, and their entities."""
+    """Return the content with the facts that one of its turns states.
+
+    Of the entities, those of the other facts only are left out.
+    """
     facts = [fact for fact in content.facts if not turn_ids.isdisjoint(fact.turns)]
-    ends = {uuid for fact in facts for uuid in (fact.source, fact.target)}
-    entities = [entity for entity in content.entities if entity.uuid in ends]
+    left_out = _ends(content.facts) - _ends(facts)
+    entities = [entity for entity in content.entities if entity.uuid not in left_out]
     return ExportContent(content.turns, entities, facts)
+
+
+def _ends(facts: Iterable[Fact]) -> set[str]:
+    return {uuid for fact in facts for uuid in (fact.source, fact.target)}

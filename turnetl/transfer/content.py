@@ -39,7 +39,7 @@ class ExportContent:
     turns: Sequence[ExportedTurn]
     """By group, session and ordinal."""
     entities: Sequence[Entity] = ()
-    """The entities of the facts, by group and name; without embeddings."""
+    """Those of the facts, and of the turns without a fact; by group and name, no embeddings."""
     facts: Sequence[Fact] = ()
     """The facts that the turns state, by group and time; without embeddings."""
 
