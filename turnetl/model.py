@@ -154,6 +154,19 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class SubagentUsage:
+    """Tokens of a subagent whose rows are in no turn, with one model on one UTC day."""
+
+    subagent: str
+    """Digest of the ids of its session and of itself: the same in every archive that holds it."""
+    model: str | None
+    started_at: datetime | None
+    """Time of the first message; None if the archive has no times."""
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Model usage of a turn. All zero for a turn extracted without a model."""
 

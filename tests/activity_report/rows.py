@@ -30,6 +30,7 @@ from turnetl.activity_report.model import (
     TimelineTurn,
     TurnsOfReason,
 )
+from turnetl.activity_report.subagents import SUBAGENTS
 from turnetl.activity_report.turns import ROWS
 from turnetl.activity_report.usage import agent_usage
 from turnetl.model import Usage
@@ -62,6 +63,22 @@ def rows(*values: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(list(values), schema=ROWS)
 
 
+def subagent(**fields: Any) -> dict[str, Any]:
+    """Return tokens of a subagent that is in no turn; `fields` replace its values."""
+    return {
+        "group_id": GROUP,
+        "format": "claude_code",
+        "model": "opus",
+        "started_at": START,
+        "input_tokens": 7,
+        "output_tokens": 2,
+    } | fields
+
+
+def subagents(*values: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(list(values), schema=SUBAGENTS)
+
+
 def days(number: int) -> timedelta:
     return timedelta(days=number)
 
@@ -87,7 +104,7 @@ def full_report(text: str = "a", at: datetime = START) -> ActivityReport:
         timeline=_timeline(text, turn, fact, at.date()),
         knowledge=_knowledge(text, turn, fact, invalid),
         noise=(NoiseOfRule(text, text, 5, (turn,)), NoiseOfRule(text, "", 1, (turn,))),
-        usage=agent_usage(table),
+        usage=agent_usage(table, subagents(subagent(model=stored))),
         own_cost=OwnCost(
             (usage,),
             None,

@@ -71,6 +71,16 @@ def test_the_page_has_decisions_entities_errors_noise_and_tokens(folder: Path) -
     assert "Tokens by model" in shown
 
 
+def test_the_tokens_of_subagents_are_counted_by_model_and_project(folder: Path) -> None:
+    """Those of two archives: `agent-a7c41fe.jsonl`, and rows in `2026-02-21-first-steps.jsonl`."""
+    report(folder)
+    rows = tables((folder / PAGE).read_text("utf-8"))
+    in_no_turn = {"claude-haiku-4-5": "187", "claude-sonnet-4-20250514": "140"}
+    assert {name: rows[name][3] for name in in_no_turn} == in_no_turn
+    assert rows["claude_code"][3] == str(187 + 140)
+    assert rows["claude-haiku-4-5"][:3] == ["0", "19", "168"]
+
+
 def test_every_turn_that_is_named_has_its_archive_and_line(folder: Path) -> None:
     parsed = page(folder)
     anchors = {one for one in parsed.attributes("id") if one.startswith("turn-")}

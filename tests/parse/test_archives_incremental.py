@@ -1,6 +1,7 @@
 """A second run: unchanged archives are not opened, and new choices of the user take effect."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,29 @@ def test_retained_turns_change_what_the_filter_builds_from(archive: Path, lake: 
         run(lake, archive)
         built = build(lake, lake.groups())
     assert built.turns == 2
+
+
+def test_an_archive_is_read_again_if_the_tokens_of_its_subagents_were_not_recorded(
+    archive: Path, lake: Lake
+) -> None:
+    """Its turns stay, with those that it no longer holds."""
+    usage = {"input_tokens": 7, "output_tokens": 2}
+    message = {"message": {"role": "assistant", "content": "Read.", "usage": usage}}
+    subagent = row("assistant", "Read.", "x1", isSidechain=True, **message)
+    archive.write_text(one_turn() + one_turn("Push it.", "p1"))
+    run(lake, archive)
+    archive.write_text(one_turn() + subagent)
+    run(lake, archive)
+    [file] = lake.turn_files()
+    older = replace(file.metadata, subagent_usage=None)
+    lake.write_turns(lake.read_turns_file(file.path), older)
+    report = run(lake, archive)
+    assert (outcomes(report), report.retained_turns) == (["changed"], 1)
+    assert [one.metadata for one in lake.turn_files()] == [file.metadata]
+    [used] = file.metadata.subagent_usage or ()
+    assert (used.input_tokens, used.output_tokens) == (7, 2)
+    assert prompts(lake) == ["Mend the cart.", "Push it."]
+    assert outcomes(run(lake, archive)) == ["unchanged"]
 
 
 def test_an_archive_whose_turns_file_is_damaged_is_parsed_again(archive: Path, lake: Lake) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.activity_report.rows import full_report, row, rows
+from tests.activity_report.rows import full_report, row, rows, subagents
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
 from turnetl.activity_report.contents import contents
@@ -93,7 +93,7 @@ def test_a_report_of_nothing_says_so_in_every_section() -> None:
         timeline=ReportTimeline((), 0, 0),
         knowledge=None,
         noise=(),
-        usage=agent_usage(rows()),
+        usage=agent_usage(rows(), subagents()),
         own_cost=OwnCost((), 0.0, (), Listed()),
         pending=PendingTurns(Listed(), (), (), (), Listed(), ()),
     )

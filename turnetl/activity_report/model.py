@@ -226,9 +226,8 @@ class TokenCount:
     turns: int
     input_tokens: int
     output_tokens: int
-    subagent_turns: int
     subagent_tokens: int
-    """Of subagents, both ways; part of the others."""
+    """Of subagents, in and out; part of the others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def activity(
     """Return sums of a value over time; None if no row has a time.
 
     Args:
-        rows: rows of `turns.ROWS`.
+        rows: rows with a `started_at`.
         name: column with the name of the series.
         value: what is summed.
         period: what each label is about.

@@ -83,7 +83,7 @@ def with_receipts(
 
 
 def in_range(rows: pl.DataFrame, since: datetime | None, until: datetime | None) -> pl.DataFrame:
-    """Return the turns that started in a range of time; with one, those without a time are not."""
+    """Return the rows that started in a range of time; with one, those without a time are not."""
     started = pl.col("started_at")
     if since is not None:
         rows = rows.filter(started >= since)

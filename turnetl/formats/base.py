@@ -19,7 +19,7 @@ from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.probe import Probe
 from turnetl.formats.kit.spans import SourceSpan
 from turnetl.formats.kit.times import parse_time
-from turnetl.model import ClosedBy, SessionId
+from turnetl.model import ClosedBy, SessionId, SubagentUsage
 
 __all__ = [
     "ParseCounts",
@@ -100,6 +100,8 @@ class ParsedArchive:
     counts: ParseCounts
     cwd: str | None
     """The first working directory that the archive names."""
+    subagent_usage: tuple[SubagentUsage, ...] | None = None
+    """Tokens of the rows of subagents, which are in no turn; None if there are no such rows."""
 
 
 class Reader(Protocol):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from turnetl import schema
-from turnetl.model import GroupId
+from turnetl.model import GroupId, SubagentUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,14 @@ class ArchiveMetadata:
     """The machine whose lake the turns were imported from; empty: they were parsed by this lake."""
     original_digest: str = ""
     """The digest of the archive's path on that machine; empty: they were parsed by this lake."""
+    subagent_usage: tuple[SubagentUsage, ...] | None = None
+    """Tokens of the rows of subagents, which are in no turn. None: there are no such rows, or the
+    file is older than this field."""
+
+    @property
+    def lacks_subagent_usage(self) -> bool:
+        """Whether the file was written before the tokens of subagents were recorded."""
+        return self.subagent_usage is None and bool(self.counts.get("sidechain_rows"))
 
     @property
     def turns(self) -> int:

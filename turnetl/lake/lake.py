@@ -262,6 +262,9 @@ def _metadata_text(metadata: ArchiveMetadata) -> str:
     for name in ("e_tag", "machine", "original_digest"):
         if not values[name]:
             del values[name]
+    # No usage is not the same as usage that is not recorded.
+    if values["subagent_usage"] is None:
+        del values["subagent_usage"]
     return msgspec.json.encode(values, order="sorted").decode()
 
 

@@ -289,6 +289,7 @@ def _metadata(job: ArchiveJob, archive: RedactedArchive, options: ParseOptions) 
         group=group,
         group_is_explicit=group_is_explicit,
         counts=archive.counts.as_mapping(),
+        subagent_usage=archive.turns.subagent_usage,
         cwd=archive.turns.cwd,
         format_is_explicit=options.explicit_format_for(previous) is not None,
     )

@@ -3,6 +3,7 @@
 Ids and names repeat in every turn of an archive: each is redacted once.
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -11,6 +12,7 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from turnetl.formats.base import ParsedArchive, RawTurn
+from turnetl.model import SubagentUsage
 from turnetl.parsing.archive_paths import path_texts, redacted_path
 from turnetl.parsing.person_names import branch_without_persons, path_without_persons, users_in
 from turnetl.redact import RedactedTexts, Redactor
@@ -45,6 +47,8 @@ class RedactedTurns:
     cwd: str | None
     archive: str = ""
     """The path of the archive, redacted."""
+    subagent_usage: tuple[SubagentUsage, ...] | None = None
+    """As `ParsedArchive` has it, with redacted models."""
 
 
 def archive_texts(archive: ArchiveWithPath) -> list[str]:
@@ -76,7 +80,14 @@ def _redacted_turns(
     turns, (texts, counts) = archive.parsed.turns, redacted
     chars, redactions = [turn.chars for turn in turns], [0] * len(turns)
     if not redactor.redacts_persons and not any(counts):
-        return RedactedTurns(turns, chars, redactions, archive.parsed.cwd or None, archive.path)
+        return RedactedTurns(
+            turns,
+            chars,
+            redactions,
+            archive.parsed.cwd or None,
+            archive.path,
+            archive.parsed.subagent_usage,
+        )
     names = _names(archive)
     first_text = len(names)
     changed = dict(zip(names, texts[:first_text], strict=True))
@@ -103,6 +114,7 @@ def _redacted_turns(
         redactions,
         changed.get(archive.parsed.cwd or "") or None,
         changed[archive.path],
+        _with_models(archive.parsed.subagent_usage, changed),
     )
 
 
@@ -179,6 +191,7 @@ def _names(archive: ArchiveWithPath) -> list[str]:
     turns = archive.parsed.turns
     names = {name for turn in turns for name in _names_of(turn)}
     names.update(call.name for turn in turns for call in turn.tool_calls)
+    names.update(one.model for one in archive.parsed.subagent_usage or ())
     names |= {archive.parsed.cwd, *path_texts(archive.path)}
     # An empty part of the path has its place, too.
     return sorted(name for name in names if name is not None)
@@ -187,6 +200,16 @@ def _names(archive: ArchiveWithPath) -> list[str]:
 def _turn_names(turn: RawTurn) -> set[str]:
     names = {*_names_of(turn), *(call.name for call in turn.tool_calls)}
     return {name for name in names if name}
+
+
+def _with_models(
+    usage: tuple[SubagentUsage, ...] | None, names: Mapping[str, str]
+) -> tuple[SubagentUsage, ...] | None:
+    if usage is None:
+        return None
+    return tuple(
+        dataclasses.replace(one, model=names.get(one.model or "", one.model)) for one in usage
+    )
 
 
 def _with_names(turn: RawTurn, names: Mapping[str, str]) -> RawTurn:

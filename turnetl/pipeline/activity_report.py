@@ -171,7 +171,7 @@ def _report(
         noise=noise_counts(
             rows, {rule.name: rule.description for rule in wiring.noise_rules(settings)}
         ),
-        usage=agent_usage(rows),
+        usage=agent_usage(rows, in_range(sources.subagents, request.since, request.until)),
         own_cost=OwnCost((), 0.0, (), Listed()),
         pending=_pending(
             settings, now, request, groups=groups, sources=sources, rows=rows, book=book

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 import polars as pl
 
 from turnetl import wiring
+from turnetl.activity_report.subagents import archives_without_usage, subagent_rows
 from turnetl.activity_report.turns import read_lake, with_receipts
 from turnetl.clock import Clock
 from turnetl.errors import GraphUnusable, IndexUnusable, JournalUnusable, Retryable
@@ -19,6 +21,7 @@ from turnetl.group_names import select_groups
 from turnetl.index.lookup import LookupIndex
 from turnetl.ingestion.report import IngestReport
 from turnetl.ingestion.run_report import RunsReport
+from turnetl.lake import TurnFile
 from turnetl.llm.journal import JournalStats
 from turnetl.model import GroupId, TurnId
 from turnetl.pipeline.group_plans import turn_files
@@ -69,6 +72,8 @@ class ReportSources:
 
     rows: pl.DataFrame
     """All turns of the groups."""
+    subagents: pl.DataFrame
+    """Tokens of subagents that are in no turn of them."""
     receipts: Mapping[GroupId, Sequence[Receipt]]
     damaged: frozenset[GroupId]
     """Groups with a table that cannot be read."""
@@ -135,11 +140,9 @@ async def read_turns(
         damaged.add(group)
         missing.add(error, f"turns of group `{group}`")
 
-    in_files = {
-        group: sum(file.metadata.turns for file in files)
-        for group, files in turn_files(lake).items()
-    }
-    rows = read_lake(lake, [group for group in groups if group in in_files], in_files, on_damaged)
+    files = {group: found for group, found in turn_files(lake).items() if group in groups}
+    in_files = {group: sum(file.metadata.turns for file in found) for group, found in files.items()}
+    rows = read_lake(lake, [group for group in groups if group in files], in_files, on_damaged)
     index = None if opened is None else opened.index
     receipts = {} if index is None else await _receipts(settings, groups)
     all_receipts = [receipt for of_group in receipts.values() for receipt in of_group]
@@ -147,7 +150,20 @@ async def read_turns(
     lost = [receipt.turn_id for receipt in all_receipts if receipt.turn_id not in known]
     prompts = {} if index is None else _prompts(index, lost)
     rows = with_receipts(rows, all_receipts, prompts)
-    return ReportSources(rows, receipts, frozenset(damaged), index, report)
+    subagents = _subagents(tuple(chain.from_iterable(files.values())), missing)
+    return ReportSources(rows, subagents, receipts, frozenset(damaged), index, report)
+
+
+def _subagents(files: Sequence[TurnFile], missing: MissingParts) -> pl.DataFrame:
+    """Return the tokens of subagents that are in no turn."""
+    if number := archives_without_usage(files):
+        archives = "archive" if number == 1 else "archives"
+        missing.add(
+            "an earlier version of turnetl did not record them: run `turnetl parse` with these "
+            "archives again",
+            f"the tokens of subagents in {number} {archives}",
+        )
+    return subagent_rows(files)
 
 
 async def _receipts(

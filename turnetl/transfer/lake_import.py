@@ -297,5 +297,6 @@ def _outcome(before: Sequence[ArchiveMetadata], new: ArchiveMetadata) -> ImportO
     return ImportOutcome.UNCHANGED if same else ImportOutcome.CHANGED
 
 
-def _content(metadata: ArchiveMetadata) -> tuple[str | None, ...]:
-    return metadata.sha256, metadata.group, metadata.archive, metadata.cwd
+def _content(metadata: ArchiveMetadata) -> tuple[object, ...]:
+    usage = metadata.subagent_usage
+    return metadata.sha256, metadata.group, metadata.archive, metadata.cwd, usage

@@ -108,6 +108,11 @@ def blocks_of_any(content: Any) -> list[ClaudeBlock] | None:
     return [ClaudeBlock("text", text) for text in texts if isinstance(text, str)]
 
 
+def count_calls(blocks: list[ClaudeBlock]) -> int:
+    """Return the number of tool calls in a message."""
+    return sum(block.type == "tool_use" for block in blocks)
+
+
 def joined_text(content: str | list[str | ClaudeBlock] | None) -> str:
     """Return a tool's result as one text."""
     if content is None or isinstance(content, str):

@@ -24,9 +24,11 @@ from turnetl.formats.claude.rows import (
     ClaudeRow,
     blocks_of,
     blocks_of_any,
+    count_calls,
     joined_text,
 )
 from turnetl.formats.claude.sessions import ClaudeSessions
+from turnetl.formats.claude.sidechain import SYNTHETIC, is_sidechain, read_sidechain
 from turnetl.formats.claude.skill_calls import SkillCalls
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage, extend
@@ -41,8 +43,7 @@ _SKIPPED = {
     "system": SkipReason.SYSTEM,
 }
 # Bound once: access through the class of an enum is slow, and most rows are skipped.
-_OTHER, _SIDECHAIN = SkipReason.OTHER, SkipReason.SIDECHAIN
-_SYNTHETIC = "<synthetic>"
+_OTHER = SkipReason.OTHER
 _SUBAGENTS = ("Task", "Agent")
 
 
@@ -67,8 +68,8 @@ class ClaudeReader:
     def read(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
         """Read a row; return the reason if it added nothing to a turn."""
         self.cwd = self.cwd or row.cwd
-        if row.is_sidechain or row.parent_tool_use_id:
-            return self._read_sidechain(row)
+        if is_sidechain(row):
+            return read_sidechain(row, self.builder)
         self.sessions.enter(row)
         if row.type == "queue-operation":
             return self._read_queue(row, span)
@@ -98,16 +99,6 @@ class ClaudeReader:
         is_duplicate = row.uuid in self.seen
         self.seen.add(row.uuid)
         return is_duplicate
-
-    def _read_sidechain(self, row: ClaudeRow) -> SkipReason:
-        self.counts.sidechain_rows += 1
-        if row.type == "assistant" and row.message is not None:
-            self._count_calls(blocks_of(row.message.content))
-        return _SIDECHAIN
-
-    def _count_calls(self, blocks: list[ClaudeBlock]) -> None:
-        """Count tool calls that belong to no turn."""
-        self.counts.tool_calls += sum(block.type == "tool_use" for block in blocks)
 
     def _extend(self, turn: RawTurn, row: ClaudeRow, span: SourceSpan) -> None:
         extend(turn, span, parse_time(row.timestamp))
@@ -154,8 +145,8 @@ class ClaudeReader:
         turn = self.sessions.turn(row)
         blocks = blocks_of(message.content)
         self.skill_calls.start_message(message.id)
-        if turn is None or message.model == _SYNTHETIC or row.is_api_error_message:
-            self._count_calls(blocks)
+        if turn is None or message.model == SYNTHETIC or row.is_api_error_message:
+            self.counts.tool_calls += count_calls(blocks)
             return SkipReason.PREAMBLE if turn is None else self._read_synthetic(turn, row, span)
         self._extend(turn, row, span)
         turn.closed_by = None

@@ -154,10 +154,28 @@ class CodexConversation:
         tools.complete(call, entry.item)
         return self.extend(entry)
 
-    def is_known_total(self, total: TokenUsage | None) -> bool:
-        """Return whether the usage of all requests is the same as at the last call."""
-        before, self._total_usage = self._total_usage, total or self._total_usage
-        return total is not None and total == before
+    def new_usage(self, item: CodexItem) -> TokenUsage | None:
+        """Return the usage of the request that a `token_count` reports, once.
+
+        The event is repeated whenever the rate limits change.
+        """
+        if item.info is None or item.info.last_token_usage is None:
+            return None
+        total, before = item.info.total_token_usage, self._total_usage
+        self._total_usage = total or before
+        is_repeated = total is not None and total == before
+        return None if is_repeated else item.info.last_token_usage
+
+    def add_subagent_usage(self, entry: CodexEntry, request: str | None, usage: TokenUsage) -> None:
+        """Add the tokens of a request of a subagent, whose rows are in no turn."""
+        self.builder.subagents.add(
+            self.sessions.own,
+            None,
+            key=request,
+            model=self.metadata.model,
+            time=parse_time(entry.row.timestamp),
+            tokens=(usage.input_tokens, usage.output_tokens),
+        )
 
     def add_usage(self, request: str | None, usage: TokenUsage) -> SkipReason | None:
         """Add the tokens of a request."""

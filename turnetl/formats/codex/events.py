@@ -77,13 +77,8 @@ def _task_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipReaso
 
 
 def _token_count(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
-    """Add the usage of a request once: the event is repeated whenever the rate limits change."""
-    info = entry.item.info
-    last = info.last_token_usage if info is not None else None
-    total = info.total_token_usage if info is not None else None
-    if last is None or conversation.is_known_total(total):
-        return SkipReason.TOKEN_USAGE
-    return conversation.add_usage(None, last)
+    usage = conversation.new_usage(entry.item)
+    return SkipReason.TOKEN_USAGE if usage is None else conversation.add_usage(None, usage)
 
 
 EVENTS: dict[str, Handler] = {

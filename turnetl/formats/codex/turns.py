@@ -46,7 +46,7 @@ class CodexReader:
         if _is_session(row):
             return self._read_session(entry.item)
         if sessions.is_subagent:
-            return self._read_sidechain(entry.item)
+            return self._read_sidechain(entry)
         if sessions.replaying:
             sessions.observe_time(parse_time(row.timestamp))
         if row.type == "event_msg":
@@ -68,10 +68,17 @@ class CodexReader:
             return SkipReason.SIDECHAIN
         return SkipReason.SESSION_METADATA
 
-    def _read_sidechain(self, item: CodexItem) -> SkipReason:
+    def _read_sidechain(self, entry: CodexEntry) -> SkipReason:
         """Count a row of a subagent's own session: its prompts come from another agent."""
+        row, item = entry.row, entry.item
         self.counts.sidechain_rows += 1
         self.counts.tool_calls += tools.is_call(item.type or "")
+        if row.type == "turn_context":
+            self.conversation.metadata.model = item.model or self.conversation.metadata.model
+        elif row.type == "token_usage_record" and item.usage is not None:
+            self.conversation.add_subagent_usage(entry, item.response_id, item.usage)
+        elif item.type == "token_count" and (usage := self.conversation.new_usage(item)):
+            self.conversation.add_subagent_usage(entry, None, usage)
         return SkipReason.SIDECHAIN
 
     def _read_context(self, entry: CodexEntry) -> SkipReason | None:

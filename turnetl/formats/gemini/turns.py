@@ -46,9 +46,7 @@ class GeminiReader:
 
     def _read(self, message: GeminiMessage) -> SkipReason | None:
         if message.is_sidechain:
-            self.builder.counts.sidechain_rows += 1
-            self.builder.counts.tool_calls += len(calls_of(message.row))
-            return SkipReason.SIDECHAIN
+            return self._read_sidechain(message)
         if message.is_copy:
             return SkipReason.COPY
         if message.row.type == "user":
@@ -56,6 +54,22 @@ class GeminiReader:
         if (reason := _NOTICES.get(message.row.type or "")) is not None:
             return self._read_notice(message, reason)
         return self._read_model(message)
+
+    def _read_sidechain(self, message: GeminiMessage) -> SkipReason:
+        """Count a message of a subagent's session, with its calls and tokens."""
+        row = message.row
+        self.builder.counts.sidechain_rows += 1
+        self.builder.counts.tool_calls += len(calls_of(row))
+        if row.tokens is not None:
+            self.builder.subagents.add(
+                message.session,
+                None,
+                key=row.id,
+                model=row.model,
+                time=parse_time(row.timestamp),
+                tokens=(row.tokens.input, row.tokens.output),
+            )
+        return SkipReason.SIDECHAIN
 
     def _read_user(self, message: GeminiMessage) -> SkipReason | None:
         row = message.row

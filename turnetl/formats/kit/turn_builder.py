@@ -7,6 +7,7 @@ from datetime import datetime
 from turnetl.formats.base import ParseCounts, ParsedArchive, RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows
 from turnetl.formats.kit.session_ids import assign_session_ids
+from turnetl.formats.kit.subagent_messages import SubagentMessages
 from turnetl.model import ClosedBy, SessionId
 
 
@@ -18,6 +19,8 @@ class TurnBuilder:
     turns: list[RawTurn] = field(default_factory=list)
     calls: dict[str, RawToolCall] = field(default_factory=dict)
     """Tool calls by id: the result of a call may be in a later row."""
+    subagents: SubagentMessages = field(default_factory=SubagentMessages)
+    """Messages of subagents, which are in no turn."""
 
     @property
     def current(self) -> RawTurn | None:
@@ -88,7 +91,8 @@ class TurnBuilder:
         """Complete the ids of the turns. `session` is the id for turns that have none."""
         self.counts.turns = len(self.turns)
         assign_session_ids(self.turns, session)
-        return ParsedArchive(self.turns, self.counts, cwd)
+        usage = self.subagents.usage() if self.counts.sidechain_rows else None
+        return ParsedArchive(self.turns, self.counts, cwd, usage)
 
 
 def extend(turn: RawTurn, span: SourceSpan, time: datetime | None = None) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from turnetl.formats.base import ParseCounts, ParsedArchive, RawTurn, SourceSpan
+from turnetl.formats.kit.subagent_messages import SubagentMessages
 from turnetl.formats.kit.turn_builder import TurnBuilder
 from turnetl.formats.opencode.conversation import OpenCodeConversation, SkipReasons
 from turnetl.formats.opencode.messages import OpenCodeMessage, folder_of
@@ -25,6 +26,7 @@ class CollectedMessages:
     _messages: list[OpenCodeMessage] = field(default_factory=list)
     _messages_by_id: dict[str, OpenCodeMessage] = field(default_factory=dict)
     _parts: list[tuple[OpenCodePart, SourceSpan]] = field(default_factory=list)
+    _subagents: SubagentMessages = field(default_factory=SubagentMessages)
 
     def add_session(self, session: OpenCodeSession, span: SourceSpan) -> None:
         self.reasons[span.start] = SkipReason.ENVELOPE
@@ -45,7 +47,8 @@ class CollectedMessages:
     def finish(self) -> ParsedArchive:
         self._assign_parts()
         turns = [turn for turns in self._turns() for turn in turns]
-        return TurnBuilder(self.counts, turns).finish(self.own_session.id, self._cwd())
+        builder = TurnBuilder(self.counts, turns, subagents=self._subagents)
+        return builder.finish(self.own_session.id, self._cwd())
 
     def _assign_parts(self) -> None:
         """Add each part to its message, once."""
@@ -70,7 +73,7 @@ class CollectedMessages:
             by_session.setdefault(message.info.session_id or own_id, []).append(message)
         for session_id, messages in by_session.items():
             session = self._sessions.get(session_id, self.own_session)
-            builder = TurnBuilder(self.counts)
+            builder = TurnBuilder(self.counts, subagents=self._subagents)
             OpenCodeConversation(session, builder, self.reasons).read(messages)
             yield builder.turns
 

@@ -1,10 +1,11 @@
 """Read an assistant's message into its turn: calls, tokens, model, end."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage
+from turnetl.formats.kit.usage import TokenPair
 from turnetl.formats.opencode import authorship
 from turnetl.formats.opencode.messages import OpenCodeMessage, parse_raw_timestamp
 from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, ToolState
@@ -34,12 +35,31 @@ def add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
 
 def add_message_usage(message: OpenCodeMessage, turn: RawTurn) -> None:
     """Add the usage of each model request once: a message is one request, or has one per step."""
+    for key, tokens in _requests(message):
+        add_usage(turn, key, tokens.input, tokens.output)
+
+
+def add_subagent_usage(message: OpenCodeMessage, session: str, builder: TurnBuilder) -> None:
+    """Add the usage of a message of a subagent's session, which is in no turn."""
+    for key, tokens in _requests(message):
+        builder.subagents.add(
+            session,
+            None,
+            key=key,
+            model=model_of(message.info),
+            time=message.created,
+            tokens=(tokens.input, tokens.output),
+        )
+
+
+def _requests(message: OpenCodeMessage) -> Iterator[tuple[str, TokenPair]]:
+    """Yield the key and the usage of each model request of a message."""
     key = message.info.id or f"at {message.span.start}"
     steps = [part.tokens for part in message.all_parts if part.type == "step-finish"]
     requests = steps if any(steps) else [message.info.tokens]
     for number, tokens in enumerate(requests):
         if tokens is not None:
-            add_usage(turn, f"{key}:{number}", tokens.input, tokens.output)
+            yield f"{key}:{number}", tokens
 
 
 def model_of(info: MessageInfo) -> str | None:

@@ -59,6 +59,8 @@ class OpenCodeConversation:
         if self.session.parent_id:
             for message in ordered:
                 self.builder.counts.sidechain_rows += 1
+                session = message.info.session_id or self.session.id or ""
+                assistant.add_subagent_usage(message, session, self.builder)
                 self._skip(message, SkipReason.SIDECHAIN)
             return
         owners = [self._read_prompt(message) for message in ordered]

@@ -1,0 +1,57 @@
+"""Tokens of subagents that are in no turn, from the metadata of turns files."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.builders import GROUP, START
+from turnetl.activity_report.subagents import archives_without_usage, subagent_rows
+from turnetl.lake import ArchiveMetadata, TurnFile
+from turnetl.model import SubagentUsage
+
+USAGE = SubagentUsage("d1", "opus", START, 10, 5)
+METADATA = ArchiveMetadata(
+    archive="/home/dev/s1.jsonl",
+    size=1,
+    mtime_ns=1,
+    sha256="0",
+    format="claude_code",
+    reader_version=1,
+    redactor_version="1",
+    group=GROUP,
+    group_is_explicit=False,
+    counts={"turns": 0, "sidechain_rows": 2},
+)
+
+
+def file(*usage: SubagentUsage, group: str = GROUP) -> TurnFile:
+    return TurnFile(Path("a.parquet"), replace(METADATA, group=group, subagent_usage=tuple(usage)))
+
+
+def counts(*files: TurnFile) -> list[tuple[object, ...]]:
+    names = ("group_id", "model", "input_tokens", "output_tokens")
+    return subagent_rows(files).select(names).rows()
+
+
+def test_a_subagent_in_several_archives_counts_once_with_most_tokens() -> None:
+    part, all_of_it = USAGE, replace(USAGE, input_tokens=30)
+    assert counts(file(part), file(all_of_it), file(part)) == [(GROUP, "opus", 30, 5)]
+
+
+def test_other_subagents_models_days_and_groups_count_too() -> None:
+    others = (
+        replace(USAGE, subagent="d2"),
+        replace(USAGE, model=None),
+        replace(USAGE, started_at=None),
+        replace(USAGE, started_at=START.replace(year=2027)),
+    )
+    assert len(counts(file(USAGE, *others), file(USAGE, group="till"))) == 6
+
+
+def test_without_subagents_there_are_no_rows() -> None:
+    assert counts(TurnFile(Path("a.parquet"), METADATA)) == []
+
+
+def test_an_archive_that_was_read_before_tokens_of_subagents_were_recorded_is_counted() -> None:
+    old, empty = TurnFile(Path("a.parquet"), METADATA), file()
+    without = TurnFile(Path("a.parquet"), replace(METADATA, counts={"sidechain_rows": 0}))
+    assert archives_without_usage([old, empty, without]) == 1

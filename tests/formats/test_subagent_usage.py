@@ -1,0 +1,121 @@
+"""The tokens of subagents whose rows are in no turn, in the result of every format."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from turnetl import formats
+from turnetl.formats.base import ParsedArchive
+
+TESTS = Path(__file__).parents[1]
+SAMPLES = TESTS.parent / "data" / "archives"
+START = datetime(2026, 3, 2, 9, 0, 1, tzinfo=UTC)
+
+
+def read(data: bytes) -> ParsedArchive:
+    found = formats.sniff(data)
+    assert found is not None
+    return found.read(data)
+
+
+def tokens(parsed: ParsedArchive) -> list[tuple[str | None, int, int]]:
+    assert parsed.subagent_usage is not None
+    return [(one.model, one.input_tokens, one.output_tokens) for one in parsed.subagent_usage]
+
+
+def claude(number: int, **message: object) -> dict[str, object]:
+    """Return a row of a subagent of Claude Code that a model wrote."""
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    content = {"role": "assistant", "content": "Read.", "model": "opus", "usage": usage} | message
+    ids = {"sessionId": "s1", "agentId": "a1", "isSidechain": True, "uuid": f"u{number}"}
+    return {"type": "assistant", "timestamp": f"2026-03-0{number}T09:00:00Z", **ids} | {
+        "message": content
+    }
+
+
+def lines(*rows: dict[str, object]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "expected"),
+    [
+        (
+            "bookshop/2026-03-24-payments/subagents/agent-a7c41fe.jsonl",
+            "claude-haiku-4-5",
+            (19, 168),
+        ),
+        ("shoebox/2026-02-21-first-steps.jsonl", "claude-sonnet-4-20250514", (14, 126)),
+    ],
+)
+def test_the_subagents_of_the_sample_archives_used_these_tokens(
+    name: str, model: str, expected: tuple[int, int]
+) -> None:
+    assert tokens(read((SAMPLES / name).read_bytes())) == [(model, *expected)]
+
+
+def test_an_archive_without_rows_of_subagents_says_so() -> None:
+    data = (TESTS / "archives" / "claude_code" / "streaming.jsonl").read_bytes()
+    assert read(data).subagent_usage is None
+
+
+def test_the_rows_of_a_message_count_once_with_its_last_counts() -> None:
+    grown = {"input_tokens": 10, "output_tokens": 40}
+    parsed = read(lines(claude(1, id="m1"), claude(1, id="m1", usage=grown), claude(1, id="m2")))
+    assert tokens(parsed) == [("opus", 20, 45)]
+
+
+def test_each_model_and_each_day_has_its_own_tokens() -> None:
+    parsed = read(
+        lines(claude(1), claude(2), claude(2, id="m1", model="haiku"), claude(2, id="m2"))
+    )
+    assert tokens(parsed) == [("haiku", 10, 5), ("opus", 10, 5), ("opus", 20, 10)]
+
+
+def test_a_message_that_the_client_wrote_has_no_model_and_no_tokens() -> None:
+    assert tokens(read(lines(claude(1, model="<synthetic>")))) == []
+
+
+def test_the_subagent_of_opencode_used_these_tokens() -> None:
+    data = (TESTS / "archives" / "opencode" / "subagent.json").read_bytes()
+    assert tokens(read(data)) == [("claude-sonnet-4-5", 200, 40)]
+
+
+def test_a_request_of_a_subagent_of_codex_counts_once() -> None:
+    time = {"timestamp": "2026-03-02T09:00:01.000Z"}
+    meta = {"id": "019cade5-1f00-7abc-8000-000000000010", "source": {"subagent": {}}}
+    usage = {"input_tokens": 30, "output_tokens": 4}
+    count = {
+        "type": "token_count",
+        "info": {"last_token_usage": usage, "total_token_usage": usage},
+    }
+    parsed = read(
+        lines(
+            {**time, "type": "session_meta", "payload": meta},
+            {**time, "type": "turn_context", "payload": {"model": "gpt-5"}},
+            {**time, "type": "event_msg", "payload": count},
+            {**time, "type": "event_msg", "payload": count},
+        )
+    )
+    assert tokens(parsed) == [("gpt-5", 30, 4)]
+
+
+def test_a_response_of_a_subagent_of_gemini_has_its_tokens() -> None:
+    response = {"id": "m1", "timestamp": START.isoformat(), "type": "gemini", "content": "One."}
+    used = {"model": "gemini-3-pro", "tokens": {"input": 12, "output": 3}}
+    header = {"sessionId": "s1", "projectHash": "h", "kind": "subagent"}
+    parsed = read(lines(header, response | used))
+    assert tokens(parsed) == [("gemini-3-pro", 12, 3)]
+    assert parsed.subagent_usage is not None
+    assert parsed.subagent_usage[0].started_at == START
+
+
+def test_a_subagent_has_the_same_digest_in_every_archive_that_holds_it() -> None:
+    def digests(*rows: dict[str, object]) -> set[str]:
+        return {one.subagent for one in read(lines(*rows)).subagent_usage or ()}
+
+    assert digests(claude(1), claude(2)) == digests(claude(1, id="m9"))
+    assert digests(claude(1)) != digests(claude(1) | {"agentId": "a2"})
+    assert all(len(one) == 32 for one in digests(claude(1)))
