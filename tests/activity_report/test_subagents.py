@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.builders import GROUP, START
 from turnetl.activity_report.subagents import archives_without_usage, subagent_rows
 from turnetl.lake import ArchiveMetadata, TurnFile
-from turnetl.model import SubagentUsage
+from turnetl.model import GroupId, SubagentUsage
 
 USAGE = SubagentUsage("d1", "opus", START, 10, 5)
 METADATA = ArchiveMetadata(
@@ -23,7 +23,7 @@ METADATA = ArchiveMetadata(
 )
 
 
-def file(*usage: SubagentUsage, group: str = GROUP) -> TurnFile:
+def file(*usage: SubagentUsage, group: GroupId = GROUP) -> TurnFile:
     return TurnFile(Path("a.parquet"), replace(METADATA, group=group, subagent_usage=tuple(usage)))
 
 
@@ -44,7 +44,7 @@ def test_other_subagents_models_days_and_groups_count_too() -> None:
         replace(USAGE, started_at=None),
         replace(USAGE, started_at=START.replace(year=2027)),
     )
-    assert len(counts(file(USAGE, *others), file(USAGE, group="till"))) == 6
+    assert len(counts(file(USAGE, *others), file(USAGE, group=GroupId("till")))) == 6
 
 
 def test_without_subagents_there_are_no_rows() -> None:

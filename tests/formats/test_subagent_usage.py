@@ -1,6 +1,7 @@
 """The tokens of subagents whose rows are in no turn, in the result of every format."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def claude(number: int, **message: object) -> dict[str, object]:
     }
 
 
-def lines(*rows: dict[str, object]) -> bytes:
+def lines(*rows: Mapping[str, object]) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
@@ -106,14 +107,14 @@ def test_a_response_of_a_subagent_of_gemini_has_its_tokens() -> None:
     response = {"id": "m1", "timestamp": START.isoformat(), "type": "gemini", "content": "One."}
     used = {"model": "gemini-3-pro", "tokens": {"input": 12, "output": 3}}
     header = {"sessionId": "s1", "projectHash": "h", "kind": "subagent"}
-    parsed = read(lines(header, response | used))
+    parsed = read(lines(header, {**response, **used}))
     assert tokens(parsed) == [("gemini-3-pro", 12, 3)]
     assert parsed.subagent_usage is not None
     assert parsed.subagent_usage[0].started_at == START
 
 
 def test_a_subagent_has_the_same_digest_in_every_archive_that_holds_it() -> None:
-    def digests(*rows: dict[str, object]) -> set[str]:
+    def digests(*rows: Mapping[str, object]) -> set[str]:
         return {one.subagent for one in read(lines(*rows)).subagent_usage or ()}
 
     assert digests(claude(1), claude(2)) == digests(claude(1, id="m9"))
