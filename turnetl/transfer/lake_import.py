@@ -298,5 +298,4 @@ def _outcome(before: Sequence[ArchiveMetadata], new: ArchiveMetadata) -> ImportO
 
 
 def _content(metadata: ArchiveMetadata) -> tuple[object, ...]:
-    usage = metadata.subagent_usage
-    return metadata.sha256, metadata.group, metadata.archive, metadata.cwd, usage
+    return metadata.sha256, metadata.group, metadata.archive, metadata.cwd, metadata.subagent_usage
