@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.client import Client
 
+from tests.cli.archives import row, tool_call, write_archive
+from tests.cli.command import run_in_process
+from tests.cli.provider_setup import SESSION_START
 from tests.mcp.clients import answer, quoted_text, text_of, with_client
 from turnetl.llm.meter import estimate_tokens
 from turnetl.mcp.arguments import MAX_TOKENS, MIN_TOKENS
@@ -18,6 +21,7 @@ from turnetl.mcp.definitions import TOOLS
 TURN, FULL_TURN = "66185fa7", "66185fa7-4099-59d4-902f-2782174c6db2"
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
 LINEAGE = "bookshop/2026-03-03-checkout.jsonl:3-20"
+LONG_ANSWER = "漢" * 3_000
 _NEXT = re.compile(r"offset=(\d+)\.$")
 
 
@@ -165,6 +169,42 @@ def test_no_answer_is_longer_than_its_limit_and_the_pages_have_everything_once(
     assert len(small) >= len(large)
     if not any("(cut)" in page for page in small):
         assert "\n".join(map(quoted_text, small)) == "\n".join(map(quoted_text, large))
+
+
+@pytest.fixture(scope="module")
+def wordy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the graph of a turn that failed and whose answer is long in tokens."""
+    folder = tmp_path_factory.mktemp("mcp_wordy")
+    failure = {
+        "type": "tool_result",
+        "tool_use_id": "call-a0",
+        "content": "Exit code 1\nKeyError: 'price'",
+        "is_error": True,
+    }
+    rows = [
+        row("user", "Add a cart", "u0", SESSION_START),
+        tool_call("a0", "Bash", SESSION_START, command="pytest -q"),
+        row("user", [failure], "r0", SESSION_START),
+        row("assistant", LONG_ANSWER, "a1", SESSION_START),
+    ]
+    archive = write_archive(folder / "a.jsonl", rows)
+    assert run_in_process("backfill", archive, folder=folder).exit_code == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "characters"),
+    [("open", {}, 3_000), ("fix", {"error": "KeyError: 'price'"}, 500)],
+)
+def test_pages_of_the_smallest_limit_have_every_character_of_an_answer(
+    tool: str, arguments: dict[str, object], characters: int, wordy: Path
+) -> None:
+    if tool == "open":
+        arguments = {"id": quoted_text(answer(wordy, "timeline")).split("turn ")[1][:8]}
+    found = pages(wordy, tool, **arguments, max_tokens=MIN_TOKENS)
+    assert all(estimate_tokens(page) <= MIN_TOKENS for page in found)
+    assert not any("(cut)" in page for page in found)
+    assert sum(page.count("漢") for page in found) >= characters
 
 
 @given(max_tokens=st.integers(MIN_TOKENS, MAX_TOKENS), offset=st.integers(0, 40))
