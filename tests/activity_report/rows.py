@@ -131,7 +131,7 @@ def _knowledge(
     text: str, turn: ReportedTurn, fact: ReportedFact, invalid: ReportedFact
 ) -> Knowledge:
     entity = EntityHistory(text, text, 3, Listed((fact, invalid), 7))
-    solved = ErrorOccurrence(invalid, turn, turn.started_at, turn, (text,), text)
+    solved = ErrorOccurrence(invalid, turn, turn.started_at, turn, (fact,), text)
     unsolved = ErrorOccurrence(fact, turn, None, None, (), "")
     return Knowledge(
         facts=12,

@@ -61,6 +61,22 @@ def test_a_turn_has_its_file_and_line() -> None:
     assert "/a:3" in ParsedPage(page).text
 
 
+def test_what_resolved_an_error_leads_to_the_turn_that_states_it() -> None:
+    report = full_report()
+    assert report.knowledge is not None
+    [error] = report.knowledge.errors.items
+    solved = error.occurrences[0]
+    turn = replace(solved.turn, turn_id="change-id")
+    change = replace(solved.fact, text="The order was changed.", turns=(turn,))
+    occurrence = replace(solved, evidence=(change,))
+    errors = Listed((replace(error, occurrences=(occurrence,)),), 1)
+    knowledge = replace(report.knowledge, errors=errors)
+    parsed = ParsedPage(activity_page(replace(report, knowledge=knowledge)))
+    assert "The order was changed." in parsed.text
+    assert "#turn-change-id" in parsed.attributes("href")
+    assert "turn-change-id" in parsed.attributes("id")
+
+
 def test_a_report_without_persons_links_to_no_file() -> None:
     report = full_report()
     page = activity_page(replace(report, scope=replace(report.scope, redacts_persons=True)))

@@ -111,8 +111,6 @@ def _occurrence(one: Occurrence, book: TurnBook) -> ErrorOccurrence | None:
         turn=turn,
         resolved_at=one.resolved_at,
         resolved_by=None if resolved is None else book.find(resolved.receipt.turn_id),
-        evidence=tuple(
-            one_line(fact.text, limits.TEXT_CHARS) for fact in one.evidence[-limits.EVIDENCE :]
-        ),
+        evidence=tuple(reported_fact(fact, book) for fact in one.evidence[-limits.EVIDENCE :]),
         answer=one_line(one.answer, limits.TEXT_CHARS),
     )

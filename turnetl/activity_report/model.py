@@ -178,7 +178,7 @@ class ErrorOccurrence:
     turn: ReportedTurn
     resolved_at: datetime | None
     resolved_by: ReportedTurn | None
-    evidence: tuple[str, ...]
+    evidence: tuple[ReportedFact, ...]
     """What changed in between, and the command that then succeeded."""
     answer: str
     """What the agent wrote at the end; empty if nothing."""
