@@ -12,7 +12,7 @@ from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl import errors
-    from turnetl.activity_report.model import ReportFile
+    from turnetl.activity_report.report import ReportFile
     from turnetl.agents import Source, SourcesReport
     from turnetl.api.communities import build_communities
     from turnetl.api.evaluation import compare_templates, evaluate
@@ -154,7 +154,7 @@ __all__ = [
 
 _MODULES = {
     "turnetl.agents": ("Source", "SourcesReport"),
-    "turnetl.activity_report.model": ("ReportFile",),
+    "turnetl.activity_report.report": ("ReportFile",),
     "turnetl.api.communities": ("build_communities",),
     "turnetl.api.evaluation": ("compare_templates", "evaluate"),
     "turnetl.api.export": ("export", "import_lake"),

@@ -1,9 +1,8 @@
-"""The content of a report. All texts are redacted; all times are aware and UTC."""
+"""The parts of a report. All texts are redacted; all times are aware and UTC."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from pathlib import Path
 from typing import Generic, TypeVar
 
 from turnetl.model import Usage
@@ -48,20 +47,6 @@ class ReportedFact:
     turns: tuple[ReportedTurn, ...]
     """The last turns that state it, oldest first."""
     further_turns: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReportScope:
-    """What a report is about."""
-
-    lake: str
-    graph: str
-    groups: tuple[str, ...]
-    """Ids; all groups if empty."""
-    since: datetime | None
-    until: datetime | None
-    made_at: datetime
-    redacts_persons: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,35 +284,3 @@ class PendingTurns:
     missing_archives: Listed[str]
     messages: tuple[str, ...]
     """Sentences about groups that stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class ActivityReport:
-    """What a report shows. A part that could not be read is None, and `missing` says why."""
-
-    scope: ReportScope
-    missing: tuple[str, ...]
-    """Sentences: what is not in the report, and what to do."""
-    contents: Contents
-    timeline: ReportTimeline
-    knowledge: Knowledge | None
-    noise: tuple[NoiseOfRule, ...]
-    """The rule of most turns first."""
-    usage: AgentUsage
-    own_cost: OwnCost
-    pending: PendingTurns
-
-
-@dataclass(frozen=True, slots=True)
-class ReportFile:
-    """A report that was written."""
-
-    path: Path
-    bytes: int
-    turns: int
-    """In the groups and in the range of time of the report."""
-    sessions: int
-    projects: int
-    """Groups with such a turn."""
-    missing: tuple[str, ...]
-    """Sentences: what is not in the report, and what to do."""

@@ -1,6 +1,7 @@
 """A report without personal data: what `--redact-pii` would have removed from the lake, too."""
 
-from turnetl.activity_report.model import ActivityReport, ReportedTurn
+from turnetl.activity_report.model import ReportedTurn
+from turnetl.activity_report.report import ActivityReport
 from turnetl.activity_report.walk import replaced, values_of
 from turnetl.parsing.archive_paths import path_texts, redacted_path
 from turnetl.parsing.person_names import path_without_persons, users_in

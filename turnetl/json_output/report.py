@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from turnetl.activity_report.model import ReportFile
+from turnetl.activity_report.report import ReportFile
 from turnetl.json_output.base import JsonOutput, described
 
 

@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from turnetl.activity_report.model import ReportFile
+from turnetl.activity_report.report import ReportFile
 from turnetl.report.layout import plural, size
 
 

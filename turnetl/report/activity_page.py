@@ -4,13 +4,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from turnetl.activity_report.model import (
-    Activity,
-    ActivityReport,
-    ReportedFact,
-    ReportedTurn,
-    WeekCount,
-)
+from turnetl.activity_report.model import Activity, ReportedFact, ReportedTurn, WeekCount
+from turnetl.activity_report.report import ActivityReport
 from turnetl.activity_report.walk import values_of
 from turnetl.html import charts, pages
 from turnetl.html.references import FactReference, SourceLines, TurnReference, source_lines

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Collection
 from typing import Any
 
-from turnetl.activity_report.model import ActivityReport, ReportedTurn
+from turnetl.activity_report.model import ReportedTurn
+from turnetl.activity_report.report import ActivityReport
 from turnetl.clock import Clock
 from turnetl.html.pages import environment, render
 from turnetl.html.references import SourceLines, TurnReference

@@ -1,0 +1,61 @@
+"""A whole report, what it is about, and the file with it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from turnetl.activity_report.model import (
+    AgentUsage,
+    Contents,
+    Knowledge,
+    NoiseOfRule,
+    OwnCost,
+    PendingTurns,
+    ReportTimeline,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportScope:
+    """What a report is about."""
+
+    lake: str
+    graph: str
+    groups: tuple[str, ...]
+    """Ids; all groups if empty."""
+    since: datetime | None
+    until: datetime | None
+    made_at: datetime
+    redacts_persons: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityReport:
+    """What a report shows. A part that could not be read is None, and `missing` says why."""
+
+    scope: ReportScope
+    missing: tuple[str, ...]
+    """Sentences: what is not in the report, and what to do."""
+    contents: Contents
+    timeline: ReportTimeline
+    knowledge: Knowledge | None
+    noise: tuple[NoiseOfRule, ...]
+    """The rule of most turns first."""
+    usage: AgentUsage
+    own_cost: OwnCost
+    pending: PendingTurns
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFile:
+    """A report that was written."""
+
+    path: Path
+    bytes: int
+    turns: int
+    """In the groups and in the range of time of the report."""
+    sessions: int
+    projects: int
+    """Groups with such a turn."""
+    missing: tuple[str, ...]
+    """Sentences: what is not in the report, and what to do."""
