@@ -69,7 +69,8 @@ def import_view(report: ImportReport) -> RenderableType:
     counts = Counter(file.outcome for file in report.files)
     outcomes = ", ".join(f"{counts[outcome]:,} {outcome}" for outcome in counts)
     verb = "would be added" if report.dry_run else "added"
-    groups = plural(len({file.group for file in report.files}), "group")
+    left_out = {*report.damaged}
+    groups = plural(len({file.group for file in report.files if file not in left_out}), "group")
     lines = [
         Text(f"{plural(report.added, 'turn')} of `{report.machine}` {verb} to {groups}"),
         Text(f"{plural(len(report.files), 'archive')}: {outcomes}"),
