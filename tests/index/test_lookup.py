@@ -9,7 +9,7 @@ import pytest
 
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.checkout_graph import EDITED, FILE, SESSION, TEXTS, contents, graph
-from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
+from tests.index.indexed_shop import EMBEDDER, NOW, turn
 from turnetl.index.lookup import ItemKind, LookupIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
@@ -112,17 +112,6 @@ async def test_a_fact_has_its_turns_and_is_found_by_both_entities(index: LookupI
     assert stated.indexed.fact == EDITED
     assert stated.turns == (lookup.turn_key(turn("tax")),)
     assert lookup.facts_about(FILE.uuid) == lookup.facts_about(SESSION.uuid) == [stated]
-
-
-async def test_what_a_turn_names_without_a_fact_is_found_by_the_turn(
-    opened: PersistentIndex,
-) -> None:
-    named = replace(receipt("docs", 0), entities_new=(FILE.uuid, SESSION.uuid))
-    loaded = replace(contents("docs", facts=()), receipts=(named,))
-    await opened.catch_up(LoadedGraph(loaded), EMBEDDER, now=NOW)
-    keys = [int(key) for key in opened.select(Selection())]
-    assert opened.lookup().entities_without_fact(keys) == [FILE, SESSION]
-    assert opened.lookup().entities_without_fact([]) == []
 
 
 async def test_what_is_not_in_the_index_is_not_found(index: LookupIndex) -> None:
