@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.redactors import FailingRedactor
+from tests.fakes.redactors import FailingRedactor, WordRedactor
 from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import damaged_copies, formats, parsing
 from turnetl.episodes import build
@@ -96,6 +96,17 @@ def test_an_archive_is_read_again_if_the_tokens_of_its_subagents_were_not_record
     assert (used.input_tokens, used.output_tokens) == (7, 2)
     assert prompts(lake) == ["Mend the cart.", "Push it."]
     assert outcomes(run(lake, archive)) == ["unchanged"]
+
+
+def test_a_secret_in_the_place_of_a_subagents_model_is_redacted(archive: Path, lake: Lake) -> None:
+    message = {"role": "assistant", "content": "Read.", "model": "hunter2-large"}
+    usage = {"usage": {"input_tokens": 7, "output_tokens": 2}}
+    archive.write_text(
+        one_turn() + row("assistant", "", "x1", isSidechain=True, message=message | usage)
+    )
+    run(lake, archive, redactor=WordRedactor("hunter2"))
+    [file] = lake.turn_files()
+    assert [one.model for one in file.metadata.subagent_usage or ()] == ["[cut]-large"]
 
 
 def test_an_archive_whose_turns_file_is_damaged_is_parsed_again(archive: Path, lake: Lake) -> None:

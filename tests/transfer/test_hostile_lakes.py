@@ -8,13 +8,22 @@ import msgspec
 import polars as pl
 import pytest
 
+from tests.fakes.redactors import WordRedactor
 from tests.transfer.lakes import contents, imported, lake_of
 from turnetl import schema
 from turnetl.lake import Lake
 from turnetl.lake.parquet_writer import table_bytes
 from turnetl.model import GroupId
+from turnetl.transfer.lake_import import import_lake
 
 SHOP = GroupId("shop")
+USAGE = {
+    "subagent": "0" * 32,
+    "model": "opus",
+    "started_at": "2026-03-02T09:00:00Z",
+    "input_tokens": 7,
+    "output_tokens": 2,
+}
 
 
 @pytest.fixture
@@ -54,6 +63,10 @@ def disguised(source: Lake, **changes: Any) -> Path:
         {"counts": {"turns": "2", "skipped": {}}},
         {"counts": {"turns": -2, "skipped": {}}},
         {"counts": {"turns": 2, "skipped": {"no such reason": 1}}},
+        {"subagent_usage": [USAGE | {"subagent": "../x"}]},
+        {"subagent_usage": [USAGE | {"started_at": "2026-03-02T09:00:00"}]},
+        {"subagent_usage": [USAGE | {"input_tokens": -1}]},
+        {"subagent_usage": [USAGE | {"output_tokens": 2**60}]},
     ],
     ids=str,
 )
@@ -69,6 +82,15 @@ def test_a_file_with_metadata_that_no_turnetl_writes_is_left_out_and_the_rest_is
     assert {one.parent.name for one in lake.turn_paths()} == {"shop"}
     after = {entry for entry in tmp_path.rglob("*") if not entry.is_relative_to(lake.root)}
     assert after == before
+
+
+def test_a_secret_in_the_place_of_a_model_is_redacted(source: Lake, lake: Lake) -> None:
+    disguised(source, subagent_usage=[USAGE | {"model": "hunter2-large"}, USAGE | {"model": None}])
+    import_lake(source, lake, "laptop", redactor=lambda: WordRedactor("hunter2"))
+    [usage] = [
+        one.metadata.subagent_usage for one in lake.turn_files() if one.metadata.subagent_usage
+    ]
+    assert [one.model for one in usage] == ["[cut]-large", None]
 
 
 def test_a_file_whose_name_is_no_digest_is_left_out(source: Lake, lake: Lake) -> None:

@@ -19,6 +19,8 @@ _GROUP = re.compile("[a-z0-9](?:[a-z0-9_]{0,126}[a-z0-9])?")
 """The group ids that turnetl makes, those of migrations included."""
 _FORMAT = re.compile("[a-z0-9][a-z0-9_-]{0,63}")
 _DIGEST = re.compile("[0-9a-f]{32}")
+_MANY = 2**50
+"""More tokens than any archive has; the sums of all archives fit into 64 bits."""
 
 
 def is_within(path: Path, lake: Lake) -> bool:
@@ -44,6 +46,7 @@ def problem_of(file: TurnFile) -> str | None:
         (archive, "it does not name its archive"),
         (_FORMAT.fullmatch(metadata.format), f"`{metadata.format}` is no format"),
         (_has_counts(metadata), "its counts are not those of an archive"),
+        (_has_usage(metadata), "its tokens of subagents are not those of an archive"),
     ]
     return next((problem for is_met, problem in checks if not is_met), None)
 
@@ -62,6 +65,16 @@ def _has_counts(metadata: ArchiveMetadata) -> bool:
         return False
     numbers = (counts.turns, counts.used, metadata.retained_turns, *counts.skipped.values())
     return all(isinstance(number, int) and number >= 0 for number in numbers)
+
+
+def _has_usage(metadata: ArchiveMetadata) -> bool:
+    return all(
+        _DIGEST.fullmatch(one.subagent)
+        and (one.started_at is None or one.started_at.tzinfo is not None)
+        and 0 <= one.input_tokens < _MANY
+        and 0 <= one.output_tokens < _MANY
+        for one in metadata.subagent_usage or ()
+    )
 
 
 class _Version(msgspec.Struct):

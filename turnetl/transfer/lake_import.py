@@ -29,6 +29,7 @@ from turnetl.transfer.foreign_files import (
 )
 from turnetl.transfer.output import read_manifest
 from turnetl.transfer.redacted_paths import metadata_paths, redacted_paths, with_paths
+from turnetl.transfer.redacted_usage import redacted_usage
 from turnetl.transfer.report import ImportedFile, ImportOutcome, ImportReport
 from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
@@ -194,6 +195,7 @@ class _Import:
             sha256=ids.digest(*rows["turn_id"], *rows["content_hash"]),
             redactor_version=self.redactor.version,
             counts={**original.counts, "turns": rows.height},
+            subagent_usage=redacted_usage(original.subagent_usage, self.redactor),
             retained_turns=0,
             retained_digest="",
         )

@@ -23,6 +23,7 @@ from turnetl.transfer.redacted_paths import (
     redacted_paths,
     with_paths,
 )
+from turnetl.transfer.redacted_usage import redacted_usage
 from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
 _TIME = pl.Datetime("us", "UTC")
@@ -104,7 +105,9 @@ def _redacted(
     metadata: ArchiveMetadata, paths: Mapping[str, str], redactor: Redactor
 ) -> ArchiveMetadata:
     return replace(
-        with_paths(metadata, paths), machine=redacted_machine(metadata.machine, redactor)
+        with_paths(metadata, paths),
+        machine=redacted_machine(metadata.machine, redactor),
+        subagent_usage=redacted_usage(metadata.subagent_usage, redactor),
     )
 
 
