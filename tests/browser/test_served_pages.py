@@ -66,6 +66,19 @@ def test_a_search_is_filtered_by_project_and_time_and_a_hit_is_opened(entered: P
     expect(entered.get_by_role("heading", name="Prompt")).to_be_visible()
 
 
+@pytest.mark.parametrize("failing", ["fetch", "Response.prototype.text"])
+def test_a_filter_whose_response_does_not_arrive_opens_its_page(
+    failing: str, entered: Page
+) -> None:
+    entered.get_by_label("Search all turns").fill("tests fail")
+    entered.get_by_role("button", name="Search").click()
+    expect(entered.get_by_role("link", name=PROMPT)).to_be_visible()
+    entered.evaluate(f"() => {{ {failing} = () => Promise.reject(new TypeError('stopped')) }}")
+    entered.get_by_label("Project").select_option("shoebox")
+    expect(entered.get_by_role("link", name=PROMPT)).to_have_count(0)
+    assert "group=shoebox" in entered.url
+
+
 def test_a_mistake_in_a_filter_is_said_and_can_be_corrected(entered: Page) -> None:
     entered.get_by_role("link", name="Timeline", exact=True).click()
     entered.get_by_label("Since").fill("soonish")

@@ -320,6 +320,13 @@ async def test_an_id_that_leads_to_nothing_is_a_page_with_a_sentence(
     assert "To the overview" in links(found)
 
 
+@pytest.mark.parametrize("page", ["turn", "session", "fact"])
+async def test_a_page_of_an_item_without_an_id_says_that_it_is_missing(
+    page: str, visitor: Visitor
+) -> None:
+    assert "no id and no name is given" in (await visitor.page(page, 404)).text
+
+
 async def test_an_address_without_a_page_is_not_found(visitor: Visitor) -> None:
     for path in ("nowhere", "turn/x", "static/pages.js"):
         assert "there is no such page" in (await visitor.page(path, 404)).text

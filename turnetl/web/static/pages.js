@@ -27,7 +27,7 @@ if (form) {
     const filled = [...new FormData(form)].filter(([, value]) => value !== "");
     const address = new URL(form.action);
     address.search = new URLSearchParams(filled).toString();
-    const text = await fetch(address).then((response) => response.text(), () => "");
+    const text = await fetch(address).then((response) => response.text()).catch(() => "");
     if (number !== latest) return; // a later change has been asked for
     const page = new DOMParser().parseFromString(text, "text/html");
     const results = page.getElementById("results");
