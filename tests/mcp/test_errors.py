@@ -14,6 +14,8 @@ from tests.mcp.clients import answer, error, settings_of, text_of, with_client
 from turnetl.clock import now
 from turnetl.graph.open import open_graph
 from turnetl.index.files import CATALOG
+from turnetl.llm.meter import estimate_tokens
+from turnetl.mcp.arguments import MIN_TOKENS
 from turnetl.mcp.calls import ToolContext
 from turnetl.mcp.server import history_server
 from turnetl.mcp.tools import tool_runner
@@ -74,6 +76,20 @@ def test_arguments_that_a_tool_does_not_take_are_named(
     text = error(filled, tool, **arguments)
     assert text.startswith(f"`{tool}` was not called: ")
     assert expected in text
+
+
+@pytest.mark.parametrize("character", ["x", "漢", "\U000e0041", "<archive-text "])
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [("search", "project"), ("search", "since"), ("search", "entity"), ("open", "id")],
+)
+def test_an_error_fits_into_the_smallest_answer_whatever_it_repeats(
+    tool: str, name: str, character: str, filled: Path
+) -> None:
+    text = error(filled, tool, **{name: character * (900 // len(character))})
+    assert estimate_tokens(text) <= MIN_TOKENS
+    if name == "since":
+        assert "write it as 2026-03-01" in text
 
 
 def test_null_stands_for_an_argument_that_is_not_given(filled: Path) -> None:

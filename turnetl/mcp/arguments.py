@@ -8,12 +8,13 @@ from msgspec import Meta
 
 from turnetl.control_characters import displayed_text
 from turnetl.errors import BadUsage
+from turnetl.mcp.answer import cut_to_tokens
 
 _NAME_CHARS = 1_000
 _TEXT_CHARS = 100_000
 MIN_TOKENS, MAX_TOKENS = 500, 10_000
-_SHOWN_CHARS = 200
-"""Characters of a wrong argument that a message repeats."""
+_SHOWN_TOKENS = 70
+"""Tokens of a wrong argument that a message repeats."""
 
 
 class BadArguments(BadUsage):
@@ -152,5 +153,4 @@ def read_arguments(kind: type[A], values: Mapping[str, Any]) -> A:
 
 def shown(text: str) -> str:
     """Return a text of the client as a message repeats it."""
-    cut = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-    return displayed_text(cut)
+    return cut_to_tokens(displayed_text(text), _SHOWN_TOKENS)
