@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.cli.provider_setup import SESSION_START, model_environment, write_ses
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
 from tests.servers.provider import FakeProvider
+from turnetl.lake import Lake
 
 PAGE = "report.html"
 
@@ -79,6 +81,20 @@ def test_the_tokens_of_subagents_are_counted_by_model_and_project(folder: Path) 
     assert {name: rows[name][3] for name in in_no_turn} == in_no_turn
     assert rows["claude_code"][3] == str(187 + 140)
     assert rows["claude-haiku-4-5"][:3] == ["0", "19", "168"]
+
+
+def test_archives_whose_tokens_of_subagents_are_not_recorded_are_counted_with_the_remedy(
+    tmp_path: Path,
+) -> None:
+    run_in_process("parse", SAMPLES, folder=tmp_path)
+    lake = Lake(tmp_path / ".turnetl" / "lake")
+    for file in lake.turn_files():
+        older = replace(file.metadata, subagent_usage=None)
+        lake.write_turns(lake.read_turns_file(file.path), older)
+    sentence = "the tokens of subagents in 2 archives, because an earlier version of turnetl"
+    assert any(sentence in one for one in report(tmp_path).json["missing"])
+    run_in_process("parse", SAMPLES, folder=tmp_path)
+    assert not any(sentence in one for one in report(tmp_path).json["missing"])
 
 
 def test_every_turn_that_is_named_has_its_archive_and_line(folder: Path) -> None:
