@@ -40,7 +40,7 @@ def problem_of(file: TurnFile) -> str | None:
         (_GROUP.fullmatch(metadata.group), f"`{metadata.group}` is no name of a group"),
         (metadata.group == folder, f"its group, `{metadata.group}`, is not that of its folder"),
         (_DIGEST.fullmatch(file.path.stem), "its name is not the digest of an archive"),
-        (_DIGEST.fullmatch(metadata.original_digest or file.path.stem), "its digest is invalid"),
+        (_DIGEST.fullmatch(original_digest(file)), "its digest is invalid"),
         (MACHINE.fullmatch(machine or "x"), f"`{machine}` cannot name a machine"),
         (not machine or archive.startswith(f"{machine}:"), "its archive is not of its machine"),
         (archive, "it does not name its archive"),
@@ -49,6 +49,11 @@ def problem_of(file: TurnFile) -> str | None:
         (_has_usage(metadata), "its tokens of subagents are not those of an archive"),
     ]
     return next((problem for is_met, problem in checks if not is_met), None)
+
+
+def original_digest(file: TurnFile) -> str:
+    """Return the digest of the archive on the machine that parsed it."""
+    return file.metadata.original_digest or file.path.stem
 
 
 def problem_of_rows(file: TurnFile, rows: pl.DataFrame) -> str | None:

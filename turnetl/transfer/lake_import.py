@@ -24,6 +24,7 @@ from turnetl.transfer.foreign_files import (
     MACHINE,
     check_versions,
     is_within,
+    original_digest,
     problem_of,
     problem_of_rows,
 )
@@ -182,7 +183,7 @@ class _Import:
 
     def _target(self, file: TurnFile) -> Path:
         """Return the path of the imported file: no archive of this machine has its name."""
-        digest = ids.digest("machine", self._machine(file), _original_digest(file))
+        digest = ids.digest("machine", self._machine(file), original_digest(file))
         return self.lake.root / TURNS / file.metadata.group / f"{digest}.parquet"
 
     def _metadata(self, file: TurnFile, name: str, rows: pl.DataFrame) -> ArchiveMetadata:
@@ -191,7 +192,7 @@ class _Import:
             original,
             archive=name,
             machine=self._machine(file),
-            original_digest=_original_digest(file),
+            original_digest=original_digest(file),
             sha256=ids.digest(*rows["turn_id"], *rows["content_hash"]),
             redactor_version=self.redactor.version,
             counts={**original.counts, "turns": rows.height},
@@ -258,10 +259,6 @@ def _outside(path: Path) -> ImportedFile:
 
 def _damaged(path: Path) -> str:
     return f"`{path}` is damaged: restore it from a copy, or delete it, and import again"
-
-
-def _original_digest(file: TurnFile) -> str:
-    return file.metadata.original_digest or file.path.stem
 
 
 def _merged(
