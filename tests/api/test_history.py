@@ -170,11 +170,13 @@ async def test_while_another_writes_the_graph_an_answer_says_that_it_may_be_old(
     assert answer.unread is not None
 
 
-@pytest.mark.parametrize("name", ["zzzz", ""])
+@pytest.mark.parametrize(
+    ("name", "message"), [("zzzz", "nothing has the id"), ("", "no id and no name is given")]
+)
 async def test_a_name_that_leads_to_nothing_is_an_error(
-    name: str, filled: turnetl.Settings
+    name: str, message: str, filled: turnetl.Settings
 ) -> None:
-    with pytest.raises(BadUsage, match="nothing has the id"):
+    with pytest.raises(BadUsage, match=message):
         await turnetl.show(name, filled)
     with pytest.raises(BadUsage, match="there is no entity"):
         await turnetl.entity(name, filled)
