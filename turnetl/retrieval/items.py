@@ -108,7 +108,7 @@ def file_path(text: str, directory: Path) -> str:
 
 
 def _by_id(lookup: Lookup, text: str) -> list[Entity]:
-    items = lookup.with_prefix(text, _LISTED + 1)
+    items = lookup.with_prefix(text, _LISTED + 1) if text.strip() else []
     found = [lookup.entity(item.id) for item in items if item.kind is ItemKind.ENTITY]
     return [entity for entity in found if entity is not None]
 
