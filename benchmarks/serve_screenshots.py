@@ -19,6 +19,12 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.cli.command import ROOT, SAMPLES, turnetl_process
 from tests.web.serving_process import serving_process
 
+_SHOW_AS = """([folder, shown]) => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    walker.currentNode.data = walker.currentNode.data.replaceAll(folder, shown);
+  }
+}"""
 COLOURS = 24
 MOST_BYTES = 60_000
 
@@ -56,20 +62,24 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path=program)
             for shot_name, shot in SHOTS.items():
                 image = options.folder / f"serve-{shot_name}.png"
-                take(browser, serving.url, shot, image)
+                take(browser, serving.url, shot, image, home)
                 assert image.stat().st_size <= MOST_BYTES, image
                 print(f"{image.name}: {image.stat().st_size:,} bytes")
             browser.close()
 
 
-def take(browser: Browser, url: str, shot: Shot, image: Path) -> None:
-    """Write the image of a page, as somebody sees it who has opened the printed address."""
+def take(browser: Browser, url: str, shot: Shot, image: Path, home: Path) -> None:
+    """Write the image of a page, as somebody sees it who has opened the printed address.
+
+    No image shows a path of this machine.
+    """
     context = browser.new_context(
         viewport={"width": shot.width, "height": shot.height}, color_scheme=shot.scheme
     )
     page = context.new_page()
     page.goto(url)
     page.goto(page.url + shot.address)
+    page.evaluate(_SHOW_AS, [str(home), "/home/dev"])
     shown = Image.open(BytesIO(page.screenshot())).convert("RGB")
     shown.quantize(COLOURS, dither=Image.Dither.NONE).save(image, optimize=True)
     context.close()
