@@ -104,6 +104,26 @@ def test_a_prompt_whose_pasted_text_is_lost_is_recognised_by_its_moment() -> Non
     assert ids_of(built(transcript, prompt)) == [transcript.turn_id]
 
 
+@pytest.mark.parametrize("text", ["fix the tests", ""])
+def test_another_prompt_of_the_same_moment_stays_a_turn(text: str) -> None:
+    transcript, other = recorded(text, 0), typed("no wait, delete the branch", 1.9)
+    assert ids_of(built(transcript, other)) == [transcript.turn_id, other.turn_id]
+
+
+def test_the_same_text_during_a_turn_of_another_session_stays_a_turn() -> None:
+    end = START + timedelta(hours=2)
+    transcript, other = recorded("continue", 0, ended_at=end), typed("continue", 3_600, "s2")
+    assert ids_of(built(transcript, other)) == [transcript.turn_id, other.turn_id]
+
+
+def test_what_was_typed_in_an_unnamed_session_during_a_long_turn_is_no_turn() -> None:
+    end = START + timedelta(hours=2)
+    transcript = recorded("Add a cart", 0, ended_at=end, steering=("and a basket",))
+    assert ids_of(built(transcript, typed("and a basket", 3_600, "derived-1"))) == [
+        transcript.turn_id
+    ]
+
+
 def test_another_prompt_of_the_session_stays_a_turn() -> None:
     transcript, other = recorded("Add a cart", 0), typed("Remove it again", 600)
     assert ids_of(built(transcript, other)) == [transcript.turn_id, other.turn_id]

@@ -74,6 +74,20 @@ def test_a_line_that_cannot_be_read_is_in_one_archive(history: Path) -> None:
     assert len(found) == 1
 
 
+def test_lines_before_the_first_project_are_in_its_archive_only(tmp_path: Path) -> None:
+    path = tmp_path / "history.jsonl"
+    unnamed = json.dumps({"display": "zero", "timestamp": 1_772_442_000_000}) + "\n"
+    path.write_text(unnamed + LINES[1] + LINES[0], encoding="utf-8")
+    assert [prompts(one) for one in sections(path)] == [["zero", "two"], ["one"]]
+
+
+def test_a_last_line_without_its_end_changes_no_other_archive(history: Path) -> None:
+    shop = sections(history)[0]
+    before = read_archive(shop)
+    history.write_text("".join([*LINES, line("five", "/home/dev/logo")])[:-1], encoding="utf-8")
+    assert read_archive(shop) == before
+
+
 def test_a_prompt_of_another_project_leaves_the_content_as_it_is(history: Path) -> None:
     shop = sections(history)[0]
     before = read_archive(shop)

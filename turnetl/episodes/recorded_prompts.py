@@ -2,8 +2,9 @@
 
 The history has no id of a prompt. A prompt is the same if it has the same text, as a prompt or as
 what was typed while the agent worked, in the same session or at about the same time; or if it was
-sent in the same session within seconds, because the history may lack what was pasted. What a
-transcript holds once is the same as one prompt of the history: the nearest. Others stay turns.
+sent in the same session within seconds and its text says that the transcript has another: what was
+pasted, or the text of a command. What a transcript holds once is the same as one prompt of the
+history: the nearest. Others stay turns.
 """
 
 from collections.abc import Callable
@@ -21,6 +22,8 @@ _SAME_MOMENT = timedelta(seconds=2)
 _LONGEST = timedelta(days=31)
 """Of a turn in which a prompt without a session is looked up."""
 _HOUR = 3_600
+_OTHER_TEXT = r"\A/|\[(?:Pasted text|\.\.\.Truncated text|Image) #\d"
+"""Of a prompt that the transcript may hold with another text."""
 
 
 def has_history(keys: pl.DataFrame) -> bool:
@@ -33,7 +36,11 @@ def prompt_columns() -> list[pl.Expr]:
     texts = pl.concat_list(pl.col("user_text"), pl.col("steering"), pl.col("user_answers"))
     words = pl.element().str.replace_all(r"\s+", " ").str.strip_chars()
     prompts = pl.when(_TRANSCRIPTS | _IS_HISTORY).then(texts.list.eval(words.hash()))
-    return [prompts.alias("prompts"), pl.col("ended_at").alias("prompts_ended_at")]
+    return [
+        prompts.alias("prompts"),
+        pl.col("ended_at").alias("prompts_ended_at"),
+        pl.col("user_text").str.contains(_OTHER_TEXT).alias("may_differ"),
+    ]
 
 
 def merge_recorded(keys: pl.DataFrame, prompts: Callable[[], pl.DataFrame]) -> pl.DataFrame:
@@ -89,7 +96,9 @@ def _same_time(typed: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
 
     By hour: a year has many prompts with the text "continue".
     """
-    end = pl.min_horizontal("to", pl.col("from") + _LONGEST) + _NEAR
+    # What was typed while the agent worked may be anywhere in the turn.
+    last = pl.min_horizontal("to", pl.col("from") + _LONGEST)
+    end = pl.when(pl.col("place") == 0).then("from").otherwise(last) + _NEAR
     hours = pl.int_ranges(_hour(pl.col("from") - _NEAR), _hour(end) + 1)
     pairs = typed.with_columns(
         pl.col("prompts").list.first(), _hour(pl.col("started_at")).alias("hour")
@@ -99,13 +108,13 @@ def _same_time(typed: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _same_moment(typed: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs of prompts that were sent in one session within seconds."""
+    """Return the pairs of prompts of one moment and session whose texts may differ."""
     first = recorded.with_columns(
-        pl.col("prompts").list.first(), pl.lit(0, pl.Int64).alias("place")
+        pl.col("prompts").list.first(),
+        pl.lit(0, pl.Int64).alias("place"),
+        pl.col("recorded_session").alias("session_id"),
     )
-    pairs = typed.drop("prompts").join(
-        first.with_columns(pl.col("recorded_session").alias("session_id")), on="session_id"
-    )
+    pairs = typed.filter("may_differ").drop("prompts").join(first, on="session_id")
     return _pairs(pairs.filter((_distance() <= _SAME_MOMENT).fill_null(value=False)))
 
 

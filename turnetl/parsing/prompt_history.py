@@ -61,7 +61,8 @@ def sections(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
 def section_content(path: Path, data: bytes) -> bytes:
     """Return the content of an archive of a history of prompts.
 
-    A line that names no project, or cannot be read, belongs to the archive of the line before it.
+    A line that names no project, or cannot be read, belongs to the archive of the line before it;
+    before the first project, to that one.
 
     Args:
         path: of the archive.
@@ -69,11 +70,18 @@ def section_content(path: Path, data: bytes) -> bytes:
     """
     if section_file(path) == path:
         return data
-    kept, current = [], ""
-    for name, line in _named_lines(_decompressed(data)):
-        current = name or current or path.name
-        kept.append(line if current == path.name else b" " * (len(line) - 1) + line[-1:])
+    lines, kept = list(_named_lines(_decompressed(data))), []
+    current = next((name for name, _ in lines if name), path.name)
+    for name, line in lines:
+        current = name or current
+        kept.append(line if current == path.name else _blank(line))
     return b"".join(kept).rstrip(b" \n") + b"\n"
+
+
+def _blank(line: bytes) -> bytes:
+    """Return as many spaces, and the end of the line if it has one."""
+    end = b"\n" if line.endswith(b"\n") else b""
+    return b" " * (len(line) - len(end)) + end
 
 
 def is_section(path: Path) -> bool:
