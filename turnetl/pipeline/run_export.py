@@ -132,7 +132,7 @@ class _Export:
         return replace(self._report(written), turns=len(clean.turns), redactions=redactions)
 
     def write_turns_files(
-        self, lake: Lake, groups: Sequence[GroupId], where: pl.Expr
+        self, lake: Lake, groups: Sequence[GroupId], where: pl.Expr | None
     ) -> ExportReport:
         """Redact the turns files, entities and facts, and write them as Parquet."""
         from turnetl.transfer.parquet import to_parquet  # noqa: PLC0415 - pyarrow

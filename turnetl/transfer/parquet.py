@@ -58,7 +58,7 @@ FACT_COLUMNS = {
 def to_parquet(
     lake: Lake,
     groups: Collection[GroupId],
-    condition: pl.Expr,
+    condition: pl.Expr | None,
     content: ExportContent,
     redactor: Redactor,
 ) -> tuple[dict[str, bytes], int, int]:
@@ -67,7 +67,8 @@ def to_parquet(
     Args:
         lake: whose turns files are exported.
         groups: of these turns files.
-        condition: which rows of `schema.TURNS` are exported. A file without any is left out.
+        condition: which rows of `schema.TURNS` are exported; a file without any is left out. None:
+            all rows, and files without rows too.
         content: entities and facts, redacted.
         redactor: removes secrets from the turns.
 
@@ -81,8 +82,11 @@ def to_parquet(
     turns = redactions = 0
     for batch in _batches(lake.turn_files_of(groups)):
         read = [(file, lake.read_turns_file(file.path)) for file in batch]
-        selected = [(file, rows, rows.filter(condition)) for file, rows in read]
-        wanted = [one for one in selected if one[1].is_empty() or not one[2].is_empty()]
+        wanted = [(file, rows, rows) for file, rows in read]
+        if condition is not None:
+            selected = [(file, rows, rows.filter(condition)) for file, rows in read]
+            # Its metadata name an archive and a folder, which the condition does not select.
+            wanted = [one for one in selected if not one[2].is_empty()]
         clean = redacted_tables([some for _, _, some in wanted], redactor)
         paths = redacted_paths(metadata_paths(file.metadata for file, _, _ in wanted), redactor)
         for (file, rows, some), (redacted, found) in zip(wanted, clean, strict=True):

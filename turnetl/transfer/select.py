@@ -13,15 +13,17 @@ from turnetl.transfer.content import ExportedTurn
 _TOOLS = pl.col("tool_calls").list.eval(pl.element().struct.field("name").str.to_lowercase())
 
 
-def condition(selection: Selection, turn_ids: Collection[str] | None) -> pl.Expr:
+def condition(selection: Selection, turn_ids: Collection[str] | None) -> pl.Expr | None:
     """Return whether a row of `schema.TURNS` meets the conditions that turns meet by themselves.
+
+    None: there is no condition.
 
     Args:
         selection: conditions on facts are left out: `turn_ids` meet them.
         turn_ids: only these turns; None: all.
     """
     times = pl.col("started_at")
-    met = [pl.lit(value=True)]
+    met = list[pl.Expr]()
     if selection.since is not None:
         met.append(times >= selection.since)
     met += [times < end for end in (selection.until, selection.as_of) if end is not None]
@@ -35,11 +37,18 @@ def condition(selection: Selection, turn_ids: Collection[str] | None) -> pl.Expr
         met.append(_TOOLS.list.contains(selection.tool.lower()))
     if turn_ids is not None:
         met.append(pl.col("turn_id").is_in(sorted(turn_ids)))
-    return pl.all_horizontal(*(one.fill_null(value=False) for one in met))
+    return pl.all_horizontal(*(one.fill_null(value=False) for one in met)) if met else None
 
 
-def selected_turns(lake: Lake, groups: Iterable[GroupId], where: pl.Expr) -> list[ExportedTurn]:
+def selected_turns(
+    lake: Lake, groups: Iterable[GroupId], where: pl.Expr | None
+) -> list[ExportedTurn]:
     """Return the turns of the episodes tables of these groups, each once.
+
+    Args:
+        lake: has the tables.
+        groups: of these tables.
+        where: only the turns that meet it; None: all.
 
     Raises:
         Fatal: a table cannot be read, or has another schema version.
@@ -49,7 +58,9 @@ def selected_turns(lake: Lake, groups: Iterable[GroupId], where: pl.Expr) -> lis
     for group in groups:
         lake.verify_episodes(group)
         with lake.reading_episodes(group):
-            rows = lake.scan_episodes(group).filter(where).select(columns).collect()
+            table = lake.scan_episodes(group)
+            met = table if where is None else table.filter(where)
+            rows = met.select(columns).collect()
         turns += [
             ExportedTurn(turn_from_row(row), row["noise"], row["copies"])
             for row in rows.iter_rows(named=True)
