@@ -2,7 +2,9 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +14,8 @@ from tests.transfer.contents import content
 from tests.transfer.lakes import lake_of
 from turnetl.lake import turn_from_row
 from turnetl.model import GroupId
+from turnetl.parsing.redaction import NAME_FIELDS
+from turnetl.transfer.content import ExportContent, ExportedTurn
 from turnetl.transfer.jsonl import to_jsonl
 from turnetl.transfer.redaction import redacted_content
 from turnetl.transfer.turn_rows import content_hash, redacted_tables, turns_frame
@@ -23,13 +27,30 @@ def test_a_secret_in_any_text_is_redacted_and_counted() -> None:
     exported = content(f"the key is {WORD}")
     clean, count = redacted_content(exported, WordRedactor(WORD))
     assert WORD in to_jsonl(exported).decode()
-    # Ids are no texts.
     for one in clean.turns:
-        assert WORD not in str({**asdict(one.turn), "session_id": ""})
+        assert WORD not in str(asdict(one.turn))
     for entity in clean.entities:
         assert WORD not in entity.name + entity.summary + str(entity.attributes)
     assert all(WORD not in fact.text for fact in clean.facts)
     assert count > 10
+
+
+@pytest.mark.parametrize("field", NAME_FIELDS)
+def test_an_id_or_name_that_a_parse_redacts_is_redacted_and_counted(field: str) -> None:
+    values: dict[str, Any] = {field: f"a-{WORD}"}
+    turns = [ExportedTurn(turn(native, **values), None, 0) for native in ("p0", "p1")]
+    clean, count = redacted_content(ExportContent(turns), WordRedactor(WORD))
+    assert [getattr(one.turn, field) for one in clean.turns] == ["a-[cut]"] * 2
+    assert [one.turn.redactions - turn().redactions for one in clean.turns] == [1, 1]
+    assert count == 2
+
+
+def test_the_name_of_a_tool_is_redacted_as_in_a_parse() -> None:
+    rows = turns_frame([turn(tool_calls=(tool(WORD, "in", "out"),))])
+    ((clean, count),) = redacted_tables([rows], WordRedactor(WORD))
+    (first,) = (turn_from_row(row) for row in clean.iter_rows(named=True))
+    assert (first.tool_calls[0].name, count) == ("[cut]", 1)
+    assert first.content_hash == content_hash(first)
 
 
 def test_without_secrets_the_content_stays_as_it_is() -> None:

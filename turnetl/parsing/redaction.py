@@ -12,16 +12,17 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from turnetl.formats.base import ParsedArchive, RawTurn
-from turnetl.model import SubagentUsage
+from turnetl.model import SubagentUsage, Turn
 from turnetl.parsing.archive_paths import path_texts, redacted_path
 from turnetl.parsing.person_names import branch_without_persons, path_without_persons, users_in
 from turnetl.redact import RedactedTexts, Redactor
 
-_NAME_FIELDS = (
+NAME_FIELDS = (
     *("session_id", "prompt_id", "parent_session_id", "agent_id", "model", "app_version"),
     *("cwd", "git_branch"),
 )
-_names_of = attrgetter(*_NAME_FIELDS)
+"""Fields of `RawTurn` and of `Turn` that are ids and names: an archive may hold any text there."""
+_names_of = attrgetter(*NAME_FIELDS)
 _SINGLE_TEXTS = 2
 """Texts of a turn that precede those of its lists: see `_turn_texts`."""
 
@@ -69,6 +70,12 @@ def redact_turns(
         yield _redacted_turns(archive, texts, redactor)
 
 
+def turn_names(turn: RawTurn | Turn) -> set[str]:
+    """Return the ids and names in a turn that may hold a secret, those of its tools included."""
+    names = {*_names_of(turn), *(call.name for call in turn.tool_calls)}
+    return {name for name in names if name}
+
+
 def join_texts(texts: Sequence[str]) -> str:
     """Return the agent's texts as one text."""
     return "\n\n".join(texts)
@@ -105,7 +112,7 @@ def _redacted_turns(
             )
         ]
     if any(name_counts.values()):
-        named = [sum(name_counts[name] for name in _turn_names(turn)) for turn in turns]
+        named = [sum(name_counts[name] for name in turn_names(turn)) for turn in turns]
         redactions = [number + more for number, more in zip(redactions, named, strict=True)]
         turns = [_with_names(turn, changed) for turn in turns]
     return RedactedTurns(
@@ -197,11 +204,6 @@ def _names(archive: ArchiveWithPath) -> list[str]:
     return sorted(name for name in names if name is not None)
 
 
-def _turn_names(turn: RawTurn) -> set[str]:
-    names = {*_names_of(turn), *(call.name for call in turn.tool_calls)}
-    return {name for name in names if name}
-
-
 def _with_models(
     usage: tuple[SubagentUsage, ...] | None, names: Mapping[str, str]
 ) -> tuple[SubagentUsage, ...] | None:
@@ -213,6 +215,6 @@ def _with_models(
 
 
 def _with_names(turn: RawTurn, names: Mapping[str, str]) -> RawTurn:
-    fields = zip(_NAME_FIELDS, (names.get(name, name) for name in _names_of(turn)), strict=True)
+    fields = zip(NAME_FIELDS, (names.get(name, name) for name in _names_of(turn)), strict=True)
     calls = [replace(call, name=names.get(call.name, call.name)) for call in turn.tool_calls]
     return replace(turn, tool_calls=calls, **dict(fields))

@@ -10,6 +10,7 @@ from turnetl.parsing.person_names import (
     path_without_persons,
     users_in,
 )
+from turnetl.parsing.redaction import NAME_FIELDS, turn_names
 from turnetl.redact import Redactor
 from turnetl.transfer.content import ExportContent, ExportedTurn
 from turnetl.transfer.redacted_paths import local_path, redacted_paths
@@ -21,8 +22,9 @@ _BATCH_TEXTS = 20_000
 def redacted_content(content: ExportContent, redactor: Redactor) -> tuple[ExportContent, int]:
     """Return the content without secrets, and the number of redactions.
 
-    A secret that one text of a session reveals is redacted in all of them, as in a parse. Ids,
-    times and names of tools stay as they are.
+    A secret that one text of a session reveals is redacted in all of them, as in a parse. So are
+    native ids and names, of models and tools too. Ids of turns and groups, uuids, labels, relations
+    and times stay as they are.
     """
     turns, in_turns = _redacted_turns(content.turns, redactor)
     texts = [
@@ -40,17 +42,25 @@ def redacted_archives(
     archives: Sequence[Sequence[Turn]], redactor: Redactor
 ) -> list[list[tuple[Turn, int]]]:
     """Return the turns of several archives without secrets, each with its number of redactions."""
-    results = redactor.redact_many([_texts(turns) for turns in archives])
+    # As in a parse: names repeat in every turn, and each is redacted once, before the texts.
+    names = [sorted({name for turn in turns for name in turn_names(turn)}) for turns in archives]
+    texts = [[*some, *_texts(turns)] for some, turns in zip(names, archives, strict=True)]
+    results = redactor.redact_many(texts)
     folders: dict[str, set[str]] = {}
     for turn in chain.from_iterable(archives):
         folders.setdefault(turn.archive, set()).update({turn.cwd} if turn.cwd else ())
     paths = redacted_paths(folders, redactor)
     redacted = []
-    for turns, one in zip(archives, results, strict=True):
-        changed = _with_texts(turns, one.texts, paths)
+    for turns, some, one in zip(archives, names, results, strict=True):
+        first = len(some)
+        clean_names = dict(zip(some, one.texts[:first], strict=True))
+        name_counts = dict(zip(some, one.counts[:first], strict=True))
+        changed = [
+            _with_names(turn, clean_names, paths) for turn in _with_texts(turns, one.texts[first:])
+        ]
         if redactor.redacts_persons:
             changed = _without_persons(turns, changed, redactor)
-        redacted.append(_counted(turns, changed, one.counts))
+        redacted.append(_counted(turns, changed, name_counts, one.counts[first:]))
     return redacted
 
 
@@ -85,7 +95,7 @@ def _batches(sessions: Iterator[list[ExportedTurn]]) -> Iterator[list[list[Expor
     texts = 0
     for session in sessions:
         batch.append(session)
-        texts += sum(len(one.turn.tool_calls) * 2 + 4 for one in session)
+        texts += sum(len(one.turn.tool_calls) * 2 + 2 for one in session)
         if texts >= _BATCH_TEXTS:
             yield batch
             batch, texts = [], 0
@@ -99,20 +109,23 @@ def _texts(turns: Sequence[Turn]) -> list[str]:
 
 def _turn_texts(turn: Turn) -> Iterator[str]:
     yield from (turn.user_text, turn.assistant_text)
-    yield from (turn.cwd or "", turn.git_branch or "")
     yield from (*turn.steering, *turn.user_answers, *turn.subagent_prompts)
     for call in turn.tool_calls:
         yield from (call.input, call.result)
 
 
-def _with_texts(
-    turns: Sequence[Turn], texts: Sequence[str], paths: Mapping[str, str]
-) -> list[Turn]:
-    """Return the turns with other texts, in the order of `_texts`, and other archives."""
+def _with_texts(turns: Sequence[Turn], texts: Sequence[str]) -> list[Turn]:
+    """Return the turns with other texts, in the order of `_texts`."""
     remaining = iter(texts)
-    return [
-        replace(_with_turn_texts(turn, remaining), archive=paths[turn.archive]) for turn in turns
-    ]
+    return [_with_turn_texts(turn, remaining) for turn in turns]
+
+
+def _with_names(turn: Turn, names: Mapping[str, str], paths: Mapping[str, str]) -> Turn:
+    """Return the turn with other names, those of its tools too, and another archive."""
+    calls = tuple(replace(call, name=names.get(call.name, call.name)) for call in turn.tool_calls)
+    values = ((field, getattr(turn, field)) for field in NAME_FIELDS)
+    fields = {field: names.get(value, value) for field, value in values}
+    return replace(turn, archive=paths[turn.archive], tool_calls=calls, **fields)
 
 
 def _without_persons(
@@ -137,31 +150,39 @@ def _without_persons(
 
 
 def _counted(
-    turns: Sequence[Turn], redacted: Sequence[Turn], counts: Sequence[int]
+    turns: Sequence[Turn],
+    redacted: Sequence[Turn],
+    name_counts: Mapping[str, int],
+    counts: Sequence[int],
 ) -> list[tuple[Turn, int]]:
-    """Return the redacted turns with their numbers of redactions: in `_texts`, and of names."""
-    found = iter(counts)
-    counted = []
+    """Return the redacted turns with their numbers of redactions.
+
+    Args:
+        turns: before their redaction.
+        redacted: after it.
+        name_counts: the number of redactions in each name.
+        counts: the numbers in each of the `_texts`.
+    """
+    found, counted = iter(counts), []
     for before, after in zip(turns, redacted, strict=True):
         count = sum(next(found) for _ in _turn_texts(before))
+        count += sum(name_counts[name] for name in turn_names(before))
         if not count:
-            count = _names(before) != _names(after)
+            count = _folders(before) != _folders(after)
         counted.append((replace(after, redactions=before.redactions + count), int(count)))
     return counted
 
 
-def _names(turn: Turn) -> tuple[str | None, ...]:
+def _folders(turn: Turn) -> tuple[str | None, ...]:
     return turn.archive, turn.cwd, turn.git_branch
 
 
 def _with_turn_texts(turn: Turn, texts: Iterator[str]) -> Turn:
-    user, assistant, cwd, branch = (next(texts) for _ in range(4))
+    user, assistant = next(texts), next(texts)
     return replace(
         turn,
         user_text=user,
         assistant_text=assistant,
-        cwd=cwd or None,
-        git_branch=branch or None,
         steering=_as_many(turn.steering, texts),
         user_answers=_as_many(turn.user_answers, texts),
         subagent_prompts=_as_many(turn.subagent_prompts, texts),
