@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -330,4 +331,26 @@ def test_an_import_that_redacts_persons_redacts_what_an_earlier_one_did_not(
     run_in_process(*arguments, folder=tmp_path)
     assert person.encode() in bytes_of(tmp_path / "two")
     run_in_process(*arguments, "--redact-pii", folder=tmp_path)
+    assert person.encode() not in bytes_of(tmp_path / "two")
+
+
+def test_turns_that_only_an_earlier_import_had_name_no_person_after_a_redacted_one(
+    tmp_path: Path,
+) -> None:
+    person = "kxqwvbaz"
+    prompts = conversation("Add a cart", "Test it")
+    rows = [line.replace("/home/dev", f"/home/{person}") for line in prompts]
+    write_archive(tmp_path / "Users" / person / "a.jsonl", rows)
+    run_in_process("parse", f"Users/{person}/a.jsonl", folder=tmp_path)
+    arguments = ("import", ".turnetl/lake", "--machine", "laptop", "--lake", "two", "--json")
+    run_in_process(*arguments, folder=tmp_path)
+    other = Lake(tmp_path / ".turnetl" / "lake")
+    [file] = other.turn_files()
+    fewer = replace(file.metadata, counts={**file.metadata.counts, "turns": 1})
+    other.write_turns(other.read_turns_file(file.path)[:1], fewer, digest=file.path.stem)
+    first, second = (
+        run_in_process(*arguments, "--redact-pii", folder=tmp_path).json for _ in range(2)
+    )
+    assert (first["outcomes"]["changed"], second["outcomes"]["unchanged"]) == (1, 1)
+    assert turns(tmp_path / "two").height == 2
     assert person.encode() not in bytes_of(tmp_path / "two")

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from turnetl import episodes, schema
 from turnetl.errors import BadUsage, Fatal
 from turnetl.lake import Lake
 from turnetl.lake.forgotten import NOTHING, write_forgotten
-from turnetl.model import GroupId
+from turnetl.model import GroupId, SessionId
 from turnetl.parsing import Grouping, parse_archives
 from turnetl.report.export import import_view
 from turnetl.transfer.lake_import import import_lake
@@ -263,6 +264,111 @@ def test_a_changed_turn_asks_for_the_next_stages_although_none_is_added(
     assert (changed.added, changed.changes_tables) == (0, True)
     assert "turnetl ingest" in printed(changed)
     assert "turnetl ingest" not in printed(same)
+
+
+def rewritten(source: Lake, metadata: dict[str, Any], **columns: Any) -> None:
+    """Change metadata and columns of the first file of the other lake; the texts stay."""
+    path = source.turn_paths()[0]
+    before = source.archive_metadata(path)
+    assert before is not None
+    types = schema.TURNS.polars
+    values = {name: pl.lit(value).cast(types[name]) for name, value in columns.items()}
+    rows = source.read_turns_file(path).with_columns(**values)
+    source.write_turns(rows, replace(before, **metadata), digest=path.stem)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"model": "opus-9"},
+        {"git_branch": "release"},
+        {"input_tokens": 77},
+        {"started_at": SESSION_START - timedelta(days=1)},
+        {"app_version": "9.9"},
+    ],
+    ids=lambda columns: next(iter(columns)),
+)
+def test_a_column_that_the_other_machine_read_anew_replaces_the_earlier_one(
+    columns: dict[str, Any], source: Lake, lake: Lake
+) -> None:
+    imported(source, lake)
+    rewritten(source, {}, **columns)
+    outcomes = [file.outcome for file in imported(source, lake).files]
+    assert outcomes == [ImportOutcome.CHANGED, ImportOutcome.UNCHANGED]
+    order = ["session_id", "ordinal"]
+    expected, found = (one.scan_turns(SHOP).collect().sort(order) for one in (source, lake))
+    assert found.drop("archive").equals(expected.drop("archive"))
+
+
+def test_a_new_version_of_the_reader_is_a_change_although_the_rows_are_equal(
+    source: Lake, lake: Lake
+) -> None:
+    imported(source, lake)
+    rewritten(source, {"reader_version": 99})
+    outcomes = [file.outcome for file in imported(source, lake).files]
+    assert outcomes == [ImportOutcome.CHANGED, ImportOutcome.UNCHANGED]
+    assert 99 in {file.metadata.reader_version for file in lake.turn_files()}
+
+
+def test_files_that_new_rules_leave_as_they_are_have_the_version_of_these_rules(
+    source: Lake, lake: Lake
+) -> None:
+    imported(source, lake)
+    first, second = (
+        import_lake(source, lake, "laptop", redactor=lambda: NoRedactor("2")) for _ in range(2)
+    )
+    assert {file.outcome for file in first.files} == {ImportOutcome.CHANGED}
+    assert {file.outcome for file in second.files} == {ImportOutcome.UNCHANGED}
+    assert {file.metadata.redactor_version for file in lake.turn_files()} == {"2"}
+
+
+def test_turns_that_only_an_earlier_import_had_are_redacted_with_the_rules_of_the_later_one(
+    tmp_path: Path, lake: Lake
+) -> None:
+    source = lake_of(tmp_path / "other", "s1", prompts=["Add a cart", "The key is hunter2"])
+    imported(source, lake)
+    (path,) = source.turn_paths()
+    metadata = source.archive_metadata(path)
+    assert metadata is not None
+    rows = source.read_turns_file(path).filter(pl.col("user_text") == "Add a cart")
+    counts = {**metadata.counts, "turns": rows.height}
+    source.write_turns(rows, replace(metadata, counts=counts), digest=path.stem)
+    first, second = (
+        import_lake(source, lake, "laptop", redactor=lambda: WordRedactor("hunter2", "2"))
+        for _ in range(2)
+    )
+    table = lake.scan_turns(SHOP).collect()
+    assert table["user_text"].to_list() == ["Add a cart", "The key is [cut]"]
+    assert set(table["archive"]) == {first.files[0].archive}
+    assert "hunter2" not in str(table.to_dicts())
+    assert first.files[0].redactions == table["redactions"].sum() > 0
+    assert [second.files[0].outcome, second.added] == [ImportOutcome.UNCHANGED, 0]
+
+
+def test_a_session_that_was_forgotten_by_its_redacted_id_does_not_come_back(
+    tmp_path: Path, lake: Lake
+) -> None:
+    source = lake_of(tmp_path / "other", "hunter2")
+    write_forgotten(lake.files, NOTHING.extended([], [SessionId("[cut]")]))
+    report = import_lake(source, lake, "laptop", redactor=lambda: WordRedactor("hunter2"))
+    assert (report.forgotten, report.added) == (2, 0)
+
+
+def test_files_are_reported_by_path_and_progress_ends_at_its_total(
+    source: Lake, lake: Lake, tmp_path: Path
+) -> None:
+    last = source.turn_paths()[-1]
+    last.symlink_to(last.rename(tmp_path / "elsewhere.parquet"))
+    progress: list[tuple[int, int]] = []
+    report = import_lake(
+        source,
+        lake,
+        "laptop",
+        redactor=NoRedactor,
+        progress=lambda done, total: progress.append((done, total)),
+    )
+    assert [file.outcome for file in report.files] == [ImportOutcome.NEW, ImportOutcome.DAMAGED]
+    assert progress == [(1, 1)]
 
 
 def printed(report: ImportReport) -> str:

@@ -28,6 +28,7 @@ from turnetl.transfer.foreign_files import (
     problem_of,
     problem_of_rows,
 )
+from turnetl.transfer.merge import missing_rows, outcome_of, redacted_together, rows_digest
 from turnetl.transfer.output import read_manifest
 from turnetl.transfer.redacted_paths import metadata_paths, redacted_paths, with_paths
 from turnetl.transfer.redacted_usage import redacted_usage
@@ -71,18 +72,21 @@ def import_lake(
     run = _Import(
         source, lake, name, redactor(), read_forgotten(lake.files), _by_name(lake), dry_run
     )
-    imported = [_outside(path) for path in paths if path not in set(inside)]
+    imported = {path: _outside(path) for path in set(paths).difference(inside)}
     try:
         for start in range(0, len(files), BATCH_FILES):
-            imported += run.import_files(files[start : start + BATCH_FILES])
+            batch = files[start : start + BATCH_FILES]
+            done = zip(batch, run.import_files(batch), strict=True)
+            imported |= {file.path: one for file, one in done}
             if progress is not None:
-                progress(len(imported), len(files))
+                progress(start + len(batch), len(files))
     finally:
         if not dry_run:
             lake.sync_turns()
     foreign = len(inside) - len(files)
     persons = run.redactor.redacts_persons
-    return ImportReport(source.root, name, tuple(imported), foreign, dry_run, persons)
+    by_path = tuple(imported[path] for path in sorted(imported))
+    return ImportReport(source.root, name, by_path, foreign, dry_run, persons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ class _Import:
     dry_run: bool
 
     def import_files(self, files: Sequence[TurnFile]) -> Iterator[ImportedFile]:
-        """Import turns files; one that is damaged is reported and left out."""
+        """Import turns files, in their order; one that is damaged is reported and left out."""
         named = metadata_paths(file.metadata for file in files)
         paths = redacted_paths(named, self.redactor, keeps_machines=True)
         files = [TurnFile(file.path, with_paths(file.metadata, paths)) for file in files]
@@ -115,7 +119,7 @@ class _Import:
         clean = iter(redacted_tables(rows, self.redactor))
         for file, one in zip(files, read, strict=True):
             if isinstance(one, _RemainingRows):
-                yield replace(self._import_file(file, *next(clean)), forgotten=one.forgotten)
+                yield self._import_file(file, one, *next(clean))
             else:
                 yield self._left_out(file, one)
 
@@ -130,25 +134,57 @@ class _Import:
             problem = problem_of_rows(file, rows)
         if problem is not None:
             return f"`{file.path}` is not a turns file of a lake: {problem}"
-        kept = rows_not_forgotten(rows, self.forgotten)
-        kept = rows.clear() if kept is None else kept
+        kept = self._not_forgotten(rows)
         return _RemainingRows(kept, rows.height - kept.height)
 
-    def _import_file(self, file: TurnFile, rows: pl.DataFrame, redactions: int) -> ImportedFile:
-        name, path = self._name(file), self._target(file)
+    def _not_forgotten(self, rows: pl.DataFrame) -> pl.DataFrame:
+        kept = rows_not_forgotten(rows, self.forgotten)
+        return rows.clear() if kept is None else kept
+
+    def _import_file(
+        self, file: TurnFile, read: _RemainingRows, rows: pl.DataFrame, redactions: int
+    ) -> ImportedFile:
+        """Import a turns file.
+
+        Args:
+            file: of the other lake.
+            read: its rows.
+            rows: the same, redacted.
+            redactions: the number of redactions in them.
+        """
+        path = self._target(file)
         elsewhere = self._elsewhere(path, self._machine(file))
         stored = self.lake.archive_metadata(path) if path.exists() else None
         if stored is not None and stored.machine != self._machine(file):
             of = f"machine `{stored.machine}`" if stored.machine else "an archive of this machine"
             return self._left_out(file, f"`{path}` has the turns of {of}: it is not replaced")
-        rows = rows.with_columns(archive=pl.lit(name))
         try:
-            rows = _merged(rows, file.metadata, path, stored, self.lake)
+            missing = missing_rows(rows, file.metadata, path, stored, self.lake)
         except TableUnusable:
             return self._left_out(file, _damaged(path))
+        if not missing.is_empty():
+            archive = file.metadata.archive
+            rows, redactions = redacted_together(read.rows, missing, archive, self.redactor)
+        # A parse, too, compares ids of sessions with those of forgotten ones after their redaction.
+        kept = self._not_forgotten(rows)
+        forgotten = read.forgotten + rows.height - kept.height
+        done = self._store(file, kept, path, stored, elsewhere)
+        return replace(done, redactions=redactions, forgotten=forgotten)
+
+    def _store(
+        self,
+        file: TurnFile,
+        rows: pl.DataFrame,
+        path: Path,
+        stored: ArchiveMetadata | None,
+        elsewhere: Mapping[Path, ArchiveMetadata],
+    ) -> ImportedFile:
+        """Write the rows that the lake will have of the file, if they are not there as they are."""
+        name = self._name(file)
+        rows = rows.with_columns(archive=pl.lit(name))
         metadata = self._metadata(file, name, rows)
         before = [one for one in (stored, *elsewhere.values()) if one is not None]
-        outcome = _outcome(before, metadata)
+        outcome = outcome_of(before, metadata)
         if outcome is not ImportOutcome.UNCHANGED and not self.dry_run:
             self.lake.write_turns(
                 rows,
@@ -158,7 +194,7 @@ class _Import:
                 may_replace=lambda current: current == stored,
             )
         added = rows.height - sum(one.turns for one in before)
-        return ImportedFile(name, metadata.group, outcome, rows.height, added, None, redactions)
+        return ImportedFile(name, metadata.group, outcome, rows.height, added)
 
     def _elsewhere(self, path: Path, machine: str) -> dict[Path, ArchiveMetadata]:
         """Return the earlier files of the same archive: the other machine changed its group."""
@@ -193,7 +229,7 @@ class _Import:
             archive=name,
             machine=self._machine(file),
             original_digest=original_digest(file),
-            sha256=ids.digest(*rows["turn_id"], *rows["content_hash"]),
+            sha256=rows_digest(rows),
             redactor_version=self.redactor.version,
             counts={**original.counts, "turns": rows.height},
             subagent_usage=redacted_usage(original.subagent_usage, self.redactor),
@@ -259,42 +295,3 @@ def _outside(path: Path) -> ImportedFile:
 
 def _damaged(path: Path) -> str:
     return f"`{path}` is damaged: restore it from a copy, or delete it, and import again"
-
-
-def _merged(
-    rows: pl.DataFrame,
-    metadata: ArchiveMetadata,
-    path: Path,
-    stored: ArchiveMetadata | None,
-    lake: Lake,
-) -> pl.DataFrame:
-    """Return the rows, and those of an earlier import that they lack: of a larger selection.
-
-    Another format, or version of its reader, gives the same turns other ids: they are replaced.
-
-    Raises:
-        TableUnusable: the file of the earlier import is damaged.
-    """
-    if not path.exists():
-        return rows
-    before = lake.read_turns_file(path)
-    if stored is not None and _reader(stored) != _reader(metadata):
-        return rows
-    missing = before.filter(~pl.col("turn_id").is_in(rows["turn_id"].implode()))
-    return rows if missing.is_empty() else pl.concat([rows, missing])
-
-
-def _reader(metadata: ArchiveMetadata) -> tuple[str, int]:
-    return metadata.format, metadata.reader_version
-
-
-def _outcome(before: Sequence[ArchiveMetadata], new: ArchiveMetadata) -> ImportOutcome:
-    """Return what is done, given the metadata of the earlier files of the same archive."""
-    if not before:
-        return ImportOutcome.NEW
-    same = all(_content(one) == _content(new) for one in before)
-    return ImportOutcome.UNCHANGED if same else ImportOutcome.CHANGED
-
-
-def _content(metadata: ArchiveMetadata) -> tuple[object, ...]:
-    return metadata.sha256, metadata.group, metadata.archive, metadata.cwd, metadata.subagent_usage

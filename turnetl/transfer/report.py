@@ -72,7 +72,7 @@ class ImportedFile:
     problem: str | None = None
     """Why it was left out."""
     redactions: int = 0
-    """Redactions of what the other lake still had."""
+    """Redactions of what the other lake, or an earlier import, still had."""
     forgotten: int = 0
     """Turns that were left out, because this lake has forgotten them."""
 
