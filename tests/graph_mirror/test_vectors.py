@@ -140,3 +140,26 @@ def test_a_cosine_does_not_depend_on_the_vectors_that_are_compared_with_it(
 def test_a_vector_that_is_not_finite_hides_no_other(number: float) -> None:
     index = index_of(vector(number, 0), *(vector(1, count) for count in range(50)))
     assert index.nearest(stack([vector(0, 1)]), 2) == [[("50", 49.0), ("49", 48.0)]]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 3.4e38, -3.4e38])
+@pytest.mark.parametrize("limit", [2, 100])
+def test_a_query_whose_products_are_not_finite_counts_as_zeros(number: float, limit: int) -> None:
+    index = index_of(*(vector(1, count) for count in range(50)))
+    queries = stack([vector(number, 1), vector(0, 1), vector(0, 0)])
+    as_zeros, good, zeros = index.nearest(queries, limit)
+    assert as_zeros == zeros
+    assert good[0] == ("49", 49.0)
+
+
+def test_a_vector_too_long_for_its_products_hides_no_other() -> None:
+    index = index_of(vector(3.4e38, 0), *(vector(1, count) for count in range(50)))
+    assert index.nearest(stack([vector(9, 1)]), 1) == [[("50", 58.0)]]
+
+
+def test_of_vectors_of_which_one_is_rejected_none_is_added() -> None:
+    index = VectorIndex(1)
+    many = [(str(number), vector(number)) for number in range(1_500)]
+    with pytest.raises(ValueError, match="dimensions"):
+        index.extend([*many, ("bad", vector(1, 2))])
+    assert index.nearest(stack([vector(1)]), 5) == [[]]

@@ -18,7 +18,9 @@ def quantized(vectors: Matrix) -> tuple[Int8s, Matrix]:
     """Return vectors as integers, and the number by which each row is to be multiplied."""
     scales = np.abs(vectors).max(axis=1, initial=0) / SCALE
     divisors = np.where(scales > 0, scales, 1)[:, None]
-    return np.rint(vectors / divisors).astype(np.int8), scales.astype(np.float32)
+    # The scale of almost zero numbers is rounded so much that they exceed it.
+    integers = np.rint(vectors / divisors).clip(-SCALE, SCALE).astype(np.int8)
+    return integers, scales.astype(np.float32)
 
 
 def integer_products(vectors: Int8s, queries: Int8s) -> Matrix:

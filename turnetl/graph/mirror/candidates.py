@@ -30,13 +30,19 @@ class CandidateIndex:
         self._by_endpoints: dict[frozenset[str], list[str]] = {}
 
     def refresh(self) -> None:
-        """Index the entities and facts that were added to the group since the last refresh."""
+        """Index the entities and facts that were added to the group since the last refresh.
+
+        What one that fails does not index, the next one does.
+
+        Raises:
+            ValueError: a vector has other dimensions than those before it.
+        """
         entities = _after(self.group.entities, self._indexed_entities)
-        facts = _after(self.group.facts, self._indexed_facts)
-        self._indexed_entities += len(entities)
-        self._indexed_facts += len(facts)
         self._entity_vectors.extend(entities)
+        self._indexed_entities += len(entities)
+        facts = _after(self.group.facts, self._indexed_facts)
         self._fact_vectors.extend(facts)
+        self._indexed_facts += len(facts)
         for fact in facts:
             self._fulltext.add(fact.uuid, fact.relation, fact.text)
             endpoints = frozenset((fact.source, fact.target))

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from turnetl.graph.mirror.vectors import Nearest, VectorIndex, best, cosines
+from turnetl.graph.mirror.vectors import Nearest, VectorIndex, best, cosines, finite
 from turnetl.llm.vectors import Matrix, unpack
 from turnetl.model import Vector
 
@@ -56,7 +56,8 @@ def nearest_of(
 ) -> list[ScoredUuid]:
     """Return the nearest of a few values, as an index of them returns them."""
     keyed = list(_vectors(values))
-    found = cosines([embedding for _, embedding in keyed], _queries([vector])[0])
+    (query,) = finite(_queries([vector]))
+    found = cosines([embedding for _, embedding in keyed], query)
     return _above(best([key for key, _ in keyed], found, limit), min_score)
 
 

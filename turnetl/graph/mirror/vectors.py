@@ -26,10 +26,14 @@ _FEW = 4
 """Times the number of nearest vectors: so many are compared exactly at once."""
 _RECALLED_ROWS, _RECALLED_SEARCHES = 2_000, 500
 """From how many vectors on the latest searches are kept, and how many of them."""
+_RECALLED_ADDED = 1_024
+"""A search is made anew after more vectors than this were added since."""
 _ROUNDING = 2e-6
 """More than float32 rounds in a rough cosine, relative to the lengths of both vectors."""
 _TINY = 1e-44
 """More than float32 rounds where numbers are almost zero."""
+_MAX_LENGTH = 1e18
+"""The products of longer vectors may exceed float32."""
 
 Number = TypeVar("Number", np.int8, np.float32)
 Positions = NDArray[np.int64]
@@ -42,8 +46,8 @@ _Search = tuple[bytes, int, float]
 class VectorIndex:
     """Keyed vectors of unit length. Adding one is O(1), amortised.
 
-    A vector that is not finite is held as zeros. The vectors themselves are those that were added,
-    not copies.
+    A vector that is not finite, or whose products may not be, counts as zeros. The vectors
+    themselves are those that were added, not copies.
     """
 
     def __init__(self, dimensions: int) -> None:
@@ -62,11 +66,11 @@ class VectorIndex:
         """Add vectors with keys that are new.
 
         Raises:
-            ValueError: a vector has other dimensions than the index.
+            ValueError: a vector has other dimensions than the index; none was added.
         """
-        remaining = iter(keyed)
-        while block := list(islice(remaining, _BLOCK_ROWS)):
-            self._add([key for key, _ in block], [self._checked(vector) for _, vector in block])
+        checked = iter([(key, self._checked(vector)) for key, vector in keyed])
+        while block := list(islice(checked, _BLOCK_ROWS)):
+            self._add([key for key, _ in block], [vector for _, vector in block])
 
     def nearest(
         self, queries: Matrix, limit: int, min_cosine: float = -np.inf
@@ -76,6 +80,7 @@ class VectorIndex:
         Equal ones come in order of insertion. Some with a cosine below the minimum may be missing.
         The cost is least if many queries are searched together; the results do not depend on it.
         """
+        queries = finite(queries)
         searches = [(query.tobytes(), limit, min_cosine) for query in queries]
         recalled = [self._recalled(search) for search in searches]
         unknown = [number for number, positions in enumerate(recalled) if positions is None]
@@ -98,7 +103,7 @@ class VectorIndex:
     def _recalled(self, search: _Search) -> Positions | None:
         """Return where those nearest before are, and all that were added since, if it was made."""
         count, best = self._recent.get(search, (0, None))
-        if best is None or len(self._keys) - count > _BLOCK_ROWS:
+        if best is None or len(self._keys) - count > _RECALLED_ADDED:
             return None
         return np.concatenate([best, np.arange(count, len(self._keys))])
 
@@ -186,6 +191,12 @@ def cosines(vectors: Sequence[Vector], query: Matrix) -> Matrix:
     return of_rows
 
 
+def finite(rows: Matrix) -> Matrix:
+    """Return the rows, with zeros for one that is not finite, or whose products may not be."""
+    are_finite = _are_finite(rows)
+    return rows if are_finite.all() else np.where(are_finite[:, np.newaxis], rows, np.float32(0))
+
+
 def _last(cosines: Matrix, limit: int) -> float:
     """Return the lowest of the highest cosines."""
     count = len(cosines)
@@ -208,12 +219,16 @@ def _order(cosines: Matrix, limit: int) -> Positions:
 
 
 def _finite(vectors: Sequence[Vector]) -> Iterator[Vector]:
-    """Yield the vectors, with zeros for one that is not finite."""
+    """Yield the vectors, with zeros for one that is not finite; see `finite`."""
     rows = stack(vectors)
-    finite = np.logical_and.reduce(np.isfinite(rows), axis=1)
     zeros = pack(np.zeros(rows.shape[1]))
-    for vector, is_finite in zip(vectors, finite, strict=True):
+    for vector, is_finite in zip(vectors, _are_finite(rows), strict=True):
         yield vector if is_finite else zeros
+
+
+def _are_finite(rows: Matrix) -> NDArray[np.bool_]:
+    are_finite: NDArray[np.bool_] = _lengths(rows) <= _MAX_LENGTH
+    return are_finite
 
 
 def _grown(rows: NDArray[Number], larger: NDArray[Number]) -> NDArray[Number]:
