@@ -103,6 +103,43 @@ def test_a_request_of_a_subagent_of_codex_counts_once() -> None:
     assert tokens(parsed) == [("gpt-5", 30, 4)]
 
 
+@pytest.mark.parametrize("has_turn_ids", [True, False])
+def test_a_forked_subagent_of_codex_has_no_tokens_of_its_parent(has_turn_ids: bool) -> None:
+    """Copied rows end with the first turn of the subagent; without ids of turns, with a pause."""
+    parent = "019cade0-1f00-7abc-8000-000000000001"
+    own = "019cade5-1f00-7abc-8000-000000000010"
+    turns = {parent: f"{parent[:-1]}2", own: f"{own[:-1]}1"} if has_turn_ids else {}
+    forked = {"id": own, "forked_from_id": parent, "source": {"subagent": {}}}
+
+    def context(session: str) -> dict[str, object]:
+        payload = {"model": "gpt-5", "turn_id": turns.get(session)}
+        return {"type": "turn_context", "payload": payload}
+
+    def count(last: int, total: int) -> dict[str, object]:
+        usages = {"last_token_usage": last, "total_token_usage": total}
+        info = {name: {"input_tokens": used, "output_tokens": 0} for name, used in usages.items()}
+        return {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
+
+    record = {"response_id": "r1", "usage": {"input_tokens": 1000, "output_tokens": 0}}
+    copied: list[dict[str, object]] = [
+        {"type": "session_meta", "payload": forked},
+        {"type": "session_meta", "payload": {"id": parent}},
+        context(parent),
+        {"type": "token_usage_record", "payload": record},
+        count(1000, 1000),
+        count(2000, 3000),
+    ]
+    added = [context(own), count(2000, 3000), count(100, 3100)]
+    later = "2026-03-02T09:00:01.500Z" if has_turn_ids else "2026-03-02T09:00:09.000Z"
+    parsed = read(
+        lines(
+            *({"timestamp": "2026-03-02T09:00:01.000Z", **row} for row in copied),
+            *({"timestamp": later, **row} for row in added),
+        )
+    )
+    assert tokens(parsed) == [("gpt-5", 100, 0)]
+
+
 def test_a_response_of_a_subagent_of_gemini_has_its_tokens() -> None:
     response = {"id": "m1", "timestamp": START.isoformat(), "type": "gemini", "content": "One."}
     used = {"model": "gemini-3-pro", "tokens": {"input": 12, "output": 3}}

@@ -167,7 +167,12 @@ class CodexConversation:
         return None if is_repeated else item.info.last_token_usage
 
     def add_subagent_usage(self, entry: CodexEntry, request: str | None, usage: TokenUsage) -> None:
-        """Add the tokens of a request of a subagent, whose rows are in no turn."""
+        """Add the tokens of a request of a subagent, whose rows are in no turn.
+
+        Those of a copied row are its parent's, and count there.
+        """
+        if self.sessions.replaying:
+            return
         self.builder.subagents.add(
             self.sessions.own,
             None,

@@ -62,6 +62,11 @@ class CodexSessions:
             return
         self.replaying = self.replaying and written_at - before <= _PAUSE
 
+    def observe_turn(self, turn_id: str | None) -> None:
+        """Follow the turns of a subagent, whose prompts open none: its own ends the copied rows."""
+        if self.replaying:
+            self.assign_session(turn_id, None)
+
     def assign_session(
         self, turn_id: str | None, written_at: datetime | None
     ) -> tuple[str, datetime | None]:

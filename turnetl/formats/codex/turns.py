@@ -45,10 +45,10 @@ class CodexReader:
         sessions = self.conversation.sessions
         if _is_session(row):
             return self._read_session(entry.item)
-        if sessions.is_subagent:
-            return self._read_sidechain(entry)
         if sessions.replaying:
             sessions.observe_time(parse_time(row.timestamp))
+        if sessions.is_subagent:
+            return self._read_sidechain(entry)
         if row.type == "event_msg":
             return self._read_event(entry)
         if row.type == "response_item" or row.payload is None:
@@ -73,6 +73,7 @@ class CodexReader:
         row, item = entry.row, entry.item
         self.counts.sidechain_rows += 1
         self.counts.tool_calls += tools.is_call(item.type or "")
+        self.conversation.sessions.observe_turn(item.turn_id)
         if row.type == "turn_context":
             self.conversation.metadata.model = item.model or self.conversation.metadata.model
         elif row.type == "token_usage_record" and item.usage is not None:
