@@ -2,8 +2,10 @@
 
 import asyncio
 import shutil
+import threading
 from collections.abc import Callable, Coroutine
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,12 +14,13 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import index_folder, turnetl_process
 from tests.cli.provider_setup import SESSION_START
-from turnetl.clock import now
-from turnetl.errors import GraphUnusable, IndexUnusable
+from turnetl.clock import Clock, now
+from turnetl.errors import GraphUnusable, IndexUnusable, TableUnusable
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.lock import write_lock
+from turnetl.pipeline.background_update import BackgroundUpdate
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.index_reader import IndexReader, open_index_reader
 from turnetl.settings import Settings
@@ -31,11 +34,13 @@ def settings_of(folder: Path) -> Settings:
     return Settings(lake=folder / ".turnetl" / "lake")
 
 
-def with_reader(folder: Path, work: Callable[[IndexReader], Coroutine[Any, Any, T]]) -> T:
+def with_reader(
+    folder: Path, work: Callable[[IndexReader], Coroutine[Any, Any, T]], clock: Clock = now
+) -> T:
     """Return the result of work with a reader of the only graph in a folder."""
 
     async def opened() -> T:
-        async with open_index_reader(settings_of(folder), now) as reader:
+        async with open_index_reader(settings_of(folder), clock) as reader:
             return await work(reader)
 
     return asyncio.run(opened())
@@ -69,6 +74,40 @@ async def add_turn(folder: Path) -> None:
     await in_another_process(folder, "backfill", "b.jsonl")
 
 
+def add_turn_to_the_graph_only(folder: Path) -> None:
+    index = index_folder(folder)
+    shutil.copytree(index, folder / "old")
+    asyncio.run(add_turn(folder))
+    shutil.rmtree(index)
+    shutil.copytree(folder / "old", index)
+
+
+def failing_clock(failure: BaseException) -> Clock:
+    """Return the clock of an update that fails."""
+
+    def clock() -> datetime:
+        raise failure
+
+    return clock
+
+
+async def read_without_waiting(reader: IndexReader) -> str:
+    """Return what a request says to be missing, or its error; fails if the request waits."""
+    request = asyncio.create_task(reader.read(turns))
+    await asyncio.sleep(0)
+    assert request.done()
+    error = request.exception()
+    return str(request.result().unread if error is None else error)
+
+
+async def until_said(reader: IndexReader, text: str) -> None:
+    """Read until a request says this; fails if one waits."""
+    while True:
+        if text in await read_without_waiting(reader):
+            return
+        await asyncio.sleep(0.01)
+
+
 def test_requests_read_the_same_open_index_and_nothing_is_said_to_be_missing(shop: Path) -> None:
     async def work(reader: IndexReader) -> None:
         first, second = await reader.read(index_itself), await reader.read(index_itself)
@@ -90,11 +129,7 @@ def test_what_another_process_writes_to_the_index_is_in_the_next_answer(shop: Pa
 
 
 def test_what_only_the_graph_has_is_read_beside_the_requests_which_say_so(shop: Path) -> None:
-    index = index_folder(shop)
-    shutil.copytree(index, shop / "old")
-    asyncio.run(add_turn(shop))
-    shutil.rmtree(index)
-    shutil.copytree(shop / "old", index)
+    add_turn_to_the_graph_only(shop)
 
     async def work(reader: IndexReader) -> None:
         answer = await reader.read(turns)
@@ -196,3 +231,68 @@ def test_a_reader_that_is_closed_during_an_update_ends_it(shop: Path) -> None:
 
     with_reader(shop, work)
     with_reader(shop, lambda reader: until_read(reader, 2))
+
+
+class Panic(BaseException):
+    """As a library in Rust raises it."""
+
+
+@pytest.mark.parametrize("failure", [Panic("a bug"), asyncio.CancelledError()])
+def test_an_update_that_a_library_ends_has_failed_with_what_to_do(
+    shop: Path, failure: BaseException
+) -> None:
+    add_turn_to_the_graph_only(shop)
+
+    async def error() -> Exception | None:
+        update = BackgroundUpdate(settings_of(shop), failing_clock(failure))
+        await update.wait(60)
+        assert not update.is_running
+        return update.error
+
+    with pytest.raises(IndexUnusable, match=f"{type(failure).__name__}.*run `turnetl index`"):
+        raise asyncio.run(error()) or AssertionError("the update succeeded")
+
+
+def test_no_request_waits_for_the_update_after_a_failed_one(shop: Path) -> None:
+    add_turn_to_the_graph_only(shop)
+    goes_on = threading.Event()
+    fails = iter([True])
+
+    def clock() -> datetime:
+        if next(fails, False):
+            raise GraphUnusable("the graph is damaged")
+        goes_on.wait()
+        return now()
+
+    async def work(reader: IndexReader) -> None:
+        try:
+            await until_said(reader, "the graph is damaged")
+            await until_said(reader, BEING_READ)
+        finally:
+            goes_on.set()
+        await until_read(reader, 3)
+
+    with_reader(shop, work, clock)
+
+
+def test_each_request_raises_its_own_copy_of_the_error_of_an_update(shop: Path) -> None:
+    """Each that raises an error adds to its traceback."""
+    add_turn_to_the_graph_only(shop)
+    failure = TableUnusable(shop, "a table is damaged")
+
+    async def error(reader: IndexReader) -> TableUnusable:
+        while True:
+            try:
+                await reader.read(turns)
+            except TableUnusable as error:
+                return error
+            await asyncio.sleep(0.01)
+
+    async def work(reader: IndexReader) -> None:
+        errors = [await error(reader), await error(reader)]
+        assert len({failure, *errors}) == 3
+        assert [(str(one), one.path, one.__cause__) for one in errors] == [
+            (str(failure), shop, failure)
+        ] * 2
+
+    with_reader(shop, work, failing_clock(failure))

@@ -5,6 +5,7 @@ import threading
 from contextlib import suppress
 
 from turnetl.clock import Clock
+from turnetl.errors import IndexUnusable
 from turnetl.pipeline.index import current_index
 from turnetl.pipeline.index_repair import repaired
 from turnetl.progress import ProgressUpdate
@@ -62,15 +63,29 @@ class BackgroundUpdate:
         await self.wait(_STOP)
 
     def _run(self) -> None:
-        unread, error = None, None
+        unread: str | None = None
+        error: Exception | None = None
         try:
             unread = asyncio.run(self._update())
-        except asyncio.CancelledError:
-            pass
-        except Exception as failure:  # noqa: BLE001 - whoever reads the index raises it
-            error = failure
-        with suppress(RuntimeError):  # the process ends: nobody waits
-            self._caller.call_soon_threadsafe(self._end, unread, error)
+        except BaseException as failure:  # noqa: BLE001 - whoever reads the index raises it
+            error = self._error(failure)
+        finally:
+            with suppress(RuntimeError):  # the process ends: nobody waits
+                self._caller.call_soon_threadsafe(self._end, unread, error)
+
+    def _error(self, failure: BaseException) -> Exception | None:
+        """Return why the update failed; None if it was stopped."""
+        if isinstance(failure, Exception):
+            return failure
+        if self._is_stopped and isinstance(failure, asyncio.CancelledError):
+            return None
+        # Such as the panic of a library in Rust, which would end the process of whoever raises it.
+        error = IndexUnusable(
+            f"the update of the search index ended unexpectedly ({failure!r}): run "
+            "`turnetl index`, or `turnetl index --rebuild` if that fails too"
+        )
+        error.__cause__ = failure
+        return error
 
     def _end(self, unread: str | None, error: Exception | None) -> None:
         self.unread, self.error = unread, error

@@ -100,18 +100,17 @@ class IndexReader:
                 files.close()
 
     async def _readable_files(self) -> _OpenFiles:
-        """Return the index; start an update if it is due, and wait for one that it depends on."""
+        """Return the index; start an update if it is due, and wait for the first turns only."""
         files = self._current_files()
-        failed = self._update is not None and self._update.error is not None
         self._start_update(files)
         update = self._update
-        if update is not None and (failed or files is None or not has_turns(files.index)):
+        if update is not None and (files is None or not has_turns(files.index)):
             await update.wait(_FIRST_WAIT)
             files = self._current_files()
-        if update is not None and isinstance(update.error, Exception):
+        if update is not None and update.error is not None:
             is_usable = files is not None and has_turns(files.index)
             if not (is_usable and isinstance(update.error, Retryable)):
-                raise update.error
+                raise _copied(update.error) from update.error
         if files is None or (self._is_updating and not has_turns(files.index)):
             raise IndexBusy(f"the search index is being made{self._steps()}: ask again in a minute")
         return files
@@ -174,6 +173,16 @@ class IndexReader:
         """Return how far the update is, for a message."""
         step = self._update.progress if self._update is not None else None
         return "" if step is None else f" ({step.done:,} of {step.total:,} {step.name})"
+
+
+def _copied(error: Exception) -> Exception:
+    """Return the error for one more request: each that raises it adds its frames to the traceback.
+
+    The constructors of some errors take other arguments than the message.
+    """
+    copied = type(error).__new__(type(error), *error.args)
+    copied.__dict__.update(error.__dict__)
+    return copied
 
 
 @asynccontextmanager
