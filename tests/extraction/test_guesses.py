@@ -8,7 +8,7 @@ from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.llm import LlmExtractor, fact_questions
 from turnetl.extraction.llm.guesses import ResolutionGuesses
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatRequest
@@ -81,6 +81,31 @@ def test_a_fact_that_is_known_or_contradicts_another_shows_a_wrong_guess() -> No
     for duplicates, contradicted, agrees in (([], [], True), ([1], [], False), ([], [2], False)):
         text = json.dumps({"duplicate_facts": duplicates, "contradicted_facts": contradicted})
         assert GUESSES.agrees(request, guess, text) is agrees
+
+
+@pytest.mark.parametrize(
+    ("count", "ids", "agrees"),
+    [
+        (1, [0], True),
+        (1, [1], True),
+        (1, [0, 1], True),
+        (2, [1, 0], True),
+        (2, [0, 0, 1], True),
+        (2, [0], False),
+        (2, [1, 2], False),
+        (2, [0, 1, 2], False),
+    ],
+)
+def test_a_guess_about_several_facts_is_right_if_each_fact_gets_the_same_response(
+    count: int, ids: list[int], *, agrees: bool
+) -> None:
+    question = ChatRequest(FACTS, (ChatMessage("user", "rules"), ChatMessage("user", "a")), None, 9)
+    request = fact_questions.combined([question] * count)
+    guess = GUESSES.guess(request)
+    assert guess is not None
+    no_other: dict[str, list[int]] = {"duplicate_facts": [], "contradicted_facts": []}
+    text = json.dumps({"fact_resolutions": [{"id": one, **no_other} for one in ids]})
+    assert GUESSES.agrees(request, guess, text) is agrees
 
 
 @pytest.mark.parametrize("text", ["", "<ENTITIES>\n[\n</ENTITIES>", "<ENTITIES>\n[1]\n</ENTITIES>"])

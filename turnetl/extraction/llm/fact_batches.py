@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
-from turnetl.errors import BadTurn, TooLong, TurnetlError
+from turnetl.errors import BadTurn, TurnetlError
 from turnetl.extraction.llm import fact_questions
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
@@ -16,14 +16,6 @@ from turnetl.model import Usage
 class _Question:
     request: ChatRequest
     response: asyncio.Future[ChatResponse]
-
-    def answer(self, response: ChatResponse) -> None:
-        if not self.response.done():
-            self.response.set_result(response)
-
-    def fail(self, error: TurnetlError) -> None:
-        if not self.response.done():
-            self.response.set_exception(error)
 
 
 class FactBatches:
@@ -36,7 +28,8 @@ class FactBatches:
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
-        self._questions: list[_Question] = []
+        self._waiting: list[_Question] = []
+        self._sending: set[asyncio.Task[None]] = set()
 
     @property
     def name(self) -> str:
@@ -45,16 +38,20 @@ class FactBatches:
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the response; the usage of a shared request is that of its first fact.
 
+        A shared request is cancelled with the last of its facts.
+
         Raises:
-            ModelUnusable, ModelBusy, BadTurn, RunStopped: as the model. Facts of one request fail
-                together.
+            ModelUnusable, ModelBusy, BadTurn, RunStopped: as the model. Facts of one request that
+                are not answered yet fail together.
         """
         if request.prompt_name != fact_questions.SINGLE_PROMPT:
             return await self._model.complete(request)
-        question = _Question(request, asyncio.get_running_loop().create_future())
-        self._questions.append(question)
-        if len(self._questions) == 1:
-            await self._send_all()
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            # Not in the task of the first fact, whose cancellation must not end the others.
+            loop.call_soon(self._send_waiting)
+        question = _Question(request, loop.create_future())
+        self._waiting.append(question)
         try:
             return await question.response
         finally:
@@ -62,32 +59,49 @@ class FactBatches:
             del question
 
     async def close(self) -> None:
-        await self._model.close()
-
-    async def _send_all(self) -> None:
-        """Send the questions of this iteration of the event loop, in the task of the first one."""
-        await asyncio.sleep(0)
-        questions, self._questions = self._questions, []
-        parts = fact_questions.in_requests([question.request for question in questions])
+        """Close the model, then cancel the requests that it has not answered."""
         try:
-            await asyncio.gather(*(self._send(questions[part]) for part in parts))
-        except BaseException:
-            for question in questions:
+            await self._model.close()
+        finally:
+            for question in self._waiting:
                 question.response.cancel()
-            raise
+            sending = tuple(self._sending)
+            for task in sending:
+                task.cancel()
+            await asyncio.gather(*sending, return_exceptions=True)
+
+    def _send_waiting(self) -> None:
+        """Send the questions of the last iteration of the event loop."""
+        waiting, self._waiting = self._waiting, []
+        wanted = [question for question in waiting if not question.response.done()]
+        for part in fact_questions.in_requests([question.request for question in wanted]):
+            self._start(wanted[part])
+
+    def _start(self, questions: Sequence[_Question]) -> None:
+        sending = asyncio.create_task(self._send(questions))
+        self._sending.add(sending)
+        sending.add_done_callback(self._sending.discard)
+
+        def cancel_if_unneeded(_: asyncio.Future[ChatResponse]) -> None:
+            if all(question.response.cancelled() for question in questions):
+                sending.cancel()
+
+        for question in questions:
+            question.response.add_done_callback(cancel_if_unneeded)
 
     async def _send(self, questions: Sequence[_Question]) -> None:
-        batch = _Batch(self._model)
+        batch = _Batch(self._model, [question.request for question in questions])
         try:
-            texts = await batch.texts([question.request for question in questions])
-        except TurnetlError as error:
-            _fail(questions, error, batch.usage)
-            del questions  # as above
-            return
-        unpaid = ChatResponse("", 0, 0, truncated=False, calls=0)
-        paid = unpaid.with_usage(batch.usage)
-        for number, (question, text) in enumerate(zip(questions, texts, strict=True)):
-            question.answer(replace(unpaid if number else paid, text=text))
+            await batch.ask(range(len(questions)))
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            batch.answer(questions)
+            batch.fail(questions, error)
+        else:
+            batch.answer(questions)
+        finally:
+            for question in questions:
+                question.response.cancel()
+            del questions, question  # as above
 
 
 @dataclass(slots=True)
@@ -95,53 +109,79 @@ class _Batch:
     """Facts that share a request, and all requests that it takes."""
 
     model: ChatModel
+    requests: Sequence[ChatRequest]
+    """About single facts."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """Of the responses so far, by number of the request: each as if it had been sent alone."""
     usage: Usage = field(default_factory=Usage)
-    """Of all requests so far."""
+    """Of all requests so far, until the first fact gets it."""
 
-    async def texts(self, requests: Sequence[ChatRequest]) -> list[str]:
-        """Return the text of the response to each request, as if it had been sent alone."""
+    async def ask(self, numbers: Sequence[int]) -> None:
+        """Ask until each of these requests has a response.
+
+        Raises:
+            BadTurn: there is none to one of them, although it was asked alone.
+        """
+        try:
+            found = await self._found([self.requests[number] for number in numbers])
+        except BadTurn:
+            if len(numbers) == 1:
+                raise
+            found = {}
+        self.texts.update((numbers[index], text) for index, text in found.items())
+        missing = [number for number in numbers if number not in self.texts]
+        if missing and found:
+            # The model may answer fewer questions.
+            await self.ask(missing)
+        elif missing:
+            middle = len(missing) // 2
+            await self.ask(missing[:middle])
+            await self.ask(missing[middle:])
+
+    def answer(self, questions: Sequence[_Question]) -> None:
+        """Give the facts their responses; the first of them has the usage."""
+        unpaid = ChatResponse("", 0, 0, truncated=False, calls=0)
+        for number, text in sorted(self.texts.items()):
+            if not (response := questions[number].response).done():
+                response.set_result(replace(unpaid, text=text).with_usage(self._take_usage()))
+
+    def fail(self, questions: Sequence[_Question], error: Exception) -> None:
+        """Fail the facts without a response; the first error has the usage that none has yet."""
+        for question in questions:
+            if not question.response.done():
+                question.response.set_exception(_with_usage(error, self._take_usage()))
+
+    async def _found(self, requests: Sequence[ChatRequest]) -> Mapping[int, str]:
+        """Return the responses to a shared request by index; to a single one, it is there."""
         try:
             shared = await self.model.complete(fact_questions.combined(requests))
         except BadTurn as error:
             self.usage += error.usage
-            if isinstance(error, TooLong) and len(requests) > 1:
-                return await self._halves(requests)
             raise
         self.usage += shared.usage
-        found = self._parsed(shared.text, len(requests))
-        missing = [number for number in range(len(requests)) if number not in found]
-        if missing and len(requests) == 1:
-            raise self._bad_turn("returned no answer about a fact")
-        if missing and not found:
-            # The model may answer fewer questions.
-            return await self._halves(requests)
-        rest = await self.texts([requests[number] for number in missing]) if missing else []
-        texts = {**found, **dict(zip(missing, rest, strict=True))}
-        return [texts[number] for number in range(len(requests))]
-
-    async def _halves(self, requests: Sequence[ChatRequest]) -> list[str]:
-        middle = len(requests) // 2
-        return [*await self.texts(requests[:middle]), *await self.texts(requests[middle:])]
-
-    def _parsed(self, text: str, count: int) -> Mapping[int, str]:
         try:
-            return fact_questions.responses(text, count)
+            found = fact_questions.responses(shared.text, len(requests))
         except ValueError as error:
             reason = validate.describe(error)
             raise self._bad_turn(f"returned an invalid response: {reason}") from error
+        if len(requests) == 1 and not found:
+            raise self._bad_turn("returned no answer about a fact")
+        return found
+
+    def _take_usage(self) -> Usage:
+        """Return the usage once, and then none."""
+        usage, self.usage = self.usage, Usage()
+        return usage
 
     def _bad_turn(self, problem: str) -> BadTurn:
         message = f"model `{self.model.name}` {problem} (`{fact_questions.PROMPT}`)"
         return BadTurn(message, problem=problem)
 
 
-def _fail(questions: Sequence[_Question], error: TurnetlError, usage: Usage) -> None:
-    for number, question in enumerate(questions):
-        question.fail(_with_usage(error, Usage() if number else usage))
-
-
-def _with_usage(error: TurnetlError, usage: Usage) -> TurnetlError:
+def _with_usage(error: Exception, usage: Usage) -> Exception:
     """Return an equal error of one fact of a request, whose usage counts once."""
+    if not isinstance(error, TurnetlError):
+        return error
     equal = copy(error)
     equal.__cause__ = error.__cause__
     if isinstance(equal, BadTurn):

@@ -90,14 +90,23 @@ def numbers(request: ChatRequest) -> Sequence[int]:
 def responses(text: str, count: int) -> Mapping[int, str]:
     """Return the response about each fact as Graphiti reads it, by its number from 0.
 
-    Of several answers to a question the first counts. Unanswered questions are missing.
+    Unanswered questions are missing. All are, if the ids are not those of the questions: they may
+    be counted from 1, or two answers may have one id, and an answer belongs to no certain fact.
+    Of a single question the first answer counts, whatever its id.
 
     Raises:
         ValueError: the text does not match the schema.
     """
+    answers = FactResolutions.model_validate(validate.parse_object(text)).fact_resolutions
+    if count == 1:
+        return dict(enumerate(map(_as_graphiti_reads, answers[:1])))
     found: dict[int, str] = {}
-    for one in FactResolutions.model_validate(validate.parse_object(text)).fact_resolutions:
-        number = one.id if count > 1 else 0  # Only one question can be meant.
-        if 0 <= number < count:
-            found.setdefault(number, one.model_dump_json(exclude={"id"}))
+    for one in answers:
+        response = _as_graphiti_reads(one)
+        if not 0 <= one.id < count or found.setdefault(one.id, response) != response:
+            return {}
     return found
+
+
+def _as_graphiti_reads(resolution: FactResolution) -> str:
+    return resolution.model_dump_json(exclude={"id"})

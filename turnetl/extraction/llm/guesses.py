@@ -46,7 +46,7 @@ class ResolutionGuesses(Guesses):
 
     def agrees(self, request: ChatRequest, guess: str, text: str) -> bool:
         try:
-            return _effect(request.prompt_name, guess) == _effect(request.prompt_name, text)
+            return _effect(request, guess) == _effect(request, text)
         except (ValueError, KeyError, TypeError):
             return False
 
@@ -75,16 +75,15 @@ def _section(prompt: str, name: str) -> str:
     return found[1]
 
 
-def _effect(prompt_name: str, response: str) -> object:
+def _effect(request: ChatRequest, response: str) -> object:
     """Return what Graphiti reads from a response."""
-    parsed = validate.parse_object(validate.strip_wrapping(response))
-    if prompt_name == _FACT:
+    text = validate.strip_wrapping(response)
+    if request.prompt_name == _FACTS:
+        of_facts = fact_questions.responses(text, len(fact_questions.numbers(request)))
+        return {number: _effect_of_fact(json.loads(one)) for number, one in of_facts.items()}
+    parsed = validate.parse_object(text)
+    if request.prompt_name == _FACT:
         return _effect_of_fact(parsed)
-    if prompt_name == _FACTS:
-        of_facts: dict[int, object] = {}
-        for one in parsed["fact_resolutions"]:
-            of_facts.setdefault(one["id"], _effect_of_fact(one))
-        return of_facts
     found: dict[int, int] = {}
     for one in parsed["entity_resolutions"]:
         found.setdefault(one["id"], max(one["duplicate_candidate_id"], _NEW))
