@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import ladybug
@@ -320,3 +320,14 @@ async def _without_columns(path: Path, table: str, columns: Iterable[str]) -> No
 
 async def _set_version(url: str, version: int) -> None:
     await run_statement(url, f"MATCH (g:TurnGroup) SET g.schema_version = {version}")
+
+
+async def test_an_opening_that_is_cancelled_leaves_the_file_to_others(tmp_path: Path) -> None:
+    url = f"ladybug://{tmp_path}/graph.lbug"
+    opening = asyncio.create_task(open_graph(url, user="", password=""))
+    await asyncio.sleep(0.01)
+    opening.cancel()
+    with suppress(asyncio.CancelledError):
+        await (await opening).close()
+    store = await open_graph(url, user="", password="")
+    await store.close()

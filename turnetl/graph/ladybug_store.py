@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -85,7 +86,7 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
             file = open_file(low_memory=low_memory)
             return file.connection, file.close
 
-        file = await asyncio.to_thread(open_file)
+        file = await _opened(open_file)
         # A writer keeps the file: another one could change what this one knows of its groups.
         reopen_reader = None if write else reopen
         return cls(
@@ -253,3 +254,26 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
 
     async def close(self) -> None:
         await self._client.close()
+
+
+async def _opened(open_file: Callable[[], LadybugFile]) -> LadybugFile:
+    """Open a file in a thread; it is closed again if the task was cancelled meanwhile."""
+    opened: Future[LadybugFile] = Future()
+
+    def open_in_thread() -> None:
+        try:
+            opened.set_result(open_file())
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            opened.set_exception(error)
+
+    try:
+        await asyncio.to_thread(open_in_thread)
+    except asyncio.CancelledError:
+        opened.add_done_callback(_close)
+        raise
+    return opened.result()
+
+
+def _close(opened: Future[LadybugFile]) -> None:
+    if opened.exception() is None:
+        opened.result().close()
