@@ -76,6 +76,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("fix", "KeyError"),
     ("why", f"{NAME}.py:1"),
     ("serve", "--host", NAME),
+    ("mcp", "--port", NAME),
     ("show", NAME),
     ("runs",),
     ("report", "--output", f"{NAME}.html"),

@@ -87,6 +87,15 @@ def numbers(request: ChatRequest) -> Sequence[int]:
     return [int(found) for found in _QUESTION.findall(request.messages[-1].text)]
 
 
+def no_other_fact(request: ChatRequest) -> str:
+    """Return the response that no fact of the request repeats or contradicts another one."""
+    answers = [
+        FactResolution(id=number, duplicate_facts=[], contradicted_facts=[])
+        for number in numbers(request)
+    ]
+    return FactResolutions(fact_resolutions=answers).model_dump_json()
+
+
 def responses(text: str, count: int) -> Mapping[int, str]:
     """Return the response about each fact as Graphiti reads it, by its number from 0.
 

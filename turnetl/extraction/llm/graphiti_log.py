@@ -14,7 +14,7 @@ from contextvars import ContextVar
 log = logging.getLogger(__name__)
 
 _GRAPHITI = "graphiti_core"
-_UNSTARTED = r"coroutine '\w*(search|embeddings)' was never awaited"
+_UNSTARTED = r"coroutine '\w*(search|embeddings|_edge)' was never awaited"
 _is_called: ContextVar[bool] = ContextVar("turnetl_calls_graphiti", default=False)
 
 

@@ -33,10 +33,7 @@ class ResolutionGuesses(Guesses):
         if request.prompt_name == _FACT:
             return json.dumps(_NO_OTHER_FACT)
         if request.prompt_name == _FACTS:
-            numbers = fact_questions.numbers(request)
-            return json.dumps(
-                {"fact_resolutions": [{"id": number, **_NO_OTHER_FACT} for number in numbers]}
-            )
+            return fact_questions.no_other_fact(request)
         if request.prompt_name != _ENTITIES:
             return None
         try:
