@@ -56,7 +56,7 @@ TAGS = frozenset({
 })  # fmt: skip
 
 
-def with_texts(value: Any, text: str, *, name: str = "") -> Any:
+def with_texts(value: Any, text: str, *, name: str = "") -> Any:  # noqa: PLR0911 - one a type
     """Return a view with this text in place of every text but addresses."""
     if isinstance(value, str) and not isinstance(value, Enum):
         return "turn?id=1" if name in ADDRESSES else text
