@@ -10,10 +10,9 @@ from typing import TypeVar
 
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView
-from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex, nearest_of
+from turnetl.graph.mirror.similarity import QueryVector, ScoredUuid, SimilarityIndex, nearest_of
 from turnetl.model import Entity, Fact
 
-Vectors = Sequence[Sequence[float]]
 _Value = TypeVar("_Value", Entity, Fact)
 
 
@@ -48,7 +47,9 @@ class CandidateIndex:
             endpoints = frozenset((fact.source, fact.target))
             self._by_endpoints.setdefault(endpoints, []).append(fact.uuid)
 
-    def entities_near(self, vectors: Vectors, limit: int, min_score: float) -> list[list[Entity]]:
+    def entities_near(
+        self, vectors: Sequence[QueryVector], limit: int, min_score: float
+    ) -> list[list[Entity]]:
         """Return the entities nearest to each vector, best first."""
         nearest = self.nearest_entities(vectors, limit, min_score)
         return [
@@ -56,13 +57,15 @@ class CandidateIndex:
             for scored in nearest
         ]
 
-    def facts_near(self, vectors: Vectors, limit: int, min_score: float) -> list[list[Fact]]:
+    def facts_near(
+        self, vectors: Sequence[QueryVector], limit: int, min_score: float
+    ) -> list[list[Fact]]:
         """Return the facts nearest to each vector, best first."""
         nearest = self.nearest_facts(vectors, limit, min_score)
         return [self._facts(uuid for uuid, _ in scored) for scored in nearest]
 
     def facts_near_between(
-        self, pair: frozenset[str], vector: Sequence[float], limit: int, min_score: float
+        self, pair: frozenset[str], vector: QueryVector, limit: int, min_score: float
     ) -> list[Fact]:
         """Return the nearest of the facts whose two endpoints are in `pair`, loops included."""
         nearest = nearest_of(self._facts(self._between(pair)), vector, limit, min_score)
@@ -82,12 +85,12 @@ class CandidateIndex:
         return self._facts(uuids)
 
     def nearest_entities(
-        self, vectors: Vectors, limit: int, min_score: float
+        self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
         return self._entity_vectors.nearest(vectors, limit, min_score)
 
     def nearest_facts(
-        self, vectors: Vectors, limit: int, min_score: float
+        self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
         return self._fact_vectors.nearest(vectors, limit, min_score)
 

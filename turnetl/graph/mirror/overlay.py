@@ -11,10 +11,10 @@ from itertools import chain
 
 from typing_extensions import override
 
-from turnetl.graph.mirror.candidates import CandidateIndex, Vectors
+from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
-from turnetl.graph.mirror.similarity import ScoredUuid
+from turnetl.graph.mirror.similarity import QueryVector, ScoredUuid
 from turnetl.graph_model import GroupContents
 from turnetl.model import Entity, Fact, GroupId
 
@@ -162,14 +162,14 @@ class OverlayCandidates(CandidateIndex):
 
     @override
     def nearest_entities(
-        self, vectors: Vectors, limit: int, min_score: float
+        self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
         base = self._below().nearest_entities(vectors, limit, min_score)
         return _best(base, self._new.nearest_entities(vectors, limit, min_score), limit)
 
     @override
     def nearest_facts(
-        self, vectors: Vectors, limit: int, min_score: float
+        self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
         base = self._below().nearest_facts(vectors, limit, min_score)
         return _best(base, self._new.nearest_facts(vectors, limit, min_score), limit)

@@ -9,10 +9,10 @@ from asyncio import Future
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
+from turnetl.graph.mirror.similarity import QueryVector
+
 Found = TypeVar("Found")
-Numbers = Sequence[float]
-"""A vector."""
-SearchAll = Callable[[Sequence[Numbers], int, float], Sequence[Found]]
+SearchAll = Callable[[Sequence[QueryVector], int, float], Sequence[Found]]
 """Takes vectors, a limit and a minimum score; returns what it finds for each vector."""
 
 
@@ -21,9 +21,9 @@ class SearchBatch(Generic[Found]):
 
     def __init__(self, search_all: SearchAll[Found]) -> None:
         self._search_all = search_all
-        self._waiting: dict[tuple[int, float], list[tuple[Numbers, Future[Found]]]] = {}
+        self._waiting: dict[tuple[int, float], list[tuple[QueryVector, Future[Found]]]] = {}
 
-    async def search(self, vector: Numbers, limit: int, min_score: float) -> Found:
+    async def search(self, vector: QueryVector, limit: int, min_score: float) -> Found:
         """Return what is found for the vector; raises what the search of its batch raises."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
@@ -40,7 +40,7 @@ class SearchBatch(Generic[Found]):
                 self._search(wanted, limit, min_score)
 
     def _search(
-        self, wanted: Sequence[tuple[Numbers, Future[Found]]], limit: int, min_score: float
+        self, wanted: Sequence[tuple[QueryVector, Future[Found]]], limit: int, min_score: float
     ) -> None:
         try:
             results = self._search_all([vector for vector, _ in wanted], limit, min_score)

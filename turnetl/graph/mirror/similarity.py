@@ -13,6 +13,8 @@ from turnetl.graph.mirror.vectors import Nearest, VectorIndex, best, cosines, fi
 from turnetl.llm.vectors import Matrix, unpack
 from turnetl.model import Vector
 
+QueryVector = Sequence[float]
+"""The embedding of a query, as Graphiti passes it."""
 ScoredUuid = tuple[str, float]
 """A uuid and its score."""
 
@@ -42,7 +44,7 @@ class SimilarityIndex:
             self._index.extend(chain([first], keyed))
 
     def nearest(
-        self, vectors: Sequence[Sequence[float]], limit: int, min_score: float
+        self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
         """Return those nearest to each vector, best first, with a score above `min_score`."""
         if self._index is None:
@@ -52,7 +54,7 @@ class SimilarityIndex:
 
 
 def nearest_of(
-    values: Iterable[_Embedded], vector: Sequence[float], limit: int, min_score: float
+    values: Iterable[_Embedded], vector: QueryVector, limit: int, min_score: float
 ) -> list[ScoredUuid]:
     """Return the nearest of a few values, as an index of them returns them."""
     keyed = list(_vectors(values))
@@ -65,7 +67,7 @@ def _vectors(values: Iterable[_Embedded]) -> Iterator[tuple[str, Vector]]:
     return ((value.uuid, value.embedding) for value in values if value.embedding is not None)
 
 
-def _queries(vectors: Sequence[Sequence[float]]) -> Matrix:
+def _queries(vectors: Sequence[QueryVector]) -> Matrix:
     queries: Matrix = np.asarray(vectors, dtype=np.float32)
     return queries
 
