@@ -12,22 +12,20 @@ stay there, and the next run measures them again without building. Exits with 1 
 exceeded.
 """
 
-import argparse
 import asyncio
 import random
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.index_arguments import kept_folder, parsed_arguments
 from benchmarks.plain_bm25 import PlainBm25
-from tests import real_archives
 from turnetl import ids, pipeline, wiring
 from turnetl.clock import now
 from turnetl.graph_model import CommittedTurn, GroupContents, GroupVersion, Receipt
@@ -188,15 +186,9 @@ class Measured:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
-    arguments.add_argument("--turns", nargs="+", type=int, default=SIZES)
-    arguments.add_argument("--folder", type=Path)
-    given = arguments.parse_args()
-    archives = given.archives if given.archives.is_dir() else real_archives.SAMPLES
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = (given.folder or Path(temporary)).absolute()
-        exceeded = asyncio.run(measure(archives, given.turns, folder))
+    given = parsed_arguments(__doc__, SIZES)
+    with kept_folder(given.folder) as folder:
+        exceeded = asyncio.run(measure(given.archives, given.turns, folder))
     print(*exceeded, sep="\n")
     sys.exit(bool(exceeded))
 

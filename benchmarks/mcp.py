@@ -10,8 +10,6 @@ to its answer. The calls of a tool differ: other words, turns, sessions, files, 
 a tool exceeds 100 ms.
 """
 
-import argparse
-import asyncio
 import json
 import os
 import random
@@ -19,7 +17,6 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -27,15 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.index import QUERIES, MultipliedGraph, SourceTurn, source_turns
-from tests import real_archives
-from turnetl import wiring
-from turnetl.clock import now
-from turnetl.index.location import index_folder
-from turnetl.index.persistent import PersistentIndex
-from turnetl.llm.embedders import WordLlamaEmbedder
+from benchmarks.answer_times import AnswerTimes, measure_sizes
+from benchmarks.index import QUERIES, MultipliedGraph
 from turnetl.llm.meter import estimate_tokens
-from turnetl.settings import Settings
 
 SIZES = (10_000, 100_000)
 CALLS = range(60)
@@ -48,17 +39,7 @@ INITIALIZE = {
     "clientInfo": {"name": "benchmark", "version": "1"},
 }
 
-CHARS = 1_200
-"""Of a text: about three passages."""
-
 Arguments = Mapping[str, Any]
-
-
-class ShorterTurns(MultipliedGraph):
-    """Copies of turns with texts of an ordinary length."""
-
-    def _text(self, position: int) -> str:
-        return super()._text(position)[:CHARS]
 
 
 @dataclass(frozen=True)
@@ -107,51 +88,24 @@ class Server:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
-    arguments.add_argument("--turns", nargs="+", type=int, default=SIZES)
-    arguments.add_argument("--folder", type=Path)
-    given = arguments.parse_args()
-    archives = given.archives if given.archives.is_dir() else real_archives.SAMPLES
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = (given.folder or Path(temporary)).absolute()
-        sources = asyncio.run(source_turns(archives, folder / "source"))
-        print(f"{len(sources):,} turns of archives; {len(CALLS)} calls each, in ms")
-        print("  turns  tool               first    p50    p95    max    CPU  tokens")
-        slowest = [measure(sources, size, folder / f"turns-{size}") for size in given.turns]
-    sys.exit(max(slowest) > LIMIT)
+    columns = "  turns  tool               first    p50    p95    max    CPU  tokens"
+    heading = f"{len(CALLS)} calls each, in ms\n{columns}"
+    measure_sizes(__doc__, SIZES, heading, LIMIT, measure)
 
 
-def measure(sources: Sequence[SourceTurn], size: int, lake: Path) -> float:
-    """Print a row per tool; return the highest p95, in seconds."""
-    graph = ShorterTurns(sources, size)
-    asyncio.run(build(graph, lake))
-    slowest = 0.0
+def measure(graph: MultipliedGraph, size: int, lake: Path) -> Iterator[float]:
+    """Print a row per tool, and yield its p95."""
     with closing(Server(lake)) as server:
         for tool, name, calls in scripts(graph, server, size):
             used = server.cpu_seconds()
             answers = [server.call(tool, one) for one in calls]
             cpu = (server.cpu_seconds() - used) / len(answers)
-            seconds = [one.seconds for one in answers[1:]]
-            p95 = statistics.quantiles(seconds, n=20)[-1]
-            slowest = max(slowest, p95)
+            times = AnswerTimes([one.seconds for one in answers])
             tokens = statistics.median(estimate_tokens(one.text) for one in answers)
-            times = (answers[0].seconds, statistics.median(seconds), p95, max(seconds), cpu)
-            columns = "".join(f"{one * 1e3:7.0f}" for one in times)
-            print(f"{size:7,}  {name:<17}{columns}{tokens:8.0f}", flush=True)
-    return slowest
-
-
-async def build(graph: MultipliedGraph, lake: Path) -> None:
-    """Build the index unless it is there; the graph itself is empty."""
-    settings, embedder = Settings(lake=lake), WordLlamaEmbedder()
-    folder = index_folder(settings.lake, settings.graph_url)
-    if not folder.exists():
-        async with wiring.store(settings, write=True) as store:
-            await store.prepare()
-    with closing(PersistentIndex(folder, embedder.name, embedder.dimensions)) as index:
-        await index.catch_up(graph, embedder, now=now())
-        index.mark(wiring.graph_state(settings))
+            print(
+                f"{size:7,}  {name:<17}{times.columns()}{cpu * 1e3:7.0f}{tokens:8.0f}", flush=True
+            )
+            yield times.p95
 
 
 def scripts(

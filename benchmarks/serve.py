@@ -9,22 +9,17 @@ there, and the next run, also that of the other benchmark, measures them again. 
 p95 of a page exceeds 250 ms; the first request of each page is not part of it.
 """
 
-import argparse
-import asyncio
 import random
 import re
 import statistics
-import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
 
-from benchmarks.index import QUERIES, SourceTurn, source_turns
-from benchmarks.mcp import ShorterTurns, build
-from tests import real_archives
+from benchmarks.answer_times import AnswerTimes, measure_sizes
+from benchmarks.index import QUERIES, MultipliedGraph
 from tests.web.serving_process import entered, serving_process
 
 SIZES = (10_000,)
@@ -35,38 +30,22 @@ LIMIT = 0.25
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
-    arguments.add_argument("--turns", nargs="+", type=int, default=SIZES)
-    arguments.add_argument("--folder", type=Path)
-    given = arguments.parse_args()
-    archives = given.archives if given.archives.is_dir() else real_archives.SAMPLES
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = (given.folder or Path(temporary)).absolute()
-        sources = asyncio.run(source_turns(archives, folder / "source"))
-        print(f"{len(sources):,} turns of archives; ms from request to page, {REQUESTS} each")
-        print("  turns  page                  first    p50    p95    max     KB")
-        slowest = [measure(sources, size, folder / f"turns-{size}") for size in given.turns]
-    sys.exit(max(slowest) > LIMIT)
+    columns = "  turns  page                  first    p50    p95    max     KB"
+    heading = f"ms from request to page, {REQUESTS} each\n{columns}"
+    measure_sizes(__doc__, SIZES, heading, LIMIT, measure)
 
 
-def measure(sources: Sequence[SourceTurn], size: int, lake: Path) -> float:
-    """Print a row per page; return the highest p95, in seconds."""
-    graph = ShorterTurns(sources, size)
-    asyncio.run(build(graph, lake))
-    slowest = 0.0
+def measure(_: MultipliedGraph, size: int, lake: Path) -> Iterator[float]:
+    """Print a row per page, and yield its p95."""
     with serving_process("--lake", str(lake), folder=lake) as serving:
         with entered(serving.url) as browser:
             for name, addresses in pages(browser):
                 seconds, sizes = zip(*(fetched(browser, one) for one in addresses), strict=True)
-                p95 = statistics.quantiles(seconds[1:], n=20)[-1]
-                slowest = max(slowest, p95)
-                times = (seconds[0], statistics.median(seconds[1:]), p95, max(seconds[1:]))
-                columns = "".join(f"{one * 1e3:7.0f}" for one in times)
+                times = AnswerTimes(seconds)
                 kilobytes = statistics.median(sizes) / 1e3
-                print(f"{size:7,}  {name:<20}{columns}{kilobytes:7.0f}", flush=True)
+                print(f"{size:7,}  {name:<20}{times.columns()}{kilobytes:7.0f}", flush=True)
+                yield times.p95
         serving.stop()
-    return slowest
 
 
 def fetched(browser: httpx.Client, address: str) -> tuple[float, int]:
