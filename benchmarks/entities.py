@@ -19,8 +19,7 @@ from pathlib import Path
 from tests import real_archives
 from turnetl import pipeline
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph_model import GroupContents
+from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.lake import Lake
 from turnetl.model import Entity, Episode, Fact, GroupId
 from turnetl.settings import Settings
@@ -72,7 +71,7 @@ async def extract(
 ) -> tuple[dict[str, Entity], list[Fact], Counter[str]]:
     """Extract every turn against an empty group, so that entities and facts are as first found."""
     extractor = StructuralExtractor()
-    empty = MirrorGroup(GroupContents(group, None, (), (), (), {}))
+    empty = MirrorGroup(empty_contents(group))
     sessions: dict[str, list[Episode]] = defaultdict(list)
     entities: dict[str, Entity] = {}
     facts: list[Fact] = []

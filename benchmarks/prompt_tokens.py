@@ -42,8 +42,7 @@ from tests.servers.fact_questions import with_fact_questions
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.port import Extractor
-from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph_model import GroupContents
+from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.ingestion.resolved_turn import resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
@@ -154,7 +153,7 @@ async def ingest(
     extractor: Extractor[Any], turns: Sequence[Episode], summarised_by: ChatModel | None = None
 ) -> Facts:
     """Ingest the turns of one group in memory, one after the other; return the facts."""
-    contents = GroupContents(session.TURNETL, None, (), (), (), {})
+    contents = empty_contents(session.TURNETL)
     group, embedder, context = MirrorGroup(contents), WordLlamaEmbedder(), session.context(turns)
     by_id = {turn.turn_id: turn for turn in turns}
     summaries = None

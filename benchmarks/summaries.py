@@ -31,8 +31,7 @@ from tests import real_archives
 from tests.builders import receipt
 from turnetl import pipeline, wiring
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph_model import GroupContents
+from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.ingestion.resolved_turn import resolve_turn
 from turnetl.ingestion.summarize_report import ALIKE
 from turnetl.lake import Lake
@@ -140,7 +139,7 @@ async def summarise(
 ) -> None:
     """Summarise the turns of one group, as its first run would."""
     extractor = StructuralExtractor()
-    mirror = MirrorGroup(GroupContents(group, None, (), (), (), {}))
+    mirror = MirrorGroup(empty_contents(group))
     summaries = GroupSummaries((), (), (), None, GateLimits())
     sessions: dict[str, list[Episode]] = {}
     for episode in sorted(episodes, key=lambda one: (one.turn.started_at, one.turn_id)):

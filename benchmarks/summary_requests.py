@@ -31,8 +31,7 @@ from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
-from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph_model import GroupContents
+from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatRequest, ChatResponse
@@ -104,7 +103,7 @@ async def count_requests(
     """Ingest the turns of one group in memory, as one run would, and count its requests."""
     model = ComputedModel(totals)
     extractor = _extractor(model, embedder, extractor_name)
-    empty = GroupContents(group, None, (), (), (), {})
+    empty = empty_contents(group)
     mirror = MirrorGroup(empty)
     summaries = SummaryRules(ModelSummariser(model), GateLimits()).of_group(empty)
     upstream, each = _Upstream(model, embedder), _OneForEach(totals)

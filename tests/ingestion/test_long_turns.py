@@ -16,7 +16,7 @@ from tests.retrieval.searching import search_groups
 from turnetl.episodes import Filters
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupContents
 from turnetl.ingestion.commit import build_change
@@ -98,7 +98,7 @@ async def test_a_turn_in_chunks_is_found_by_a_term_of_its_last_chunk_only(
 
 async def test_the_turn_after_one_in_chunks_follows_its_last_chunk(lake: Lake) -> None:
     first, long, last = lake.episodes(GROUP)
-    group = MirrorGroup(GroupContents(GROUP, None, (), (), (), {}))
+    group = MirrorGroup(empty_contents(GROUP))
     for one, chunks in ((first, 1), (long, 3)):
         change = build_change(one, Resolved((), (), ()), group)
         assert change.previous_chunks == 1
@@ -125,7 +125,7 @@ def test_entities_without_chunks_are_mentioned_by_the_chunks_with_their_name(
 
 def test_a_turn_in_one_chunk_records_no_mentioning_chunks(lake: Lake) -> None:
     first = next(iter(lake.episodes(GROUP)))
-    group = MirrorGroup(GroupContents(GROUP, None, (), (), (), {}))
+    group = MirrorGroup(empty_contents(GROUP))
     cart = entity("cart")
     known = Resolved((cart,), (), (cart.uuid,), mentioned_in={cart.uuid: (0,)})
     assert build_change(first, known, group).mentioned_in == {}

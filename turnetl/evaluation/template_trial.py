@@ -16,8 +16,7 @@ from typing import Any
 from turnetl.errors import BadTurn, RunStopped
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Extractor
-from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph_model import GroupContents
+from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
@@ -88,7 +87,7 @@ class TemplateTrial:
 
     def __init__(self, resources: TrialResources, group: GroupId) -> None:
         self._resources = resources
-        empty = GroupContents(group, None, (), (), (), {})
+        empty = empty_contents(group)
         self._mirrors = [MirrorGroup(empty) for _ in range(_SIDES)]
         self._summaries = [resources.summaries.of_group(empty) for _ in range(_SIDES)]
         self.result = TrialResult()

@@ -180,6 +180,11 @@ class MirrorGroup:
         self._chunks[receipt.turn_id] = receipt.chunks
 
 
+def empty_contents(group_id: GroupId) -> GroupContents:
+    """Return the contents of a group to which nothing was ever written."""
+    return GroupContents(group_id, None, (), (), (), {})
+
+
 def in_order(values: Iterable[_Created]) -> list[_Created]:
     """Return what a change creates in the order in which a later run loads it."""
     return sorted(values, key=attrgetter("created_at", "uuid"))

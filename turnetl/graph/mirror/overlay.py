@@ -13,9 +13,8 @@ from typing_extensions import override
 
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.fulltext import FullTextIndex
-from turnetl.graph.mirror.group import GroupView, MirrorGroup
+from turnetl.graph.mirror.group import GroupView, MirrorGroup, empty_contents
 from turnetl.graph.mirror.similarity import QueryVector, ScoredUuid
-from turnetl.graph_model import GroupContents
 from turnetl.model import Entity, Fact, GroupId
 
 
@@ -198,7 +197,7 @@ class OverlayCandidates(CandidateIndex):
 
 
 def _empty(group: GroupId) -> MirrorGroup:
-    return MirrorGroup(GroupContents(group, None, (), (), (), {}))
+    return MirrorGroup(empty_contents(group))
 
 
 def _best(
