@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from turnetl.graph.mirror.vectors import VectorIndex, best, cosines
+from turnetl.graph.mirror.vectors import VectorIndex, best, exact_cosines
 from turnetl.llm.vectors import pack, stack, unpack
 from turnetl.model import Vector
 
@@ -35,7 +35,7 @@ def compared_with_all(
     vectors: Sequence[Vector], query: Vector, limit: int
 ) -> list[tuple[str, float]]:
     keys = [str(number) for number in range(len(vectors))]
-    return best(keys, cosines(vectors, unpack(query)), limit)
+    return best(keys, exact_cosines(vectors, unpack(query)), limit)
 
 
 def test_the_nearest_come_first() -> None:
@@ -131,8 +131,8 @@ def test_a_cosine_does_not_depend_on_the_vectors_that_are_compared_with_it(
     rows: list[list[float]], query: list[float]
 ) -> None:
     vectors = [vector(*row) for row in rows]
-    together = cosines(vectors, unpack(vector(*query)))
-    alone = [cosines([one], unpack(vector(*query)))[0] for one in vectors]
+    together = exact_cosines(vectors, unpack(vector(*query)))
+    alone = [exact_cosines([one], unpack(vector(*query)))[0] for one in vectors]
     assert together.tolist() == alone
 
 

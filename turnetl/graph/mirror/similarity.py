@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from turnetl.graph.mirror.vectors import Nearest, VectorIndex, best, cosines, finite
+from turnetl.graph.mirror.vectors import Nearest, VectorIndex, best, exact_cosines, finite
 from turnetl.llm.vectors import Matrix, unpack
 from turnetl.model import Vector
 
@@ -59,7 +59,7 @@ def nearest_of(
     """Return the nearest of a few values, as an index of them returns them."""
     keyed = list(_vectors(values))
     (query,) = finite(_queries([vector]))
-    found = cosines([embedding for _, embedding in keyed], query)
+    found = exact_cosines([embedding for _, embedding in keyed], query)
     return _above(best([key for key, _ in keyed], found, limit), min_score)
 
 

@@ -23,7 +23,7 @@ _BLOCK_ROWS = 1_024
 _QUERIES = 32
 """Queries that are compared together, for the memory that this takes."""
 _FEW = 4
-"""Times the number of nearest vectors: so many are compared exactly at once."""
+"""Times the limit of a search: up to so many vectors, all are compared exactly."""
 _RECALLED_ROWS, _RECALLED_SEARCHES = 2_000, 500
 """From how many vectors on the latest searches are kept, and how many of them."""
 _RECALLED_ADDED = 1_024
@@ -91,14 +91,14 @@ class VectorIndex:
         ]
 
     def _best(self, query: Matrix, search: _Search, positions: Positions) -> list[Nearest]:
-        cosines = self._cosines(positions, query)
+        exact = self._exact(positions, query)
         _, limit, _ = search
-        order = _order(cosines, limit)
-        best = positions[order]
+        order = _order(exact, limit)
+        nearest = positions[order]
         if len(self._keys) >= _RECALLED_ROWS:
-            self._remember(search, np.sort(best))
-        keys = [self._keys[position] for position in best.tolist()]
-        return list(zip(keys, cosines[order].tolist(), strict=True))
+            self._remember(search, np.sort(nearest))
+        keys = [self._keys[position] for position in nearest.tolist()]
+        return list(zip(keys, exact[order].tolist(), strict=True))
 
     def _recalled(self, search: _Search) -> Positions | None:
         """Return where those nearest before are, and all that were added since, if it was made."""
@@ -135,7 +135,7 @@ class VectorIndex:
             positions = _at_least(rough, positions, _last(rough[positions], limit) - 2 * error)
             if len(positions) > _FEW * limit:
                 first = positions[np.argsort(-rough[positions])[:limit]]
-                exact = self._cosines(first, query)
+                exact = self._exact(first, query)
                 positions = _at_least(rough, positions, float(exact.min()) - error)
             yield positions
 
@@ -147,8 +147,8 @@ class VectorIndex:
         errors: list[float] = (bounds + _ROUNDING * longest * (lengths + rounded) + _TINY).tolist()
         return errors
 
-    def _cosines(self, positions: Positions, query: Matrix) -> Matrix:
-        return cosines([self._vectors[position] for position in positions.tolist()], query)
+    def _exact(self, positions: Positions, query: Matrix) -> Matrix:
+        return exact_cosines([self._vectors[position] for position in positions.tolist()], query)
 
     def _checked(self, vector: Vector) -> Vector:
         dimensions = len(vector) // np.dtype(np.float32).itemsize
@@ -178,7 +178,7 @@ class VectorIndex:
             self._scales = _grown(self._scales, np.zeros(rows, np.float32))
 
 
-def cosines(vectors: Sequence[Vector], query: Matrix) -> Matrix:
+def exact_cosines(vectors: Sequence[Vector], query: Matrix) -> Matrix:
     """Return the inner product of each vector with the query; each is independent of the others.
 
     The products of two float32 are exact in float64, and so is their sum up to what the rounding to
@@ -189,6 +189,12 @@ def cosines(vectors: Sequence[Vector], query: Matrix) -> Matrix:
     products = np.multiply(stack(vectors), query, dtype=np.float64)
     of_rows: Matrix = products.sum(axis=1).astype(np.float32)
     return of_rows
+
+
+def best(keys: Sequence[str], cosines: Matrix, limit: int) -> list[Nearest]:
+    """Return the keys with the highest cosines, best first; among equal ones the first."""
+    order = _order(cosines, limit)
+    return list(zip([keys[at] for at in order.tolist()], cosines[order].tolist(), strict=True))
 
 
 def finite(rows: Matrix) -> Matrix:
@@ -205,12 +211,6 @@ def _last(cosines: Matrix, limit: int) -> float:
 
 def _at_least(cosines: Matrix, positions: Positions, least: float) -> Positions:
     return positions[cosines[positions] >= least]
-
-
-def best(keys: Sequence[str], cosines: Matrix, limit: int) -> list[Nearest]:
-    """Return the keys with the highest cosines, best first; among equal ones the first."""
-    order = _order(cosines, limit)
-    return list(zip([keys[at] for at in order.tolist()], cosines[order].tolist(), strict=True))
 
 
 def _order(cosines: Matrix, limit: int) -> Positions:
