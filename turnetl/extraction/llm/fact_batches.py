@@ -13,8 +13,9 @@ from turnetl.model import Usage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Question:
+class _WaitingFact:
     request: ChatRequest
+    """About this fact alone."""
     response: asyncio.Future[ChatResponse]
 
 
@@ -28,7 +29,7 @@ class FactBatches:
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
-        self._waiting: list[_Question] = []
+        self._waiting: list[_WaitingFact] = []
         self._sending: set[asyncio.Task[None]] = set()
 
     @property
@@ -50,58 +51,58 @@ class FactBatches:
         if not self._waiting:
             # Not in the task of the first fact, whose cancellation must not end the others.
             loop.call_soon(self._send_waiting)
-        question = _Question(request, loop.create_future())
-        self._waiting.append(question)
+        fact = _WaitingFact(request, loop.create_future())
+        self._waiting.append(fact)
         try:
-            return await question.response
+            return await fact.response
         finally:
             # Else this frame and an error refer to each other, and to the group in memory.
-            del question
+            del fact
 
     async def close(self) -> None:
         """Close the model, then cancel the requests that it has not answered."""
         try:
             await self._model.close()
         finally:
-            for question in self._waiting:
-                question.response.cancel()
+            for fact in self._waiting:
+                fact.response.cancel()
             sending = tuple(self._sending)
             for task in sending:
                 task.cancel()
             await asyncio.gather(*sending, return_exceptions=True)
 
     def _send_waiting(self) -> None:
-        """Send the questions of the last iteration of the event loop."""
+        """Send the requests of the last iteration of the event loop."""
         waiting, self._waiting = self._waiting, []
-        wanted = [question for question in waiting if not question.response.done()]
-        for part in fact_questions.in_requests([question.request for question in wanted]):
+        wanted = [fact for fact in waiting if not fact.response.done()]
+        for part in fact_questions.in_requests([fact.request for fact in wanted]):
             self._start(wanted[part])
 
-    def _start(self, questions: Sequence[_Question]) -> None:
-        sending = asyncio.create_task(self._send(questions))
+    def _start(self, facts: Sequence[_WaitingFact]) -> None:
+        sending = asyncio.create_task(self._send(facts))
         self._sending.add(sending)
         sending.add_done_callback(self._sending.discard)
 
         def cancel_if_unneeded(_: asyncio.Future[ChatResponse]) -> None:
-            if all(question.response.cancelled() for question in questions):
+            if all(fact.response.cancelled() for fact in facts):
                 sending.cancel()
 
-        for question in questions:
-            question.response.add_done_callback(cancel_if_unneeded)
+        for fact in facts:
+            fact.response.add_done_callback(cancel_if_unneeded)
 
-    async def _send(self, questions: Sequence[_Question]) -> None:
-        batch = _Batch(self._model, [question.request for question in questions])
+    async def _send(self, facts: Sequence[_WaitingFact]) -> None:
+        batch = _Batch(self._model, [fact.request for fact in facts])
         try:
-            await batch.ask(range(len(questions)))
+            await batch.ask(range(len(facts)))
         except Exception as error:  # noqa: BLE001 - raised where it is waited for
-            batch.answer(questions)
-            batch.fail(questions, error)
+            batch.answer(facts)
+            batch.fail(facts, error)
         else:
-            batch.answer(questions)
+            batch.answer(facts)
         finally:
-            for question in questions:
-                question.response.cancel()
-            del questions, question  # as above
+            for fact in facts:
+                fact.response.cancel()
+            del facts, fact  # as above
 
 
 @dataclass(slots=True)
@@ -131,25 +132,25 @@ class _Batch:
         self.texts.update((numbers[index], text) for index, text in found.items())
         missing = [number for number in numbers if number not in self.texts]
         if missing and found:
-            # The model may answer fewer questions.
+            # The model may answer about fewer facts.
             await self.ask(missing)
         elif missing:
             middle = len(missing) // 2
             await self.ask(missing[:middle])
             await self.ask(missing[middle:])
 
-    def answer(self, questions: Sequence[_Question]) -> None:
+    def answer(self, facts: Sequence[_WaitingFact]) -> None:
         """Give the facts their responses; the first of them has the usage."""
         unpaid = ChatResponse("", 0, 0, truncated=False, calls=0)
         for number, text in sorted(self.texts.items()):
-            if not (response := questions[number].response).done():
+            if not (response := facts[number].response).done():
                 response.set_result(replace(unpaid, text=text).with_usage(self._take_usage()))
 
-    def fail(self, questions: Sequence[_Question], error: Exception) -> None:
+    def fail(self, facts: Sequence[_WaitingFact], error: Exception) -> None:
         """Fail the facts without a response; the first error has the usage that none has yet."""
-        for question in questions:
-            if not question.response.done():
-                question.response.set_exception(_with_usage(error, self._take_usage()))
+        for fact in facts:
+            if not fact.response.done():
+                fact.response.set_exception(_with_usage(error, self._take_usage()))
 
     async def _found(self, requests: Sequence[ChatRequest]) -> Mapping[int, str]:
         """Return the responses to a shared request by index; to a single one, it is there."""
