@@ -58,23 +58,6 @@ class ComparisonOptions:
             raise BadUsage(f"a sample has at least 1 turn, not {self.sample}")
 
 
-def _group(settings: Settings, options: ComparisonOptions) -> GroupId:
-    existing = wiring.lake(settings).groups()
-    if not existing:
-        raise BadUsage(
-            f"the lake `{settings.lake}` has no turns: run `turnetl parse ARCHIVES` and "
-            "`turnetl filter`, or name another with --lake"
-        )
-    if options.group is not None:
-        return select_groups(existing, (options.group,))[0]
-    if len(existing) > 1:
-        raise BadUsage(
-            "a comparison is of one group: name it with --group; existing groups: "
-            f"{', '.join(existing)}"
-        )
-    return existing[0]
-
-
 async def trial_workload(settings: Settings, options: ComparisonOptions, clock: Clock) -> Workload:
     """Return all turns of the group that an ingest into an empty graph would commit.
 
@@ -96,6 +79,23 @@ async def trial_workload(settings: Settings, options: ComparisonOptions, clock: 
             "`turnetl status` explains the reasons, and --assume-time gives turns a time"
         )
     return workload
+
+
+def _group(settings: Settings, options: ComparisonOptions) -> GroupId:
+    existing = wiring.lake(settings).groups()
+    if not existing:
+        raise BadUsage(
+            f"the lake `{settings.lake}` has no turns: run `turnetl parse ARCHIVES` and "
+            "`turnetl filter`, or name another with --lake"
+        )
+    if options.group is not None:
+        return select_groups(existing, (options.group,))[0]
+    if len(existing) > 1:
+        raise BadUsage(
+            "a comparison is of one group: name it with --group; existing groups: "
+            f"{', '.join(existing)}"
+        )
+    return existing[0]
 
 
 def _reasons(plan: TurnPlan) -> str:
