@@ -23,7 +23,6 @@ from benchmarks.cost import at_most
 from benchmarks.provider import ProviderProcess
 from benchmarks.throughput import COLLECTIONS, in_group
 from benchmarks.turns_cpu import CpuSamples, ingest_with_turnetl
-from tests import real_archives
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -101,10 +100,5 @@ if __name__ == "__main__":
     parser.add_argument("--turns", type=int, default=76)
     parser.add_argument("--run-ahead", type=int, nargs="+", default=[0, 4])
     parser.add_argument("--responders", default="benchmarks.responders")
-    default = (
-        real_archives.ARCHIVES / session.PROJECT
-        if real_archives.AVAILABLE
-        else real_archives.SAMPLES
-    )
-    parser.add_argument("--archives", type=Path, default=default)
+    parser.add_argument("--archives", type=Path, default=session.ARCHIVES)
     sys.exit(not asyncio.run(main(parser.parse_args())))

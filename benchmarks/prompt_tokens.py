@@ -36,7 +36,6 @@ from benchmarks import session
 from benchmarks.add_episode import AddEpisode
 from benchmarks.cost import at_most
 from benchmarks.session import CHARACTERS_PER_TOKEN
-from tests import real_archives
 from tests.servers.canned_responses import Responders
 from tests.servers.fact_questions import with_fact_questions
 from turnetl.extraction.llm import LlmExtractor
@@ -203,10 +202,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=77)
     parser.add_argument("--responders", default=RESPONDERS)
-    default = (
-        real_archives.ARCHIVES / session.PROJECT
-        if real_archives.AVAILABLE
-        else real_archives.SAMPLES
-    )
-    parser.add_argument("--archives", type=Path, default=default)
+    parser.add_argument("--archives", type=Path, default=session.ARCHIVES)
     asyncio.run(main(parser.parse_args()))

@@ -66,8 +66,9 @@ MAX_TOKEN_RATIO, MIN_SPEEDUP = 0.4, 2.5
 CONTEXT, PREFETCH, CONCURRENCY = 3, 16, 8
 """turnetl's defaults."""
 CHARACTERS_PER_TOKEN = 4
-PROJECT = "entireio__cli"
-"""A project with long sessions."""
+_PROJECT = real_archives.ARCHIVES / "entireio__cli"
+ARCHIVES = _PROJECT if real_archives.AVAILABLE else real_archives.SAMPLES
+"""A project with long sessions, or the samples."""
 
 
 @dataclass(frozen=True)
@@ -291,7 +292,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--pace", type=float, default=1.0)
-    default = real_archives.ARCHIVES / PROJECT if real_archives.AVAILABLE else real_archives.SAMPLES
-    parser.add_argument("--archives", type=Path, default=default)
+    parser.add_argument("--archives", type=Path, default=ARCHIVES)
     arguments = parser.parse_args()
     asyncio.run(main(arguments.turns, arguments.pace, arguments.archives))

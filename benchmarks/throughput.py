@@ -24,7 +24,6 @@ from pathlib import Path
 from benchmarks import provider, session
 from benchmarks.cost import at_least, at_most
 from benchmarks.provider import MEASURED_LATENCY, ProviderProcess
-from tests import real_archives
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl import ids
@@ -265,10 +264,5 @@ if __name__ == "__main__":
     parser.add_argument("--pace", type=float, default=1.0)
     parser.add_argument("--responders", default="benchmarks.responders")
     parser.add_argument("--groups", action="store_true")
-    default = (
-        real_archives.ARCHIVES / session.PROJECT
-        if real_archives.AVAILABLE
-        else real_archives.SAMPLES
-    )
-    parser.add_argument("--archives", type=Path, default=default)
+    parser.add_argument("--archives", type=Path, default=session.ARCHIVES)
     asyncio.run(main(parser.parse_args()))
