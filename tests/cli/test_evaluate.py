@@ -181,6 +181,17 @@ def test_a_bad_file_of_questions_is_refused_with_its_line(
     assert message in result.messages[0]
 
 
+def test_a_saved_evaluation_is_replaced_and_no_other_file_is(asked: Path) -> None:
+    arguments = ("--questions", "questions.tsv", "--save")
+    for _ in range(2):
+        assert evaluate(asked, *arguments, "before.json").exit_code == 0
+    questions = (asked / "questions.tsv").read_bytes()
+    refused = evaluate(asked, *arguments, "questions.tsv")
+    assert refused.exit_code == 2
+    assert "is no evaluation of turnetl" in refused.stderr.replace("\n", " ")
+    assert (asked / "questions.tsv").read_bytes() == questions
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

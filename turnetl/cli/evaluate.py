@@ -42,19 +42,20 @@ def evaluate(
         baseline: Compare with this earlier result; without --questions, on its questions.
     """
     from turnetl import pipeline
-    from turnetl.json_output.evaluate import evaluation_output
+    from turnetl.json_output.evaluate import evaluation_output, is_evaluation
     from turnetl.report import evaluate as view
-    from turnetl.report.page_file import check_page, write_page
+    from turnetl.report.own_file import OwnFile
 
+    saved = OwnFile("evaluation", is_evaluation)
     if save is not None:
-        check_page(save)
+        saved.check(save)
     settings = common.settings(**budget_settings(budget))
     options = pipeline.EvaluationOptions(groups, questions, baseline, sample, seed, rerank)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(pipeline.evaluate(settings, options, now, progress=progress))
     output = evaluation_output(report)
     if save is not None:
-        write_page(save, output.encode() + "\n")
+        saved.write(save, output.encode() + "\n")
     console.print_messages(view.messages(report))
     console.print_result(view.table(report), output, as_json=common.json)
     return report.exit_code

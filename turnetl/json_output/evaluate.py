@@ -159,6 +159,15 @@ def read_baseline(path: Path) -> Baseline:
         ) from error
 
 
+def is_evaluation(path: Path) -> bool:
+    """Return whether a file is an evaluation that `read_baseline` reads."""
+    try:
+        read_baseline(path)
+    except BadUsage:
+        return False
+    return True
+
+
 def _evaluated(saved: EvaluatedQuestionOutput) -> EvaluatedQuestion:
     question = EvaluationQuestion(
         saved.question, tuple(map(TurnId, saved.turns)), GroupId(saved.group)
