@@ -1,12 +1,41 @@
 """Arguments that several public functions take."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from os import PathLike, fspath
 
+from turnetl.clock import as_utc
 from turnetl.errors import BadUsage
+from turnetl.index.selection import Selection
 from turnetl.model import GroupId
 
 Path = str | PathLike[str]
+
+
+def selection_of(
+    groups: Sequence[str],
+    *,
+    since: datetime | None,
+    until: datetime | None,
+    as_of: datetime | None = None,
+    **conditions: str | None,
+) -> Selection:
+    """Return the turns that the arguments select.
+
+    Args:
+        groups: group ids or project names; all groups if empty.
+        since: UTC without a time zone, as the other times.
+        until: only turns that started before.
+        as_of: only turns that started before, with the facts that held then.
+        conditions: other fields of a selection.
+    """
+    return Selection(
+        groups=group_ids(groups),
+        since=as_utc(since),
+        until=as_utc(until),
+        as_of=as_utc(as_of),
+        **conditions,
+    )
 
 
 def group_ids(groups: Sequence[str]) -> tuple[GroupId, ...]:

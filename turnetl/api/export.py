@@ -6,9 +6,8 @@ from pathlib import Path as FilePath
 from typing import Literal
 
 from turnetl import pipeline
-from turnetl.api.arguments import Path, check_limit, group_ids
-from turnetl.clock import as_utc, now
-from turnetl.index.selection import Selection
+from turnetl.api.arguments import Path, check_limit, selection_of
+from turnetl.clock import now
 from turnetl.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
@@ -63,11 +62,11 @@ async def export(
         Fatal: a table cannot be read, or the output cannot be written.
     """
     check_limit(limit)
-    selection = Selection(
-        groups=group_ids(groups),
-        since=as_utc(since),
-        until=as_utc(until),
-        as_of=as_utc(as_of),
+    selection = selection_of(
+        groups,
+        since=since,
+        until=until,
+        as_of=as_of,
         session=session,
         format=format_name,
         branch=branch,

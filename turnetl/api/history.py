@@ -10,10 +10,9 @@ from datetime import datetime
 from os import fspath
 
 from turnetl import pipeline
-from turnetl.api.arguments import Path, check_limit, group_ids
-from turnetl.clock import as_utc, now
+from turnetl.api.arguments import Path, check_limit, selection_of
+from turnetl.clock import now
 from turnetl.errors import BadUsage
-from turnetl.index.selection import Selection
 from turnetl.pipeline.opened_items import IndexAnswer
 from turnetl.pipeline.origin import FileAuthorship
 from turnetl.retrieval.details import Details, EntityDetails
@@ -81,13 +80,8 @@ async def timeline(
         IndexUnusable: the search index cannot be used.
     """
     check_limit(limit)
-    selection = Selection(
-        groups=group_ids(groups),
-        since=as_utc(since),
-        until=as_utc(until),
-        session=session,
-        entity=entity,
-        file=file,
+    selection = selection_of(
+        groups, since=since, until=until, session=session, entity=entity, file=file
     )
     return await pipeline.timeline(
         settings or load_settings(), now, selection=selection, limit=limit
@@ -119,7 +113,7 @@ async def digest(
     kinds = [kind.value for kind in DigestSections]
     if by not in kinds:
         raise BadUsage(f"a digest is by {' or '.join(kinds)}, not by `{by}`")
-    selection = Selection(groups=group_ids(groups), since=as_utc(since), until=as_utc(until))
+    selection = selection_of(groups, since=since, until=until)
     return await pipeline.digest(
         settings or load_settings(), now, selection=selection, by=DigestSections(by)
     )

@@ -5,9 +5,8 @@ from datetime import datetime
 from typing import Literal
 
 from turnetl import pipeline
-from turnetl.api.arguments import check_limit, group_ids
-from turnetl.clock import as_utc, now
-from turnetl.index.selection import Selection
+from turnetl.api.arguments import check_limit, selection_of
+from turnetl.clock import now
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.search import Order
 from turnetl.settings import Settings, load_settings
@@ -41,7 +40,7 @@ async def search_sessions(
         GraphUnusable: the graph cannot be opened.
     """
     check_limit(limit)
-    selection = Selection(groups=group_ids(groups), since=as_utc(since), until=as_utc(until))
+    selection = selection_of(groups, since=since, until=until)
     return await pipeline.search_sessions(
         query, settings or load_settings(), now, selection=selection, limit=limit
     )
@@ -100,11 +99,11 @@ async def search(
         TurnetlError: as the model, if it reranks.
     """
     check_limit(limit)
-    selection = Selection(
-        groups=group_ids(groups),
-        since=as_utc(since),
-        until=as_utc(until),
-        as_of=as_utc(as_of),
+    selection = selection_of(
+        groups,
+        since=since,
+        until=until,
+        as_of=as_of,
         session=session,
         format=format_name,
         branch=branch,
