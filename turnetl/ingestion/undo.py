@@ -4,17 +4,18 @@ A turn is either undone completely or not at all, so an undo may be killed at an
 repeated.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from turnetl.batched import batched
 from turnetl.errors import GraphUnusable
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import GroupProfile, Lease, Receipt, Reversal
 from turnetl.ingestion.commit import while_busy
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.ingestion.held_lease import held_lease
-from turnetl.ingestion.undo_plan import TurnToUndo, UndoPlan, plan_undo
+from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.ingestion.undo_state import UndoDiff, UndoState, compare, touched
 from turnetl.model import GroupId, TurnId, Vector
 from turnetl.summaries.group_sagas import sagas_of
@@ -157,7 +158,7 @@ class PlannedUndo:
         has_summaries = any(plan.summaries.values())
         sagas = sagas_of(await self._store.load(plan.group)) if has_summaries else None
         last = {turn.record.receipt.run_id: turn for turn in plan.turns}
-        for batch in _batches(plan.turns):
+        for batch in batched(plan.turns, _BATCH):
             entities, facts = touched(batch, summaries)
             state = UndoState(
                 await self._store.entities(plan.group, entities),
@@ -202,7 +203,3 @@ class PlannedUndo:
             self._embed,
         )
         return replace(reversal, entities_restored=entities, facts_restored=facts)
-
-
-def _batches(turns: Sequence[TurnToUndo]) -> Iterator[Sequence[TurnToUndo]]:
-    yield from (turns[start : start + _BATCH] for start in range(0, len(turns), _BATCH))

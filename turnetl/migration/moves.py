@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 import polars as pl
 
 from turnetl import ids
+from turnetl.batched import batched
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.migration_steps import DeleteStep, MovedKind, MoveStep
 from turnetl.graph.other_relations import OtherRelation
@@ -60,15 +61,15 @@ class Moves:
     def steps(self, source: GroupId, target: GroupId, size: int) -> Iterator[MoveStep]:
         """Yield the steps that move everything, each of at most `size` uuids."""
         for kind, uuids in self.by_kind().items():
-            for batch in batches(uuids, size):
-                yield MoveStep(kind, batch, source, target)
+            for batch in batched(uuids, size):
+                yield MoveStep(kind, tuple(batch), source, target)
 
     def deletions(self, group: GroupId, heir: GroupId, size: int) -> Iterator[DeleteStep]:
         """Yield the steps that delete everything: facts and episodes before the entities."""
         uuids = self.by_kind()
         for kind in _DELETED:
-            for batch in batches(uuids[kind], size):
-                yield DeleteStep(kind, batch, group, heir)
+            for batch in batched(uuids[kind], size):
+                yield DeleteStep(kind, tuple(batch), group, heir)
 
     def _with(self, other: "Moves", operation: "_SetOperation") -> "Moves":
         names = [field.name for field in fields(self)]
@@ -161,12 +162,6 @@ def turn_data(rows: GroupRows) -> Moves:
     """Return what of `of_turns` nothing else uses."""
     created = of_turns(rows)
     return _used_only_by(rows, frozenset(created.episodes), created)
-
-
-def batches(uuids: tuple[str, ...], size: int) -> Iterator[tuple[str, ...]]:
-    """Yield the uuids in parts of at most `size`."""
-    for start in range(0, len(uuids), size):
-        yield uuids[start : start + size]
 
 
 def _used_only_by(rows: GroupRows, episodes: frozenset[str], only: Moves | None) -> Moves:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from turnetl.batched import batched
 from turnetl.clock import Clock
 from turnetl.graph.lease import new_creation_id
 from turnetl.graph.migration_steps import (
@@ -20,7 +21,7 @@ from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph_model import Lease
 from turnetl.migration.change_report import MigrationChange, MigrationCommand
-from turnetl.migration.moves import BATCH, Moves, batches
+from turnetl.migration.moves import BATCH, Moves
 from turnetl.model import GroupId
 from turnetl.pipeline.migrate_changes import (
     DISCARDABLE,
@@ -205,7 +206,7 @@ class GroupChange:
         await self._steps("marks", [MarkStep(self.group, part, granularity) for part in parts])
 
     def _batches(self, uuids: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        return batches(uuids, self.options.batch)
+        return map(tuple, batched(uuids, self.options.batch))
 
     async def _enter(self, phase: MigrationPhase) -> None:
         if self.migration.phase is not phase:

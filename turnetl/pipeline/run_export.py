@@ -1,6 +1,6 @@
 """The selected turns of the lake, with what the graph states about them, written to files."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import wiring
+from turnetl.batched import batched
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage
 from turnetl.group_names import select_groups
@@ -229,7 +230,7 @@ def _facts(
     """
     entities: dict[str, Entity] = {}
     facts: dict[str, Fact] = {}
-    for batch in _batches(keys):
+    for batch in batched(keys, _FACT_TURNS):
         entities |= {one.uuid: one for one in index.lookup().entities_without_fact(batch)}
         for of_turn in index.facts(batch).values():
             for indexed in of_turn:
@@ -238,11 +239,6 @@ def _facts(
                     entities[indexed.source.uuid] = indexed.source
                     entities[indexed.target.uuid] = indexed.target
     return list(entities.values()), list(facts.values())
-
-
-def _batches(keys: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(keys), _FACT_TURNS):
-        yield keys[start : start + _FACT_TURNS]
 
 
 def _held(fact: Fact, selection: Selection) -> bool:

@@ -4,7 +4,7 @@ turns/<group>/<digest of the archive's path>.parquet   entities.parquet   facts.
 """
 
 import io
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,8 @@ import msgspec
 import polars as pl
 
 from turnetl import ids
-from turnetl.lake import ArchiveMetadata, Lake, TurnFile
+from turnetl.batched import batched
+from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.lake.paths import TURNS
 from turnetl.model import Entity, Fact, GroupId
 from turnetl.redact import Redactor
@@ -80,7 +81,7 @@ def to_parquet(
         "facts.parquet": _encoded([_values(one) for one in content.facts], FACT_COLUMNS),
     }
     turns = redactions = 0
-    for batch in _batches(lake.turn_files_of(groups)):
+    for batch in batched(lake.turn_files_of(groups), BATCH_FILES):
         read = [(file, lake.read_turns_file(file.path)) for file in batch]
         wanted = [(file, rows, rows) for file, rows in read]
         if condition is not None:
@@ -98,11 +99,6 @@ def to_parquet(
             files[path] = lake.turns_bytes(archive_rows, metadata)
             turns, redactions = turns + redacted.height, redactions + found
     return files, turns, redactions
-
-
-def _batches(files: Sequence[TurnFile]) -> Iterator[Sequence[TurnFile]]:
-    for start in range(0, len(files), BATCH_FILES):
-        yield files[start : start + BATCH_FILES]
 
 
 def _redacted(

@@ -7,12 +7,13 @@ the group.
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pydantic import BaseModel, Field
 from typing_extensions import override
 
+from turnetl.batched import batched
 from turnetl.errors import BadTurn, Skip
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
@@ -78,7 +79,7 @@ class ModelCommunityWriter(CommunityWriter):
 
     @override
     async def describe(self, communities: Sequence[CommunityInput]) -> Sequence[CommunityText]:
-        parts = list(_parts(communities))
+        parts = list(batched(communities, PER_REQUEST))
         found = await asyncio.gather(*(self._ask(part) for part in parts), return_exceptions=True)
         texts: list[CommunityText] = []
         for part, result in zip(parts, found, strict=True):
@@ -118,16 +119,11 @@ def estimate_usage(communities: Sequence[CommunityInput], price: Price | None) -
         price: of the model; None if it is unknown.
     """
     total = Usage()
-    for part in _parts(communities):
+    for part in batched(communities, PER_REQUEST):
         tokens = estimate_tokens(*(message.text for message in _request(part).messages))
         usage = Usage(1, tokens, _USUAL_TOKENS * len(part))
         total += replace(usage, cost=None if price is None else price.cost(usage))
     return total
-
-
-def _parts(communities: Sequence[CommunityInput]) -> Iterator[Sequence[CommunityInput]]:
-    for start in range(0, len(communities), PER_REQUEST):
-        yield communities[start : start + PER_REQUEST]
 
 
 def _request(communities: Sequence[CommunityInput]) -> ChatRequest:
