@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -21,6 +22,7 @@ from turnetl.pipeline.search import find_turns
 from turnetl.pipeline.search_arguments import check_conditions
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.redact import Redactor
+from turnetl.retrieval.hits import held
 from turnetl.settings import Settings
 from turnetl.transfer import cypher, graphml, jsonl
 from turnetl.transfer.content import ExportContent, ordered
@@ -217,14 +219,14 @@ async def _stated(
             if not keys and needs_graph:
                 check_conditions(index, within)
         turn_ids = {turn.receipt.turn_id for turn in index.turns(keys).values()}
-        entities, facts = _facts(index, keys, selection)
+        entities, facts = _facts(index, keys, selection.as_of)
         return _Stated(groups, turn_ids, needs_graph, entities, facts, opened.unread)
 
 
 def _facts(
-    index: PersistentIndex, keys: Sequence[int], selection: Selection
+    index: PersistentIndex, keys: Sequence[int], as_of: datetime | None
 ) -> tuple[list[Entity], list[Fact]]:
-    """Return the entities and facts of the turns, as they held at the time of the selection.
+    """Return the entities and facts of the turns, as they held at that time; None: all.
 
     An entity that no fact is about is one of the turns that name it.
     """
@@ -234,19 +236,11 @@ def _facts(
         entities |= {one.uuid: one for one in index.lookup().entities_without_fact(batch)}
         for of_turn in index.facts(batch).values():
             for indexed in of_turn:
-                if _held(indexed.fact, selection):
+                if held(indexed.fact, as_of):
                     facts[indexed.fact.uuid] = indexed.fact
                     entities[indexed.source.uuid] = indexed.source
                     entities[indexed.target.uuid] = indexed.target
     return list(entities.values()), list(facts.values())
-
-
-def _held(fact: Fact, selection: Selection) -> bool:
-    as_of = selection.as_of
-    if as_of is None:
-        return True
-    begun = fact.valid_at is None or fact.valid_at < as_of
-    return begun and (fact.invalid_at is None or fact.invalid_at >= as_of)
 
 
 def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportContent:

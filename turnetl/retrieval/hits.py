@@ -96,6 +96,14 @@ class SearchHit:
     """Session-level episodes about the session of the turn, under its best turn only."""
 
 
+def held(fact: Fact, as_of: datetime | None) -> bool:
+    """Return whether a fact held immediately before that time; None: whether or not it did."""
+    if as_of is None:
+        return True
+    begun = fact.valid_at is None or fact.valid_at < as_of
+    return begun and (fact.invalid_at is None or fact.invalid_at >= as_of)
+
+
 def held_facts(
     index: SearchIndex, ranked: Sequence[RankedTurn], as_of: datetime | None
 ) -> dict[int, Sequence[IndexedFact]]:
@@ -108,7 +116,7 @@ def held_facts(
     """
     facts = index.facts([hit.turn.key for hit in ranked])
     return {
-        key: [indexed for indexed in of_turn if _held(indexed.fact, as_of)]
+        key: [indexed for indexed in of_turn if held(indexed.fact, as_of)]
         for key, of_turn in facts.items()
     }
 
@@ -185,11 +193,3 @@ def _hit(
         ),
         files=files,
     )
-
-
-def _held(fact: Fact, as_of: datetime | None) -> bool:
-    """Return whether a fact held immediately before that time; None: whether or not it did."""
-    if as_of is None:
-        return True
-    begun = fact.valid_at is None or fact.valid_at < as_of
-    return begun and (fact.invalid_at is None or fact.invalid_at >= as_of)
