@@ -37,7 +37,7 @@ def displayed_name(name: str) -> str:
 
 def displayed_json(encoded: str) -> str:
     r"""Return the same JSON with each control character as its escape, such as `\u202e`."""
-    return _CONTROLS.sub(lambda found: _json_escape(found[0]), encoded)
+    return _CONTROLS.sub(lambda found: unicode_escape(found[0]), encoded)
 
 
 class DisplayingFormatter(logging.Formatter):
@@ -50,6 +50,7 @@ class DisplayingFormatter(logging.Formatter):
         return displayed_text(super().formatException(ei))  # type: ignore[arg-type]
 
 
-def _json_escape(character: str) -> str:
+def unicode_escape(character: str) -> str:
+    r"""Return a character as JSON and Cypher escape it: `\u202e`, two above U+FFFF."""
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from turnetl.control_characters import unicode_escape
 from turnetl.model import Entity, Fact
 from turnetl.transfer.content import ExportContent, ExportedTurn
 from turnetl.transfer.graphml import mentions
@@ -118,7 +119,4 @@ def literal(value: _Value) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     character = found[0]
-    if character in "\\'":
-        return f"\\{character}"
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+    return f"\\{character}" if character in "\\'" else unicode_escape(character)
