@@ -12,7 +12,6 @@ from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from turnetl import ids, schema
@@ -20,13 +19,13 @@ from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.lake import arrow_schema
 from turnetl.lake.encoding import UNIFORM_BYTES
 from turnetl.model import GroupId
+from turnetl.parsing.content_hash import content_hash
 from turnetl.parsing.excerpts import result_excerpt
 from turnetl.parsing.redaction import RedactedTurns, join_texts
 
 INPUT_LIMITS = (600, 200)
 """Characters kept at the head and at the tail of a tool call's input."""
 
-_encode = msgspec.json.Encoder().encode
 _BATCH_TURNS = 1000
 _TEXT = pa.large_string()
 _SAME_NAME = (
@@ -229,21 +228,14 @@ def _content_hashes(
     inputs: Sequence[str],
     results: Sequence[str],
 ) -> list[str]:
-    """Return a digest of the texts and the tool calls of each turn."""
+    """Return the `content_hash` of each turn."""
     hashes = []
     first = 0
     for turn, assistant_text in zip(turns, assistant, strict=True):
-        texts = (
-            turn.user_text,
-            assistant_text,
-            turn.steering,
-            turn.user_answers,
-            turn.subagent_prompts,
-        )
         calls = [
             (call.name, inputs[position], results[position], call.is_error)
             for position, call in enumerate(turn.tool_calls, first)
         ]
         first += len(calls)
-        hashes.append(ids.digest(_encode((texts, calls))))
+        hashes.append(content_hash(turn, assistant_text, calls))
     return hashes

@@ -3,18 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-import msgspec
 import polars as pl
 
-from turnetl import ids, schema
+from turnetl import schema
 from turnetl.lake import turn_from_row
 from turnetl.model import Turn
+from turnetl.parsing.content_hash import content_hash as content_hash_of
 from turnetl.redact import Redactor
 from turnetl.transfer.redaction import redacted_archives
 
 BATCH_FILES = 64
 """Turns files whose texts are scanned together."""
-_encode = msgspec.json.Encoder().encode
 _LISTS = ("steering", "user_answers", "subagent_prompts", "tool_calls")
 
 
@@ -55,13 +54,6 @@ def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
 
 
 def content_hash(turn: Turn) -> str:
-    """Return the digest that `parsing.table` gives a turn with this content."""
-    texts = (
-        turn.user_text,
-        turn.assistant_text,
-        turn.steering,
-        turn.user_answers,
-        turn.subagent_prompts,
-    )
+    """Return the digest that a parse gives a turn with this content."""
     calls = [(call.name, call.input, call.result, call.is_error) for call in turn.tool_calls]
-    return ids.digest(_encode((texts, calls)))
+    return content_hash_of(turn, turn.assistant_text, calls)
