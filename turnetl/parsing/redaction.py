@@ -76,6 +76,17 @@ def turn_names(turn: RawTurn | Turn) -> set[str]:
     return {name for name in names if name}
 
 
+def with_models(
+    usage: tuple[SubagentUsage, ...] | None, names: Mapping[str, str]
+) -> tuple[SubagentUsage, ...] | None:
+    """Return the tokens of subagents with redacted models, given what stands for each name."""
+    if usage is None:
+        return None
+    return tuple(
+        dataclasses.replace(one, model=names.get(one.model or "", one.model)) for one in usage
+    )
+
+
 def join_texts(texts: Sequence[str]) -> str:
     """Return the agent's texts as one text."""
     return "\n\n".join(texts)
@@ -121,7 +132,7 @@ def _redacted_turns(
         redactions,
         changed.get(archive.parsed.cwd or "") or None,
         changed[archive.path],
-        _with_models(archive.parsed.subagent_usage, changed),
+        with_models(archive.parsed.subagent_usage, changed),
     )
 
 
@@ -202,16 +213,6 @@ def _names(archive: ArchiveWithPath) -> list[str]:
     names |= {archive.parsed.cwd, *path_texts(archive.path)}
     # An empty part of the path has its place, too.
     return sorted(name for name in names if name is not None)
-
-
-def _with_models(
-    usage: tuple[SubagentUsage, ...] | None, names: Mapping[str, str]
-) -> tuple[SubagentUsage, ...] | None:
-    if usage is None:
-        return None
-    return tuple(
-        dataclasses.replace(one, model=names.get(one.model or "", one.model)) for one in usage
-    )
 
 
 def _with_names(turn: RawTurn, names: Mapping[str, str]) -> RawTurn:
