@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from turnetl.model import Entity, Fact, ToolCall, Turn
+from turnetl.model import Attribute, Entity, Fact, ToolCall, Turn
 from turnetl.parsing.person_names import (
     branch_without_persons,
     path_without_persons,
@@ -201,27 +201,31 @@ def _as_many(replaced: Sequence[str], texts: Iterator[str]) -> tuple[str, ...]:
 
 def _entity_texts(entity: Entity) -> Iterator[str]:
     yield from (entity.name, entity.summary)
-    yield from (value for value in entity.attributes.values() if isinstance(value, str))
+    yield from _attribute_texts(entity)
 
 
 def _with_entity_texts(entity: Entity, texts: Iterator[str]) -> Entity:
     name, summary = next(texts), next(texts)
-    attributes = {
-        key: next(texts) if isinstance(value, str) else value
-        for key, value in entity.attributes.items()
-    }
+    attributes = _with_attribute_texts(entity, texts)
     return replace(entity, name=name, summary=summary, attributes=attributes)
 
 
 def _fact_texts(fact: Fact) -> Iterator[str]:
     yield fact.text
-    yield from (value for value in fact.attributes.values() if isinstance(value, str))
+    yield from _attribute_texts(fact)
 
 
 def _with_fact_texts(fact: Fact, texts: Iterator[str]) -> Fact:
     text = next(texts)
-    attributes = {
+    return replace(fact, text=text, attributes=_with_attribute_texts(fact, texts))
+
+
+def _attribute_texts(item: Entity | Fact) -> Iterator[str]:
+    yield from (value for value in item.attributes.values() if isinstance(value, str))
+
+
+def _with_attribute_texts(item: Entity | Fact, texts: Iterator[str]) -> dict[str, Attribute]:
+    return {
         key: next(texts) if isinstance(value, str) else value
-        for key, value in fact.attributes.items()
+        for key, value in item.attributes.items()
     }
-    return replace(fact, text=text, attributes=attributes)
