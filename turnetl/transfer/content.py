@@ -1,6 +1,6 @@
 """What is exported: turns with their facts and the entities of these."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -69,6 +69,13 @@ class ExportContent:
     @cached_property
     def entity_by_uuid(self) -> Mapping[str, Entity]:
         return {entity.uuid: entity for entity in self.entities}
+
+    def mentions(self) -> Iterator[tuple[TurnId, str]]:
+        """Yield each turn with the uuid of each entity that its facts are about."""
+        for exported in self.turns:
+            facts = self.facts_by_turn.get(exported.turn.turn_id, ())
+            ends = dict.fromkeys(uuid for fact in facts for uuid in (fact.source, fact.target))
+            yield from ((exported.turn.turn_id, uuid) for uuid in ends)
 
     def without_noise(self) -> "ExportContent":
         """Return the same without the turns that are noise."""

@@ -10,7 +10,6 @@ from datetime import datetime
 from turnetl.control_characters import unicode_escape
 from turnetl.model import Entity, Fact
 from turnetl.transfer.content import ExportContent, ExportedTurn
-from turnetl.transfer.graphml import mentions
 
 MARK = b"// turnetl export 1\n"
 _LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -32,8 +31,8 @@ def _statements(content: ExportContent) -> Iterator[str]:
     for entity in content.entities:
         yield _node("Entity", entity.uuid, _entity_properties(entity), _labels(entity))
     for fact in content.facts:
-        yield _edge(("Entity", fact.source), ("Entity", fact.target), fact.uuid, _properties(fact))
-    for turn, uuid in mentions(content):
+        yield _edge(fact)
+    for turn, uuid in content.mentions():
         yield (
             f"MATCH (a:Episodic {{uuid: {literal(turn)}}}), (b:Entity {{uuid: {literal(uuid)}}}) "
             "MERGE (a)-[:MENTIONS]->(b)"
@@ -44,13 +43,11 @@ def _node(label: str, uuid: str, properties: Mapping[str, _Value], labels: str =
     return f"MERGE (n:{label} {{uuid: {literal(uuid)}}}) SET n += {_map(properties)}{labels}"
 
 
-def _edge(
-    source: tuple[str, str], target: tuple[str, str], uuid: str, properties: Mapping[str, _Value]
-) -> str:
-    (start, start_id), (end, end_id) = source, target
+def _edge(fact: Fact) -> str:
+    source, target, uuid = map(literal, (fact.source, fact.target, fact.uuid))
     return (
-        f"MATCH (a:{start} {{uuid: {literal(start_id)}}}), (b:{end} {{uuid: {literal(end_id)}}}) "
-        f"MERGE (a)-[r:RELATES_TO {{uuid: {literal(uuid)}}}]->(b) SET r += {_map(properties)}"
+        f"MATCH (a:Entity {{uuid: {source}}}), (b:Entity {{uuid: {target}}}) "
+        f"MERGE (a)-[r:RELATES_TO {{uuid: {uuid}}}]->(b) SET r += {_map(_fact_properties(fact))}"
     )
 
 
@@ -84,7 +81,7 @@ def _entity_properties(entity: Entity) -> dict[str, _Value]:
     }
 
 
-def _properties(fact: Fact) -> dict[str, _Value]:
+def _fact_properties(fact: Fact) -> dict[str, _Value]:
     return {
         "group_id": fact.group_id,
         "name": fact.relation,

@@ -34,18 +34,10 @@ def _lines(content: ExportContent) -> Iterator[str]:
     for fact in content.facts:
         ends = {"id": fact.uuid, "source": fact.source, "target": fact.target}
         yield _element("edge", ends, _fact_values(fact))
-    for turn, uuid in mentions(content):
+    for turn, uuid in content.mentions():
         yield _element("edge", {"source": turn, "target": uuid}, {"relation": "MENTIONS"})
     yield "</graph>"
     yield "</graphml>"
-
-
-def mentions(content: ExportContent) -> Iterator[tuple[str, str]]:
-    """Yield each turn with each entity that its facts are about."""
-    for exported in content.turns:
-        facts = content.facts_by_turn.get(exported.turn.turn_id, ())
-        ends = dict.fromkeys(uuid for fact in facts for uuid in (fact.source, fact.target))
-        yield from ((exported.turn.turn_id, uuid) for uuid in ends)
 
 
 def _turn_values(exported: ExportedTurn) -> dict[str, str | None]:
