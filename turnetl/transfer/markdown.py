@@ -29,15 +29,13 @@ def to_markdown(content: ExportContent) -> dict[str, bytes]:
     """Return the files by their paths."""
     paths = {entity.uuid: entity_file(entity) for entity in content.entities}
     files = {INDEX: _index(content, paths)}
-    sessions = {
-        str(exported.turn.turn_id): f"../{session_file(session)}#{_anchor(exported.turn)}"
-        for session in content.sessions
-        for exported in session.turns
-    }
+    turn_links: dict[str, str] = {}
     for session in content.sessions:
-        files[session_file(session)] = _session(session, content, paths)
+        path = session_file(session)
+        files[path] = _session(session, content, paths)
+        turn_links |= {one.turn.turn_id: f"../{path}#{_anchor(one.turn)}" for one in session.turns}
     for entity in content.entities:
-        files[paths[entity.uuid]] = _entity(entity, content, paths, sessions)
+        files[paths[entity.uuid]] = _entity(entity, content, paths, turn_links)
     return {name: f"{text}\n".encode("utf-8", "replace") for name, text in files.items()}
 
 
@@ -130,7 +128,7 @@ def _entity(
     entity: Entity,
     content: ExportContent,
     paths: Mapping[str, str],
-    sessions: Mapping[str, str],
+    turn_links: Mapping[str, str],
 ) -> str:
     lines = [f"# {inline(entity.name)}", "", f"- group: {inline(entity.group_id)}"]
     if entity.labels:
@@ -141,8 +139,8 @@ def _entity(
     if facts:
         lines += ["", "## Facts", ""]
     for fact in facts:
-        turns = [sessions[turn] for turn in fact.turns if turn in sessions]
-        links = ", ".join(f"[turn]({target})" for target in turns)
+        targets = [turn_links[turn] for turn in fact.turns if turn in turn_links]
+        links = ", ".join(f"[turn]({target})" for target in targets)
         lines.append(_fact_line(fact, content, paths, "../") + (f" ({links})" if links else ""))
     return "\n".join(lines)
 
