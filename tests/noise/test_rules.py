@@ -145,7 +145,7 @@ MARKED = [
     ("greeting", prompted("你好", "你好！")),
     ("greeting", prompted("test", "It works.")),
     ("history_query", prompted("How did we mend the cart?", RESPONSE, tool_calls=ASKED)),
-    ("history_query", prompted("When was the cart mended?", tool_calls=ASKED, **INTERRUPTED)),
+    ("history_query", prompted("When was the cart fixed?", tool_calls=ASKED, **INTERRUPTED)),
     (
         "history_query",
         prompted(
