@@ -132,7 +132,7 @@ class _Export:
             content = content.without_noise()
         clean, redactions = redacted_content(content, self.redactor)
         written = _write(clean, self.options)
-        return replace(self._report(written), turns=len(clean.turns), redactions=redactions)
+        return self._report(written, len(clean.turns), redactions)
 
     def write_turns_files(
         self, lake: Lake, groups: Sequence[GroupId], where: pl.Expr | None
@@ -146,19 +146,19 @@ class _Export:
         output, format_name = self.options.output, self.options.format
         machine = redacted_machine(wiring.machine_name(), self.redactor)
         written = write_folder(output, format_name, files, machine)
-        return replace(self._report(written), turns=turns, redactions=redactions + in_graph)
+        return self._report(written, turns, redactions + in_graph)
 
-    def _report(self, written: WrittenFiles) -> ExportReport:
+    def _report(self, written: WrittenFiles, turns: int, redactions: int) -> ExportReport:
         is_file = self.options.format in _SUFFIXES
         return ExportReport(
             format=self.options.format,
             output=_file(self.options) if is_file else self.options.output,
-            turns=0,
+            turns=turns,
             sessions=len(self.content.sessions),
             entities=len(self.content.entities),
             facts=len(self.content.facts),
             noise=sum(one.noise is not None for one in self.content.turns),
-            redactions=0,
+            redactions=redactions,
             redacts_persons=self.redactor.redacts_persons,
             files=written.files,
             bytes=written.bytes,
