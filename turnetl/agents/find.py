@@ -45,7 +45,8 @@ def find_sources(
         now: the current time.
         counted_bytes: the turns of new archives are counted, smallest archives first, until they
             have this many bytes; the format of the others is detected.
-        progress: called after each archive that is opened, with their number and that of all.
+        progress: called after each archive that is opened, with the number of opened archives and
+            the total.
 
     Raises:
         BadUsage: the lake is a file.

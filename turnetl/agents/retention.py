@@ -17,8 +17,12 @@ import msgspec
 from turnetl.agents.locations import CLAUDE_CODE, GEMINI, Location
 
 _DEFAULT = timedelta(days=30)
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_UNITS["m"] = timedelta(days=30)
+_UNITS = {
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+    "m": timedelta(days=30),
+}
 _AGE = re.compile(r"(\d{1,6})([hdwm])")
 _MAX_DAYS = 1_000_000
 

@@ -26,11 +26,6 @@ _OTHER_TEXT = r"\A/|\[(?:Pasted text|\.\.\.Truncated text|Image) #\d"
 """Of a prompt that the transcript may hold with another text."""
 
 
-def has_history(keys: pl.DataFrame) -> bool:
-    """Return whether any row is of the history of prompts."""
-    return bool(keys.select(_IS_HISTORY.any()).item())
-
-
 def prompt_columns() -> list[pl.Expr]:
     """Return the columns of `schema.TURNS` from which prompts are compared."""
     texts = pl.concat_list(pl.col("user_text"), pl.col("steering"), pl.col("user_answers"))
@@ -50,7 +45,7 @@ def merge_recorded(keys: pl.DataFrame, prompts: Callable[[], pl.DataFrame]) -> p
         keys: the columns `order.KEYS` of all rows of a group.
         prompts: returns `prompt_columns` of the same rows.
     """
-    if not has_history(keys):
+    if not keys.select(_IS_HISTORY.any()).item():
         return keys
     names = ("turn_id", "session_id", "format", "started_at")
     rows = pl.concat([keys.select(*names).with_row_index("position"), prompts()], how="horizontal")

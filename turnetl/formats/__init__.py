@@ -8,13 +8,13 @@ from turnetl.formats.format import Format
 __all__ = ["FORMATS", "PROMPT_HISTORY", "Format", "by_name", "sniff"]
 
 PROMPT_HISTORY = "claude_history"
-"""The format of prompts without responses. Formats that begin with `claude_` hold both."""
+"""The format of prompts without responses. Transcripts of Claude Code hold both."""
 
 FORMATS = (
     Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 3, "claude:ClaudeCode"),
     Format("claude_web", "sessions exported from claude.ai/code (JSON)", 2, "claude:ClaudeWeb"),
     Format(
-        "claude_history",
+        PROMPT_HISTORY,
         "prompts in Claude Code's history.jsonl (JSONL)",
         1,
         "claude:ClaudeHistory",

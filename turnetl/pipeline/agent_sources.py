@@ -1,10 +1,8 @@
 """The archives of the agents of a machine, compared with the lake of the settings."""
 
-from collections.abc import Callable
-from datetime import datetime
-
 from turnetl import wiring
 from turnetl.agents import AgentMachine, SourcesReport, find_sources
+from turnetl.clock import Clock
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 
@@ -12,7 +10,7 @@ from turnetl.settings import Settings
 def sources(
     settings: Settings,
     machine: AgentMachine,
-    clock: Callable[[], datetime],
+    clock: Clock,
     *,
     progress: Progress = ignore_progress,
 ) -> SourcesReport:

@@ -54,7 +54,7 @@ def import_lake(
         redactor: returns what removes secrets from all texts before any is written; called when it
             is certain that there is something to import.
         dry_run: write nothing.
-        progress: called after some files with the number of finished files and of all.
+        progress: called after each batch, with the number of finished files and the total.
 
     Raises:
         BadUsage: there is no lake, no name of the machine, or it is the same lake.

@@ -35,15 +35,15 @@ class SubagentMessages:
             tokens: input and output.
         """
         key = f"id {key}" if key is not None else f"number {len(self._messages)}"
-        now = SubagentUsage(
+        message = SubagentUsage(
             ids.digest(session or "", agent or ""), model, time, tokens[0] or 0, tokens[1] or 0
         )
-        first = self._messages.setdefault(key, now)
-        if first is not now:
+        first = self._messages.setdefault(key, message)
+        if first is not message:
             self._messages[key] = replace(
                 first,
-                input_tokens=max(first.input_tokens, now.input_tokens),
-                output_tokens=max(first.output_tokens, now.output_tokens),
+                input_tokens=max(first.input_tokens, message.input_tokens),
+                output_tokens=max(first.output_tokens, message.output_tokens),
             )
 
     def usage(self) -> tuple[SubagentUsage, ...]:
