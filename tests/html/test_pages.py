@@ -112,7 +112,7 @@ def test_numbers_have_separators() -> None:
     [
         ("/home/me/a b.jsonl", "file:///home/me/a%20b.jsonl"),
         ('/a/"onclick=x<.jsonl', "file:///a/%22onclick%3Dx%3C.jsonl"),
-        (r"C:\work\a.jsonl", "file:///C:/work/a.jsonl"),
+        (r"C:\archives\a.jsonl", "file:///C:/archives/a.jsonl"),
         ("javascript:alert(1)", None),
         ("s3://bucket/a.jsonl", None),
         ("data:text/html,x", None),
