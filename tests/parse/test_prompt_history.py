@@ -101,6 +101,13 @@ def test_a_compressed_history_is_read_too(tmp_path: Path) -> None:
     assert sorted(map(prompts, sections(path))) == [["four"], ["one", "three"], ["two"]]
 
 
+def test_a_history_is_read_wherever_its_name_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl.history"
+    path.write_text("".join(LINES), encoding="utf-8")
+    archives = expand([path]).archives
+    assert sorted(map(prompts, archives)) == [["four"], ["one", "three"], ["two"]]
+
+
 @pytest.mark.parametrize("content", ["", "\n", '{"session_id": "x", "ts": 1, "text": "hi"}\n'])
 def test_another_file_of_that_name_is_one_archive(content: str, tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"

@@ -15,13 +15,10 @@ TURNS = "turns"
 """Name of the folder of turns files, which has a folder for each group."""
 QUARANTINE = "quarantine"
 """Name of the folder of quarantined turns, which has a folder for each group."""
-
-
-_SECTION = re.compile("project-[0-9a-f]{8}")
-_HISTORY = re.compile(r"history.*\.jsonl", re.IGNORECASE)
 REDACTION_KEY = "redaction.key"
 FORGOTTEN_TURNS = "forgotten.json"
 """Names of files in a lake."""
+_SECTION = re.compile("project-[0-9a-f]{8}")
 
 
 def archive_digest(archive: Path) -> str:
@@ -55,8 +52,13 @@ def is_object(path: Path) -> bool:
 
 def section_file(path: Path) -> Path:
     """Return the file that holds an archive: a history of prompts has one for each project."""
-    is_section = _SECTION.fullmatch(path.name) and _HISTORY.search(path.parent.name)
+    is_section = _SECTION.fullmatch(path.name) and may_be_history(path.parent.name)
     return path.parent if is_section else path
+
+
+def may_be_history(name: str) -> bool:
+    """Return whether a file with this name may be a history of prompts."""
+    return "history" in name.lower() and ".jsonl" in name.lower()
 
 
 def path_text(path: Path) -> str:

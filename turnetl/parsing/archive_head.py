@@ -16,7 +16,7 @@ def check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: Par
     Raises:
         BadArchive: no format can have such a head.
     """
-    if stat.size <= sources.HEAD_BYTES or stat.is_store_session:
+    if stat.size <= sources.HEAD_BYTES or not stat.is_file:
         return
     head = sources.read_head(stat, options.files)
     if options.detect_format(head, previous) is None and not _rest_may_decide(head):

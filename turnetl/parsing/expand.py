@@ -69,8 +69,6 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
 def _sections(file: FoundFile, files: ArchiveFiles) -> list[tuple[str, Path]]:
     """Return the archives in a file, each with its real path."""
     path = Path(file.path)
-    if not prompt_history.may_be_history(path.name):
-        return [(file.real_path, path)]
     archives = prompt_history.sections(path, files)
     return [(file.real_path + str(one)[len(str(path)) :], one) for one in archives]
 

@@ -14,7 +14,7 @@ import msgspec
 from turnetl import ids
 from turnetl.errors import BadArchive
 from turnetl.formats import PROMPT_HISTORY, sniff
-from turnetl.lake.paths import section_file
+from turnetl.lake.paths import may_be_history, section_file
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.compression import decompress
 from turnetl.parsing.local_archives import LOCAL
@@ -32,11 +32,6 @@ class _Project(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Project).decode
 
 
-def may_be_history(name: str) -> bool:
-    """Return whether a file with this name is examined."""
-    return "history" in name.lower() and ".jsonl" in name.lower()
-
-
 def sections(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
     """Return the archives of a history of prompts, in the order of their first prompts.
 
@@ -47,6 +42,8 @@ def sections(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
     Returns:
         The file itself if it is another one, or cannot be read.
     """
+    if not may_be_history(path.name):
+        return [path]
     try:
         state = files.state(path)
         if not _is_history(files.start(path, min(state.size, _HEAD))):
@@ -68,7 +65,7 @@ def section_content(path: Path, data: bytes) -> bytes:
         path: of the archive.
         data: the whole history, decompressed or not.
     """
-    if section_file(path) == path:
+    if not is_section(path):
         return data
     lines, kept = list(_named_lines(_decompressed(data))), []
     current = next((name for name, _ in lines if name), path.name)

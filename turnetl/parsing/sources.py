@@ -55,8 +55,9 @@ class ArchiveStat:
     """Changes with the content of an archive in an object store; empty: it is on this machine."""
 
     @property
-    def is_store_session(self) -> bool:
-        return [file.path for file in self.files] != [self.path]
+    def is_file(self) -> bool:
+        """Whether it is a whole file: no session of a store, no project of a history of prompts."""
+        return [file.path for file in self.files] == [self.path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def read_stored(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> tuple[byte
     Raises:
         BadArchive: they cannot be read.
     """
-    if prompt_history.is_section(archive.path) or not archive.is_store_session:
+    if archive.is_file or prompt_history.is_section(archive.path):
         data, file = files.read(archive.files[0])
         data = prompt_history.section_content(archive.path, data)
         return data, ArchiveStat(archive.path, file.size, file.mtime_ns, (file,), file.e_tag)
