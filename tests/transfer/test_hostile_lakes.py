@@ -26,16 +26,6 @@ USAGE = {
 }
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Lake:
-    return lake_of(tmp_path / "other", "s1", "s2")
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake(tmp_path / "lake")
-
-
 def disguised(source: Lake, **changes: Any) -> Path:
     """Change the metadata of a file of the other lake in its place, and return its path."""
     path = source.turn_paths()[0]

@@ -27,16 +27,6 @@ from turnetl.transfer.report import ImportOutcome, ImportReport
 SHOP = GroupId("shop")
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Lake:
-    return lake_of(tmp_path / "other", "s1", "s2")
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake(tmp_path / "lake")
-
-
 def test_all_turns_are_added_with_the_machine_before_their_archives(
     source: Lake, lake: Lake
 ) -> None:
