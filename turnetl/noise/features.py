@@ -91,18 +91,12 @@ def _true(condition: pl.Expr) -> pl.Expr:
     return condition.fill_null(value=False)
 
 
-_has_no_activity = (
-    _is_empty("tool_calls")
-    & _is_empty("subagent_prompts")
-    & _is_empty("steering")
-    & _is_empty("user_answers")
-)
+_has_only_prompt = _is_empty("subagent_prompts") & _is_empty("steering") & _is_empty("user_answers")
+_has_no_activity = _is_empty("tool_calls") & _has_only_prompt
 _asks_history = (
     _calls(HISTORY_CALL).list.any()
     & _calls(f"{HISTORY_CALL}|{ASIDE_CALL}").list.all()
-    & _is_empty("subagent_prompts")
-    & _is_empty("steering")
-    & _is_empty("user_answers")
+    & _has_only_prompt
     & (pl.col("user_text").str.len_bytes() <= _QUESTION_BYTES)
 )
 _decides = _prompt_without_response.str.contains(DECISION) & ~_prompt_without_response.str.contains(
