@@ -4,8 +4,8 @@ turns/<group>/<digest of the archive's path>.parquet   entities.parquet   facts.
 """
 
 import io
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ import polars as pl
 
 from turnetl import ids
 from turnetl.batched import batched
-from turnetl.lake import ArchiveMetadata, Lake
+from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.paths import TURNS
 from turnetl.model import Entity, Fact, GroupId
 from turnetl.redact import Redactor
@@ -82,23 +82,41 @@ def to_parquet(
     }
     turns = redactions = 0
     for batch in batched(lake.turn_files_of(groups), BATCH_FILES):
-        read = [(file, lake.read_turns_file(file.path)) for file in batch]
-        wanted = [(file, rows, rows) for file, rows in read]
-        if condition is not None:
-            selected = [(file, rows, rows.filter(condition)) for file, rows in read]
-            # Its metadata name an archive and a folder, which the condition does not select.
-            wanted = [one for one in selected if not one[2].is_empty()]
-        clean = redacted_tables([some for _, _, some in wanted], redactor)
-        paths = redacted_paths(metadata_paths(file.metadata for file, _, _ in wanted), redactor)
-        for (file, rows, some), (redacted, found) in zip(wanted, clean, strict=True):
-            metadata = _redacted(file.metadata, paths, redactor)
-            if found or some.height < rows.height:
+        selected = _selected(lake, batch, condition)
+        clean = redacted_tables([one.rows for one in selected], redactor)
+        paths = redacted_paths(metadata_paths(one.file.metadata for one in selected), redactor)
+        for one, (redacted, found) in zip(selected, clean, strict=True):
+            metadata = _redacted(one.file.metadata, paths, redactor)
+            if found or not one.is_whole:
                 metadata = _changed(metadata, redacted)
             archive_rows = redacted.with_columns(archive=pl.lit(metadata.archive))
-            path = f"{TURNS}/{metadata.group}/{file.path.name}"
+            path = f"{TURNS}/{metadata.group}/{one.file.path.name}"
             files[path] = lake.turns_bytes(archive_rows, metadata)
             turns, redactions = turns + redacted.height, redactions + found
     return files, turns, redactions
+
+
+@dataclass(frozen=True, slots=True)
+class _SelectedRows:
+    """The rows of a turns file that are exported."""
+
+    file: TurnFile
+    rows: pl.DataFrame
+    is_whole: bool
+    """Whether these are all rows of the file."""
+
+
+def _selected(
+    lake: Lake, files: Sequence[TurnFile], condition: pl.Expr | None
+) -> list[_SelectedRows]:
+    selected = []
+    for file in files:
+        rows = lake.read_turns_file(file.path)
+        some = rows if condition is None else rows.filter(condition)
+        # Its metadata name an archive and a folder, which the condition does not select.
+        if condition is None or not some.is_empty():
+            selected.append(_SelectedRows(file, some, is_whole=some.height == rows.height))
+    return selected
 
 
 def _redacted(
