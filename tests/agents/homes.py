@@ -1,7 +1,6 @@
 """Made-up home folders of agents."""
 
 import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,7 +24,3 @@ def transcript(folder: Path, name: str = "s1", *, changed: datetime = NOW) -> Pa
 def touched(path: Path, changed: datetime) -> Path:
     os.utime(path, (changed.timestamp(), changed.timestamp()))
     return path
-
-
-def variables(values: Mapping[str, Path]) -> dict[str, str]:
-    return {name: str(path) for name, path in values.items()}
