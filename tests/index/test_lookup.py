@@ -67,6 +67,12 @@ async def test_the_turns_of_a_session_are_in_their_order(index: LookupIndex) -> 
     assert lookup.session("s") == []
 
 
+async def test_the_ids_of_turns_are_found_by_their_keys(index: LookupIndex) -> None:
+    lookup = index.lookup()
+    keys = [key for key in (lookup.turn_key(turn("tax")), 99) if key is not None]
+    assert lookup.turn_ids(keys) == {turn("tax")}
+
+
 async def test_turns_are_put_in_the_order_of_time(index: LookupIndex) -> None:
     ordered = index.lookup().session("s1")
     assert index.lookup().by_time([*ordered[::-1], 99]) == ordered

@@ -18,7 +18,7 @@ from turnetl.index.packing import unpack
 from turnetl.index.port import IndexedFact, Keys, SearchIndex
 from turnetl.index.selecting import LAST_CHARACTER, microseconds
 from turnetl.index.spans import GROUPS, SESSIONS, GroupSpan, ListedSessions, SessionSpan, time_of
-from turnetl.model import Entity, Fact, GroupId, SessionId
+from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)
@@ -74,6 +74,11 @@ class Lookup:
         """Return the key of the turn; None if the index does not hold it."""
         rows = self._query("SELECT key FROM turns WHERE turn_id = ?", turn_id)
         return rows[0][0] if rows else None
+
+    def turn_ids(self, keys: Collection[int]) -> set[TurnId]:
+        """Return the ids of these turns; an unknown key is left out."""
+        query = "SELECT turn_id FROM turns WHERE key IN (SELECT value FROM json_each(?))"
+        return {TurnId(turn) for (turn,) in self._query(query, json.dumps(list(keys)))}
 
     def session(self, session_id: str) -> list[int]:
         """Return the keys of the session's turns, oldest first."""

@@ -17,6 +17,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.lake import Lake
 from turnetl.model import Entity, Fact, GroupId
+from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import open_index
 from turnetl.pipeline.search import find_turns
 from turnetl.pipeline.search_arguments import check_conditions
@@ -207,20 +208,25 @@ async def _stated(
         within = replace(selection, groups=tuple(group for group in groups if group in indexed))
         if not within.groups:
             return _Stated(groups, needs_graph=needs_graph, unread=opened.unread)
-        keys: Sequence[int]
-        if options.query.strip():
-            hits = await find_turns(
-                opened, options.query, clock, selection=within, limit=options.limit
-            )
-            ids = [hit.turn_id for hit in hits.hits]
-            keys = [key for key in map(index.lookup().turn_key, ids) if key is not None]
-        else:
-            keys = [int(key) for key in index.select(within)]
-            if not keys and needs_graph:
-                check_conditions(index, within)
-        turn_ids = {turn.receipt.turn_id for turn in index.turns(keys).values()}
+        keys = await _turn_keys(opened, options, clock, within)
+        turn_ids = index.lookup().turn_ids(keys)
         entities, facts = _facts(index, keys, selection.as_of)
         return _Stated(groups, turn_ids, needs_graph, entities, facts, opened.unread)
+
+
+async def _turn_keys(
+    opened: OpenIndex, options: ExportOptions, clock: Clock, within: Selection
+) -> list[int]:
+    """Return the turns of the graph that match the query, if there is one, and the conditions."""
+    index = opened.index
+    if options.query.strip():
+        hits = await find_turns(opened, options.query, clock, selection=within, limit=options.limit)
+        keys = (index.lookup().turn_key(hit.turn_id) for hit in hits.hits)
+        return [key for key in keys if key is not None]
+    selected = [int(key) for key in index.select(within)]
+    if not selected and within.selects_facts:
+        check_conditions(index, within)
+    return selected
 
 
 def _facts(
