@@ -15,7 +15,7 @@ from turnetl.model import Fact, GroupId
 from turnetl.object_url import url_text
 from turnetl.report.layout import format_minute, format_span, plural
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
-from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit
+from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary, one_line, short_id
 
 _TITLE_CHARS = 300
@@ -65,8 +65,7 @@ def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) ->
         as_of: the time at which the facts held; None: whenever.
     """
     if isinstance(hit, SessionHit):
-        return "\n".join([f"{rank}. {_session_line(hit)}", *_session_facts(hit, as_of)])
-    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
+        return "\n".join([f"{rank}. {_session_line(hit)}", *_hit_facts(hit, as_of)])
     lines = [
         joined(
             f"{rank}. turn {hit.id}",
@@ -76,11 +75,11 @@ def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) ->
             _lineage(hit.archive, hit.first_line, hit.last_line),
         ),
         f"   prompt: {text_line(hit.prompt) or _NO_PROMPT}",
-        *_hit_facts((first, *hit.more_facts), hit.prompt, as_of),
+        *_hit_facts(hit, as_of),
         *_files(hit.files),
     ]
     for session in hit.session_hits:
-        lines += [f"   {_session_line(session)}", *_session_facts(session, as_of)]
+        lines += [f"   {_session_line(session)}", *_hit_facts(session, as_of)]
     return "\n".join(lines)
 
 
@@ -174,9 +173,8 @@ def _occurrence(found: Occurrence) -> Iterator[str]:
     yield from (f"   {line}" for line in text_lines(found.answer))
 
 
-def _hit_facts(facts: Iterable[HitFact], title: str, as_of: datetime | None) -> list[str]:
-    """Return the facts of a hit, but for those that repeat its title."""
-    return [f"   {_hit_fact(fact, as_of)}" for fact in facts if fact.fact not in ("", title)]
+def _hit_facts(hit: SearchHit | SessionHit, as_of: datetime | None) -> list[str]:
+    return [f"   {_hit_fact(fact, as_of)}" for fact in facts_beside_title(hit)]
 
 
 def _hit_fact(fact: HitFact, as_of: datetime | None) -> str:
@@ -195,11 +193,6 @@ def _session_line(hit: SessionHit) -> str:
         project_text(hit.group_id),
         f"{session}: {text_line(hit.name)}",
     )
-
-
-def _session_facts(hit: SessionHit, as_of: datetime | None) -> list[str]:
-    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
-    return _hit_facts((first, *hit.more_facts), hit.name, as_of)
 
 
 def _validity(

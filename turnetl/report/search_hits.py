@@ -10,7 +10,7 @@ from rich.text import Text
 from turnetl.model import Usage
 from turnetl.report.costs import format_cost, token_count
 from turnetl.report.layout import format_minute, hanging, indented, plural, relative_path, unwrapped
-from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit
+from turnetl.retrieval.hits import SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.query import quoted_parts
 from turnetl.retrieval.repetition import without_title
 
@@ -133,9 +133,8 @@ def _session_line(hit: SessionHit) -> RenderableType:
 
 
 def _session_facts(hit: SessionHit, as_of: datetime | None) -> list[RenderableType]:
-    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
-    facts = [fact for fact in (first, *hit.more_facts) if fact.fact not in ("", hit.name)]
-    return [hanging(Text("· "), _fact(fact.fact, fact.invalid_at, as_of)) for fact in facts]
+    facts = (_fact(one.fact, one.invalid_at, as_of) for one in facts_beside_title(hit))
+    return [hanging(Text("· "), fact) for fact in facts]
 
 
 def _fact(text: str, invalid_at: datetime | None, as_of: datetime | None) -> Text:

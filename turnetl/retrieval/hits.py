@@ -20,7 +20,7 @@ PASSAGE = "PASSAGE"
 
 @dataclass(frozen=True, slots=True)
 class HitFact:
-    """A further fact of a hit."""
+    """A fact of a hit."""
 
     fact: str
     relation: str
@@ -102,6 +102,18 @@ def held(fact: Fact, as_of: datetime | None) -> bool:
         return True
     begun = fact.valid_at is None or fact.valid_at < as_of
     return begun and (fact.invalid_at is None or fact.invalid_at >= as_of)
+
+
+def hit_facts(hit: SearchHit | SessionHit) -> list[HitFact]:
+    """Return the facts of a hit, best first; a passage in place of one is among them."""
+    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
+    return [first, *hit.more_facts]
+
+
+def facts_beside_title(hit: SearchHit | SessionHit) -> list[HitFact]:
+    """Return the facts of a hit without those that only repeat its prompt or its episode's name."""
+    title = hit.name if isinstance(hit, SessionHit) else hit.prompt
+    return [fact for fact in hit_facts(hit) if fact.fact not in ("", title)]
 
 
 def held_facts(

@@ -1,12 +1,12 @@
 """Hits of session-level data: episodes of other programs, beside the turns of their sessions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.model import GroupId, SessionId
-from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit
+from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit, hit_facts
 from turnetl.retrieval.repetition import repeats_any
 from turnetl.retrieval.search import Hits, Order
 
@@ -94,10 +94,7 @@ def _session_hit(hit: SearchHit) -> SessionHit:
 def _without_repeated(hit: SessionHit, turns: Iterable[SearchHit]) -> SessionHit:
     """Return the hit without the facts and the passage that hits of turns say."""
     shown = [text for turn in turns for text in _shown(turn)]
-    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
-    facts: Sequence[HitFact] = [
-        fact for fact in (first, *hit.more_facts) if not repeats_any(fact.fact, shown)
-    ]
+    facts = [fact for fact in hit_facts(hit) if not repeats_any(fact.fact, shown)]
     passage = "" if repeats_any(hit.passage, shown) else hit.passage
     best = facts[0] if facts else HitFact("", PASSAGE, hit.reference_time, None)
     return replace(

@@ -1,11 +1,10 @@
 """The hits of a search."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from turnetl.report.search_hits import no_hits_message
-from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit
+from turnetl.retrieval.hits import PASSAGE, SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.repetition import without_title
 from turnetl.retrieval.session_hits import CombinedHits
 from turnetl.web import links
@@ -115,8 +114,6 @@ def _episode(hit: SessionHit) -> EpisodeHit:
 
 def _facts(hit: SearchHit | SessionHit, title: str) -> tuple[LinkedFact, ...]:
     """Return the facts of a hit; a passage in place of one is no fact."""
-    first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
-    facts: Sequence[HitFact] = [first, *hit.more_facts]
     return tuple(
         LinkedFact(
             text=without_title(fact.fact, title),
@@ -125,6 +122,5 @@ def _facts(hit: SearchHit | SessionHit, title: str) -> tuple[LinkedFact, ...]:
             invalid_at=fact.invalid_at,
             href=None,
         )
-        for fact in facts
-        if fact.fact not in ("", title)
+        for fact in facts_beside_title(hit)
     )
