@@ -16,8 +16,8 @@ from turnetl.index.folding import fold
 from turnetl.index.overview import Overview
 from turnetl.index.packing import unpack
 from turnetl.index.port import IndexedFact, Keys, SearchIndex
-from turnetl.index.selecting import LAST_CHARACTER, microseconds
-from turnetl.index.spans import GROUPS, SESSIONS, GroupSpan, ListedSessions, SessionSpan, time_of
+from turnetl.index.selecting import LAST_CHARACTER, microseconds, time_of
+from turnetl.index.spans import GROUPS, SESSIONS, GroupSpan, ListedSessions, SessionSpan
 from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 
 _ENTITIES = msgspec.json.Decoder(Entity)

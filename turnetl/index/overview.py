@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from turnetl.index import overview_sql as sql
 from turnetl.index.folding import fold
 from turnetl.index.packing import unpack
 from turnetl.index.port import Keys
-from turnetl.index.selecting import EPOCH
+from turnetl.index.selecting import time_of
 from turnetl.model import Entity, Fact, GroupId
 
 _ENTITIES = msgspec.json.Decoder(Entity)
@@ -69,10 +69,7 @@ class Overview:
 
     def started(self) -> list[tuple[GroupId, datetime]]:
         """Return the group and the start of each turn, in no order."""
-        return [
-            (GroupId(group), EPOCH + timedelta(microseconds=started))
-            for group, started in self._query(sql.STARTED)
-        ]
+        return [(GroupId(group), time_of(started)) for group, started in self._query(sql.STARTED)]
 
     def most_stated(self, limit: int) -> list[LabelledEntities]:
         """Return the entities by label, the label of most entities first.

@@ -14,8 +14,7 @@ from turnetl.index.selection import Selection
 
 LAST_CHARACTER = "\U0010ffff"
 """Greater than every other one: an id that starts with a text is less than the text with it."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-"""The time that the catalog stores as 0."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _HELD = "(f.valid_at IS NULL OR f.valid_at < :as_of)"
 _HELD_STILL = "(f.invalid_at IS NULL OR f.invalid_at >= :as_of)"
@@ -91,7 +90,12 @@ class Selector:
 
 def microseconds(time: datetime) -> int:
     """Return the microseconds since 1970, as the catalog stores a time."""
-    return (time - EPOCH) // timedelta(microseconds=1)
+    return (time - _EPOCH) // timedelta(microseconds=1)
+
+
+def time_of(stored: int) -> datetime:
+    """Return the time that the catalog stores as microseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=stored)
 
 
 def _turn_conditions(selection: Selection) -> tuple[str, dict[str, Any]]:

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from turnetl.index.selecting import EPOCH
 from turnetl.model import GroupId, SessionId
 
 GROUPS = """
@@ -53,8 +52,3 @@ class ListedSessions:
     """The one with the newest turn first."""
     count: int
     """Of all sessions that meet the conditions; 0 if the page starts after them."""
-
-
-def time_of(microseconds: int) -> datetime:
-    """Return the time that the catalog stores as microseconds since 1970."""
-    return EPOCH + timedelta(microseconds=microseconds)
