@@ -120,6 +120,13 @@ async def test_a_fact_has_its_turns_and_is_found_by_both_entities(index: LookupI
     assert lookup.facts_about(FILE.uuid) == lookup.facts_about(SESSION.uuid) == [stated]
 
 
+async def test_the_keys_of_several_turns_are_those_of_each_one(index: LookupIndex) -> None:
+    lookup = index.lookup()
+    asked = [turn("docs"), "x", turn("tax"), turn("docs")]
+    assert lookup.turn_keys(asked) == {id_: lookup.turn_key(id_) for id_ in asked if id_ != "x"}
+    assert lookup.turn_keys([]) == {}
+
+
 async def test_what_is_not_in_the_index_is_not_found(index: LookupIndex) -> None:
     lookup = index.lookup()
     assert (lookup.turn_key("x"), lookup.entity("x"), lookup.fact("x")) == (None, None, None)

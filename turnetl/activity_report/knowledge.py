@@ -52,16 +52,15 @@ def stated_by(
     index: LookupIndex, turn_ids: Collection[str], book: TurnBook
 ) -> tuple[Mapping[str, list[ReportedFact]], Mapping[str, int]]:
     """Return the decisions of each turn, and the number of failures that it states."""
-    lookup = index.lookup()
-    keys = {key: one for one in turn_ids if (key := lookup.turn_key(one)) is not None}
+    ids = {key: turn for turn, key in index.lookup().turn_keys(turn_ids).items()}
     decisions: dict[str, list[ReportedFact]] = {}
     problems: dict[str, int] = {}
-    for key, facts in index.facts(list(keys)).items():
+    for key, facts in index.facts(list(ids)).items():
         for fact in (indexed.fact for indexed in facts):
             if fact.relation in DECISIONS:
-                decisions.setdefault(keys[key], []).append(reported_fact(fact, book))
+                decisions.setdefault(ids[key], []).append(reported_fact(fact, book))
             elif fact.relation == FAILURE:
-                problems[keys[key]] = problems.get(keys[key], 0) + 1
+                problems[ids[key]] = problems.get(ids[key], 0) + 1
     return decisions, problems
 
 

@@ -80,6 +80,10 @@ class Lookup:
         query = "SELECT turn_id FROM turns WHERE key IN (SELECT value FROM json_each(?))"
         return {TurnId(turn) for (turn,) in self._query(query, json.dumps(list(keys)))}
 
+    def turn_keys(self, turn_ids: Collection[str]) -> dict[str, int]:
+        """Return the keys of those of these turns that the index holds, by id, in no order."""
+        return dict(self._query(sql.TURN_KEYS, json.dumps(list(turn_ids))))
+
     def session(self, session_id: str) -> list[int]:
         """Return the keys of the session's turns, oldest first."""
         return [key for (key,) in self._query(sql.SESSION, session_id)]

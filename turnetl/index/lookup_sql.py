@@ -22,6 +22,8 @@ WHERE group_id IN (SELECT group_id FROM groups) AND session_id = ? ORDER BY star
 BY_TIME = """
 SELECT key FROM turns WHERE key IN (SELECT value FROM json_each(?)) ORDER BY started_at, turn_id"""
 
+TURN_KEYS = "SELECT turn_id, key FROM turns WHERE turn_id IN (SELECT value FROM json_each(?))"
+
 TOUCHED = "SELECT key, touched FROM turns WHERE key IN (SELECT value FROM json_each(?))"
 
 WITHOUT_FACT = """

@@ -177,9 +177,7 @@ async def _receipts(
 
 def _prompts(index: LookupIndex, turn_ids: Sequence[TurnId]) -> dict[str, str]:
     """Return the first line of the prompts of these turns."""
-    lookup = index.lookup()
-    keys = [key for turn in turn_ids if (key := lookup.turn_key(turn)) is not None]
-    turns = index.turns(keys).values()
+    turns = index.turns(index.lookup().turn_keys(turn_ids).values()).values()
     return {turn.receipt.turn_id: prompt_title(turn.text) for turn in turns}
 
 

@@ -105,11 +105,7 @@ class PageAnswers:
 
     async def indexed(self, turn_ids: Collection[str]) -> IndexAnswer[frozenset[str]]:
         """Return those of some turns that the index holds."""
-        return await self._read(
-            lambda opened: frozenset(
-                turn for turn in turn_ids if opened.index.lookup().turn_key(turn) is not None
-            )
-        )
+        return await self._read(lambda opened: frozenset(opened.index.lookup().turn_keys(turn_ids)))
 
     async def timeline(self, form: PageForm) -> IndexAnswer[TimelinePage]:
         """Return a page of the timeline."""
