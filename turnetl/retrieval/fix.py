@@ -16,12 +16,13 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.model import Entity, Fact, GroupId
 from turnetl.retrieval.conversation import from_episode_text
+from turnetl.retrieval.digest import FAILURE
 from turnetl.retrieval.error_match import EXACT, ErrorMatcher
+from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.query import analyze
 from turnetl.retrieval.ranking import rank
 from turnetl.retrieval.turn_summary import TurnSummary, summarize
 
-_LABEL, _RELATION = "Error", "FAILED_WITH"
 _CHANGES = frozenset({"CREATED", "MODIFIED", "DELETED", "ADDED"})
 _RUN = "RAN"
 _RANKED = 60
@@ -94,7 +95,7 @@ async def find_fixes(
 def error_history(index: LookupIndex, error: Entity) -> ErrorHistory:
     """Return the last occurrences of an error, each with what resolved it."""
     stated = index.lookup().facts_about(error.uuid)
-    failures = [one for one in stated if one.indexed.fact.relation == _RELATION] or stated
+    failures = [one for one in stated if one.indexed.fact.relation == FAILURE] or stated
     by_turn = {one.turns[-1]: one for one in failures}
     last = list(by_turn.items())[-_OCCURRENCES:]
     turns = index.turns([key for key, _ in last])
@@ -107,8 +108,8 @@ def error_history(index: LookupIndex, error: Entity) -> ErrorHistory:
 def _failing_turns(index: LookupIndex, groups: tuple[GroupId, ...]) -> Keys:
     """Return the turns with an error or a failed test."""
     return np.union1d(
-        index.select(Selection(groups=groups, label=_LABEL)),
-        index.select(Selection(groups=groups, relation=_RELATION)),
+        index.select(Selection(groups=groups, label=ERROR_LABEL)),
+        index.select(Selection(groups=groups, relation=FAILURE)),
     )
 
 
@@ -129,9 +130,11 @@ def _matching(facts: Iterable[Sequence[IndexedFact]], matcher: ErrorMatcher) -> 
 
 def _error(indexed: IndexedFact) -> Entity | None:
     """Return the error or failed test that a fact is about; None if it is about neither."""
-    if indexed.fact.relation == _RELATION:
+    if indexed.fact.relation == FAILURE:
         return indexed.target
-    return next((end for end in (indexed.target, indexed.source) if _LABEL in end.labels), None)
+    return next(
+        (end for end in (indexed.target, indexed.source) if ERROR_LABEL in end.labels), None
+    )
 
 
 def _occurrence(index: LookupIndex, stated: StatedFact, turn: IndexedTurn) -> Occurrence:

@@ -17,6 +17,7 @@ _NAME_CHARS = 60
 _MIN_SUFFIX = 2
 """Parts of a path that lead to a file by its end: a bare name is in many folders."""
 FILE_LABEL = "File"
+ERROR_LABEL = "Error"
 
 
 def find_item(index: LookupIndex, text: str, directory: Path) -> IndexedItem:

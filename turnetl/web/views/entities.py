@@ -6,6 +6,7 @@ from datetime import datetime
 from turnetl.model import Fact
 from turnetl.report.layout import plural
 from turnetl.retrieval.details import EntityDetails, FactDetails, TurnFacts
+from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.repetition import quotes_title
 from turnetl.retrieval.repetition import shown_text as title_words
 from turnetl.web import links
@@ -26,7 +27,6 @@ from turnetl.web.views.references import (
 )
 
 PAGE_SIZE = 30
-_ERROR_LABEL = "Error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
     entity = found.entity
     of_group = ("group", entity.group_id)
     condition = ("file" if is_file(entity) else "entity", entity.name)
-    is_error = _ERROR_LABEL in entity.labels
+    is_error = ERROR_LABEL in entity.labels
     turns = tuple(listed_turn(one.turn, _stated(one)) for one in reversed(found.turns))
     more = form.page * PAGE_SIZE < found.turn_count
     return EntityPage(
