@@ -3,7 +3,14 @@
 import polars as pl
 
 from turnetl.activity_report import limits
-from turnetl.activity_report.model import Activity, Contents, Listed, ProjectContents, WeekCount
+from turnetl.activity_report.model import (
+    Activity,
+    Contents,
+    Listed,
+    ProjectContents,
+    WeekCount,
+    listed,
+)
 from turnetl.activity_report.series import Period, activity, week_name
 
 
@@ -13,7 +20,6 @@ def contents(rows: pl.DataFrame) -> Contents:
     Args:
         rows: rows of `turns.ROWS`.
     """
-    projects = _projects(rows)
     started = rows["started_at"].drop_nulls()
     by_week = _turns(rows, Period.WEEK, limits.CHART_WEEKS)
     is_long = by_week is not None and by_week.omitted > 0
@@ -26,7 +32,7 @@ def contents(rows: pl.DataFrame) -> Contents:
         missing_from_lake=rows.filter(~pl.col("is_in_lake")).height,
         first=started.min() if len(started) else None,  # type: ignore[arg-type]
         last=started.max() if len(started) else None,  # type: ignore[arg-type]
-        projects=Listed(projects[: limits.PROJECTS], len(projects)),
+        projects=listed(_projects(rows), limits.PROJECTS),
         by_week=by_week,
         by_month=_turns(rows, Period.MONTH, limits.CHART_MONTHS) if is_long else None,
     )
@@ -78,7 +84,4 @@ def _weeks(rows: pl.DataFrame) -> dict[str, Listed[WeekCount]]:
     weeks: dict[str, list[WeekCount]] = {}
     for group, week, turns, sessions in counted.iter_rows():
         weeks.setdefault(group, []).append(WeekCount(week_name(week), turns, sessions))
-    return {
-        group: Listed(tuple(all_[: limits.PROJECT_WEEKS]), len(all_))
-        for group, all_ in weeks.items()
-    }
+    return {group: listed(all_, limits.PROJECT_WEEKS) for group, all_ in weeks.items()}

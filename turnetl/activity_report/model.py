@@ -19,7 +19,7 @@ class Listed(Generic[T]):
 
 
 def listed(items: Sequence[T], limit: int) -> Listed[T]:
-    """Return at most so many of the items, with the number of all."""
+    """Return the first `limit` items, and how many there are in all."""
     return Listed(tuple(items[:limit]), len(items))
 
 

@@ -59,6 +59,12 @@ def read_lake(
     return pl.concat(frames)
 
 
+def lost_receipts(rows: pl.DataFrame, receipts: Iterable[Receipt]) -> list[Receipt]:
+    """Return the receipts of turns that the lake has lost: no row has their id."""
+    known = frozenset(rows["turn_id"].to_list())
+    return [receipt for receipt in receipts if receipt.turn_id not in known]
+
+
 def with_receipts(
     rows: pl.DataFrame, receipts: Collection[Receipt], prompts: Mapping[str, str]
 ) -> pl.DataFrame:
@@ -71,11 +77,9 @@ def with_receipts(
     """
     committed = [receipt.turn_id for receipt in receipts]
     marked = rows.with_columns(is_in_graph=pl.col("turn_id").is_in(committed))
-    known = frozenset(rows["turn_id"].to_list())
     lost = [
         _receipt_row(receipt, prompts.get(receipt.turn_id, ""))
-        for receipt in receipts
-        if receipt.turn_id not in known
+        for receipt in lost_receipts(rows, receipts)
     ]
     return pl.concat([marked, pl.DataFrame(lost, schema=ROWS)]).sort(
         "started_at", "session_id", "turn_id", nulls_last=True

@@ -13,7 +13,7 @@ import polars as pl
 
 from turnetl import wiring
 from turnetl.activity_report.subagents import archives_without_usage, subagent_rows
-from turnetl.activity_report.turns import read_lake, with_receipts
+from turnetl.activity_report.turns import lost_receipts, read_lake, with_receipts
 from turnetl.clock import Clock
 from turnetl.errors import GraphUnusable, IndexUnusable, JournalUnusable, Retryable
 from turnetl.graph_model import Receipt
@@ -146,8 +146,7 @@ async def read_turns(
     index = None if opened is None else opened.index
     receipts = {} if index is None else await _receipts(settings, groups)
     all_receipts = [receipt for of_group in receipts.values() for receipt in of_group]
-    known = frozenset(rows["turn_id"].to_list())
-    lost = [receipt.turn_id for receipt in all_receipts if receipt.turn_id not in known]
+    lost = [receipt.turn_id for receipt in lost_receipts(rows, all_receipts)]
     prompts = {} if index is None else _prompts(index, lost)
     rows = with_receipts(rows, all_receipts, prompts)
     subagents = _subagents(tuple(chain.from_iterable(files.values())), missing)
