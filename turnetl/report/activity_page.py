@@ -8,7 +8,7 @@ from turnetl.activity_report.model import Activity, ReportedFact, ReportedTurn, 
 from turnetl.activity_report.report import ActivityReport
 from turnetl.activity_report.walk import values_of
 from turnetl.html import charts, pages
-from turnetl.html.references import FactReference, SourceLines, TurnReference, source_lines
+from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href
 from turnetl.report.costs import format_cost
 from turnetl.retrieval.turn_summary import short_id
 
@@ -101,9 +101,8 @@ def activity_chart(title: str, unit: str, activity: Activity | None) -> charts.C
 
 def _on_the_page(turn: ReportedTurn, *, has_links: bool) -> TurnReference:
     """Return where a turn is on the page itself, with its archive if links may name it."""
-    source = source_lines(turn.archive, turn.first_line, turn.last_line)
-    if not has_links:
-        source = SourceLines(source.archive, source.first_line, source.last_line, None)
+    archive = file_href(turn.archive) if has_links else None
+    source = SourceLines(turn.archive, turn.first_line, turn.last_line, archive)
     return TurnReference(turn.turn_id, turn.title, turn.started_at, f"#turn-{turn.turn_id}", source)
 
 

@@ -17,7 +17,6 @@ from turnetl.web import links
 from turnetl.web.environment import LOADER
 from turnetl.web.forms import PageForm
 from turnetl.web.policy import DIRECTIVES
-from turnetl.web.views.references import archive_lines
 
 
 class LiveReports:
@@ -57,9 +56,8 @@ def live_report_page(report: ActivityReport, indexed: Collection[str], **values:
 
     def reference(turn: ReportedTurn) -> TurnReference:
         has_page = turn.turn_id in indexed
-        source = archive_lines(turn.turn_id, turn.archive, turn.first_line, turn.last_line)
-        if not has_page:
-            source = SourceLines(source.archive, source.first_line, source.last_line, None)
+        lines = links.lines_link(turn.turn_id) if has_page else None
+        source = SourceLines(turn.archive, turn.first_line, turn.last_line, lines)
         href = links.turn_link(turn.turn_id) if has_page else f"#turn-{turn.turn_id}"
         return TurnReference(turn.turn_id, turn.title, turn.started_at, href, source)
 
