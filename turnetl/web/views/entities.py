@@ -74,7 +74,6 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
     condition = ("file" if is_file(entity) else "entity", entity.name)
     is_error = ERROR_LABEL in entity.labels
     turns = tuple(listed_turn(one.turn, _stated(one)) for one in reversed(found.turns))
-    more = form.page * PAGE_SIZE < found.turn_count
     return EntityPage(
         name=entity.name,
         labels=entity.labels,
@@ -87,9 +86,7 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
         timeline=links.link(links.TIMELINE, [condition, of_group]),
         turns=turns,
         counts=f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}",
-        paging=paging(
-            page, form, size=PAGE_SIZE, shown=len(turns), total=found.turn_count, more=more
-        ),
+        paging=paging(page, form, size=PAGE_SIZE, shown=len(turns), total=found.turn_count),
     )
 
 

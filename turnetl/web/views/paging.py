@@ -21,7 +21,13 @@ class Paging:
 
 
 def paging(
-    page: str, form: PageForm, *, size: int, shown: int, total: int | None, more: bool
+    page: str,
+    form: PageForm,
+    *,
+    size: int,
+    shown: int,
+    total: int | None = None,
+    more: bool = False,
 ) -> Paging:
     """Return the place of a page.
 
@@ -31,13 +37,14 @@ def paging(
         size: items of a full page.
         shown: items that this one shows.
         total: items of the whole list; None: unknown.
-        more: whether there are items after those that are shown.
+        more: of an unknown total: whether there are items after those that are shown.
     """
     skipped = (form.page - 1) * size
+    has_next = more if total is None else skipped + size < total
     return Paging(
         first=skipped + 1 if shown else 0,
         last=skipped + shown if shown else 0,
         total=total,
         previous=link(page, form.pairs(page=form.page - 1)) if form.page > 1 else None,
-        next=link(page, form.pairs(page=form.page + 1)) if more else None,
+        next=link(page, form.pairs(page=form.page + 1)) if has_next else None,
     )

@@ -82,9 +82,7 @@ def search_page(form: PageForm, found: CombinedHits) -> SearchPage:
     return SearchPage(
         form=form,
         hits=tuple(map(_hit, results)),
-        paging=paging(
-            links.SEARCH, form, size=PAGE_SIZE, shown=len(results), total=None, more=more
-        ),
+        paging=paging(links.SEARCH, form, size=PAGE_SIZE, shown=len(results), more=more),
         message=message,
     )
 

@@ -112,13 +112,10 @@ class LinesPage:
 def timeline_page(form: PageForm, found: Timeline) -> TimelinePage:
     """Return what the page of a timeline shows; `found` has the turns of this page."""
     turns = tuple(listed_turn(turn) for turn in reversed(found.turns))
-    more = form.page * PAGE_SIZE < found.count
     return TimelinePage(
         form=form,
         turns=turns,
-        paging=paging(
-            links.TIMELINE, form, size=PAGE_SIZE, shown=len(turns), total=found.count, more=more
-        ),
+        paging=paging(links.TIMELINE, form, size=PAGE_SIZE, shown=len(turns), total=found.count),
     )
 
 
@@ -174,12 +171,7 @@ def session_page(form: PageForm, found: SessionDetails) -> SessionPage:
         resume=found.resume,
         turns=tuple(map(listed_turn, turns)),
         paging=paging(
-            links.SESSION,
-            form,
-            size=PAGE_SIZE,
-            shown=len(turns),
-            total=len(found.turns),
-            more=start + PAGE_SIZE < len(found.turns),
+            links.SESSION, form, size=PAGE_SIZE, shown=len(turns), total=len(found.turns)
         ),
     )
 
