@@ -113,11 +113,26 @@ async def show_archive_lines(
         Fatal, ArchivesBusy: its object store cannot be used, or does not respond.
     """
     found = await read_index(
-        lambda index: details(index, text, directory, limit=1), settings, clock, progress
+        lambda index: archived_turn(index, text, directory), settings, clock, progress
     )
-    if not isinstance(found.value, TurnDetails):
+    return archive_lines(found.value, settings, redacted=redacted)
+
+
+def archived_turn(index: LookupIndex, text: str, directory: Path) -> Receipt:
+    """Return the receipt of a turn, which says where its lines are.
+
+    Args:
+        index: of the graph.
+        text: the id of the turn, or the beginning of it.
+        directory: the one to which a path that starts with a dot is relative.
+
+    Raises:
+        BadUsage: the text does not lead to one turn.
+    """
+    found = details(index, text, directory, limit=1)
+    if not isinstance(found, TurnDetails):
         raise BadUsage(f"`{text}` is no turn: only turns have lines in an archive")
-    return archive_lines(found.value.summary.receipt, settings, redacted=redacted)
+    return found.summary.receipt
 
 
 def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True) -> ArchiveLines:

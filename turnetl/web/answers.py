@@ -8,14 +8,13 @@ from typing import TypeVar
 
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage
-from turnetl.graph_model import Receipt
 from turnetl.index.port import IndexedFact
 from turnetl.index.report import IndexedGroup
 from turnetl.model import Entity
 from turnetl.pipeline.history import find_error_histories, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.index_reader import IndexReader
-from turnetl.pipeline.opened_items import IndexAnswer, archive_lines, with_lake_text
+from turnetl.pipeline.opened_items import IndexAnswer, archive_lines, archived_turn, with_lake_text
 from turnetl.pipeline.search import find_turns
 from turnetl.retrieval.details import Details, TurnDetails, details, entity_details
 from turnetl.retrieval.items import FILE_LABEL, find_entity
@@ -171,13 +170,7 @@ class PageAnswers:
         """Return the lines of a turn in its archive, without secrets."""
         name = form.value("id")
 
-        def read(opened: OpenIndex) -> Receipt:
-            found = details(opened.index, name, self._directory, limit=1)
-            if not isinstance(found, TurnDetails):
-                raise BadUsage(f"`{name}` is no turn: only turns have lines in an archive")
-            return found.summary.receipt
-
-        answer = await self._read(read)
+        answer = await self._read(lambda opened: archived_turn(opened.index, name, self._directory))
         # The rules for secrets take a second to load, which other requests should not wait for.
         found = await asyncio.to_thread(archive_lines, answer.value, self._reader.settings)
         return IndexAnswer(lines_page(found), answer.caught_up_at, answer.unread)
