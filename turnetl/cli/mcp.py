@@ -2,8 +2,9 @@
 
 import secrets
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -13,6 +14,9 @@ from turnetl.cli.options import NO_SETTINGS, Flag, SettingsOptions
 from turnetl.clock import now
 from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
+
+if TYPE_CHECKING:  # importing it takes a second, which `--help` must not spend
+    from turnetl.settings import Settings
 
 _PORT = 8367
 _TOKEN_BYTES = 24
@@ -37,26 +41,33 @@ def mcp(
     if port is not None and not http:
         raise BadUsage("`--port` is an option of `--http`: give both, or neither")
     settings = options.settings()
-    try:
-        from turnetl.mcp.serving import serve_client, serve_clients
-
-        if not http:
-            if sys.stdin.isatty():
-                console.print_messages([_TERMINAL])
-            console.run_async(serve_client(settings, now, Path.cwd()))
-            return ExitCode.DONE
-        from turnetl.mcp.http import endpoint, listen
-
-        listener = listen(_PORT if port is None else port)
-        configured = settings.mcp_token
-        token, messages = _token(configured.get_secret_value() if configured else None)
-        serving = f"serving MCP on {endpoint(listener)}; Ctrl-C ends it"
-        console.print_messages([serving, *messages])
-        console.run_async(serve_clients(settings, now, Path.cwd(), listener, token))
-    except KeyboardInterrupt:
-        # A signal is the regular end of a server.
-        return ExitCode.DONE
+    # A signal is the regular end of a server.
+    with suppress(KeyboardInterrupt):
+        if http:
+            _serve_http(settings, _PORT if port is None else port)
+        else:
+            _serve_stdio(settings)
     return ExitCode.DONE
+
+
+def _serve_stdio(settings: "Settings") -> None:
+    from turnetl.mcp.serving import serve_client
+
+    if sys.stdin.isatty():
+        console.print_messages([_TERMINAL])
+    console.run_async(serve_client(settings, now, Path.cwd()))
+
+
+def _serve_http(settings: "Settings", port: int) -> None:
+    from turnetl.mcp.http import endpoint, listen
+    from turnetl.mcp.serving import serve_clients
+
+    listener = listen(port)
+    configured = settings.mcp_token
+    token, messages = _token(configured.get_secret_value() if configured else None)
+    serving = f"serving MCP on {endpoint(listener)}; Ctrl-C ends it"
+    console.print_messages([serving, *messages])
+    console.run_async(serve_clients(settings, now, Path.cwd(), listener, token))
 
 
 def _token(configured: str | None) -> tuple[str, list[str]]:

@@ -40,7 +40,7 @@ def listen(port: int) -> socket.socket:
 
 def endpoint(listener: socket.socket) -> str:
     """Return the URL of the server on a socket."""
-    return f"http://{HOST}:{listener.getsockname()[1]}{_PATH}"
+    return f"{local_server.address(listener)}{_PATH}"
 
 
 async def serve_http(server: Server[Any], listener: socket.socket, token: str) -> None:

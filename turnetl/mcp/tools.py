@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from turnetl.errors import BadUsage
@@ -40,6 +39,7 @@ from turnetl.retrieval.fix import ErrorHistory
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.session_hits import CombinedHits
 from turnetl.retrieval.timeline import Timeline
+from turnetl.retrieval.turn_summary import ID_CHARS
 
 _ENTITY_TURNS = 200
 """Turns of an entity after the first ones of a page that are read."""
@@ -208,8 +208,9 @@ def _groups(index: LookupIndex, project: str) -> tuple[GroupId, ...]:
 
 
 def _session_entries(index: LookupIndex, page: ListedSessions) -> list[str]:
-    keys = [next(islice(index.lookup().session(one.session_id), 1), None) for one in page.sessions]
-    turns = index.turns([key for key in keys if key is not None]).values()
+    lookup = index.lookup()
+    keys = [key for one in page.sessions for key in lookup.session(one.session_id)[:1]]
+    turns = index.turns(keys).values()
     first = {turn.receipt.session_id: prompt_title(turn.text) for turn in turns}
     return [session_entry(one, first.get(one.session_id, "")) for one in page.sessions]
 
@@ -226,7 +227,7 @@ def _turn_at(index: PersistentIndex, text: str) -> str | None:
     turns = index.turns(index.turns_at(found["archive"], int(found["line"]))).values()
     if len(turns) > 1:
         places = "; ".join(
-            f"turn {one.receipt.turn_id[:12]} {one.receipt.archive}" for one in turns
+            f"turn {one.receipt.turn_id[: ID_CHARS + 4]} {one.receipt.archive}" for one in turns
         )
         raise BadUsage(f"several archives have a turn there: {places}. Give the id of one of them")
     return next((turn.receipt.turn_id for turn in turns), None)
