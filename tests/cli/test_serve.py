@@ -21,8 +21,8 @@ from turnetl.stop_signals import STOP_SIGNALS
 __all__ = ["graph_of_three_turns"]
 
 READY = (
-    "turnetl: open the address in a browser on this machine; whoever has it can read the pages. "
-    "Ctrl-C stops"
+    "turnetl: open the address in a browser on this machine; anyone who has it can read the pages. "
+    "Ctrl-C stops the server"
 )
 
 

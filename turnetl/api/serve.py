@@ -24,7 +24,7 @@ async def serve(
     Args:
         settings: everything that is configured; None: as the command line would load it.
         on_ready: called with the address that lets a browser in, when connections are accepted.
-            Whoever has the address can read the pages.
+            Anyone who has the address can read the pages.
         host: `localhost`, or an address of this machine alone.
         port: 0 picks a free one.
 

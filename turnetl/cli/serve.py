@@ -15,7 +15,8 @@ from turnetl.exit_code import ExitCode
 from turnetl.web.defaults import HOST, PORT
 
 _READY = (
-    "open the address in a browser on this machine; whoever has it can read the pages. Ctrl-C stops"
+    "open the address in a browser on this machine; anyone who has it can read the pages. Ctrl-C "
+    "stops the server"
 )
 
 

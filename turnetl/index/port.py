@@ -162,7 +162,7 @@ class SearchIndex(Protocol):
         ...
 
     def newest(self, selection: Selection, *, limit: int) -> Sequence[int]:
-        """Return at most so many of the turns that meet all conditions, newest first."""
+        """Return the newest turns that meet all conditions, at most `limit`, newest first."""
         ...
 
     def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:
@@ -205,11 +205,11 @@ class SearchIndex(Protocol):
         ...
 
     def token_frequencies(self, tokens: Sequence[int]) -> tuple[NDArray[np.int64], int]:
-        """Return how many turns contain each token, and the number of all turns."""
+        """Return how many turns contain each token, and the total number of turns."""
         ...
 
     def term_frequencies(self, terms: Collection[str]) -> tuple[Mapping[str, int], int]:
-        """Return how many turns contain each term in their texts, and the number of all turns.
+        """Return how many turns contain each term in their texts, and the total number of turns.
 
         Turns that were removed a short time ago may be counted.
         """

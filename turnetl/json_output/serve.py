@@ -11,7 +11,7 @@ class ServeOutput(JsonOutput):
     url: Annotated[
         str,
         described(
-            "The address that lets a browser in, new at each start; whoever has it can read the "
-            "pages."
+            "The address to open in a browser. It holds an access token that is new at each "
+            "start: anyone who has the address can read the pages."
         ),
     ]

@@ -1,8 +1,8 @@
 """An answer as the client receives it: bounded in tokens, with the archives' text quoted.
 
-What an answer quotes was written by others: by users, models and tools, and by whoever wrote what
+What an answer quotes was written by others: by users, models and tools, and by the authors of what
 those read. It is between two delimiters with a number that is drawn for each answer, so that no
-text can end the quotation, and text that looks like a delimiter is written otherwise.
+text can end the quotation, and text that looks like a delimiter is escaped.
 """
 
 import re

@@ -67,7 +67,7 @@ class BackgroundUpdate:
         error: Exception | None = None
         try:
             unread = asyncio.run(self._update())
-        except BaseException as failure:  # noqa: BLE001 - whoever reads the index raises it
+        except BaseException as failure:  # noqa: BLE001 - the next read of the index raises it
             error = self._error(failure)
         finally:
             with suppress(RuntimeError):  # the process ends: nobody waits
@@ -79,7 +79,7 @@ class BackgroundUpdate:
             return failure
         if self._is_stopped and isinstance(failure, asyncio.CancelledError):
             return None
-        # Such as the panic of a library in Rust, which would end the process of whoever raises it.
+        # Such as the panic of a library in Rust: raised as it is, it would end the process.
         error = IndexUnusable(
             f"the update of the search index ended unexpectedly ({failure!r}): run "
             "`turnetl index`, or `turnetl index --rebuild` if that fails too"
