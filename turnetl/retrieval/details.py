@@ -108,6 +108,11 @@ def entity_details(
     )
 
 
+def by_validity(fact: Fact) -> tuple[datetime, str]:
+    """Return the key that sorts the facts of a turn in the order in which they became valid."""
+    return fact.valid_at or fact.created_at, fact.uuid
+
+
 def _details(index: LookupIndex, item: IndexedItem, limit: int) -> Details | None:
     """Return the details; None if another process has just removed the item."""
     lookup = index.lookup()
@@ -138,7 +143,7 @@ def _turn(index: LookupIndex, turn: IndexedTurn) -> TurnDetails:
     return TurnDetails(
         summary=summarize_turn(turn, facts),
         conversation=from_episode_text(turn.text),
-        facts=tuple(sorted((indexed.fact for indexed in facts), key=_order)),
+        facts=tuple(sorted((indexed.fact for indexed in facts), key=by_validity)),
         previous=previous,
         next=following,
         resume=_resume(index, turn.receipt.session_id),
@@ -164,7 +169,3 @@ def _facts_by_turn(stated: Sequence[StatedFact]) -> dict[int, list[Fact]]:
         for turn in one.turns:
             facts.setdefault(turn, []).append(one.indexed.fact)
     return facts
-
-
-def _order(fact: Fact) -> tuple[datetime, str]:
-    return fact.valid_at or fact.created_at, fact.uuid

@@ -7,8 +7,8 @@ from datetime import datetime
 from turnetl.html.references import SourceLines, TurnReference
 from turnetl.index.port import IndexedFact
 from turnetl.pipeline.opened_items import ArchiveLines
-from turnetl.retrieval.conversation import Conversation, ConversationStep, TextSource
-from turnetl.retrieval.details import SessionDetails, TurnDetails
+from turnetl.retrieval.conversation import ConversationStep, TextSource
+from turnetl.retrieval.details import SessionDetails, TurnDetails, by_validity
 from turnetl.retrieval.timeline import Timeline
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.web import links
@@ -127,7 +127,7 @@ def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
         facts: what it states, each with its entities.
     """
     receipt, conversation = found.summary.receipt, found.conversation
-    ordered = sorted(facts, key=_by_time)
+    ordered = sorted(facts, key=lambda one: by_validity(one.fact))
     stated = [one for one in ordered if one.fact.relation not in _QUOTES]
     about = distinct(end for one in ordered for end in (one.source, one.target))
     steps = conversation.steps[:_MAX_STEPS]
@@ -145,7 +145,7 @@ def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
         steps=tuple(map(_step, steps)),
         hidden_steps=len(conversation.steps) - len(steps),
         answer=cut(conversation.answer),
-        is_abbreviated=_is_abbreviated(conversation),
+        is_abbreviated=conversation.source is TextSource.GRAPH,
         files=file_links(found.summary.files, receipt.group_id),
         facts=linked_facts(stated),
         entities=tuple(entity_link(entity) for entity in about if not is_file(entity)),
@@ -193,11 +193,6 @@ def lines_page(found: ArchiveLines) -> LinesPage:
     )
 
 
-def _by_time(indexed: IndexedFact) -> tuple[datetime, str]:
-    fact = indexed.fact
-    return fact.valid_at or fact.created_at, fact.uuid
-
-
 def _step(step: ConversationStep) -> ShownStep:
     return ShownStep(
         tool=step.tool,
@@ -205,10 +200,6 @@ def _step(step: ConversationStep) -> ShownStep:
         outcome=cut(step.outcome.strip("\n"), _STEP_CHARS),
         is_error=step.is_error,
     )
-
-
-def _is_abbreviated(conversation: Conversation) -> bool:
-    return conversation.source is TextSource.GRAPH
 
 
 def _neighbour(turn: TurnSummary | None) -> TurnReference | None:
