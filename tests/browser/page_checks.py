@@ -1,4 +1,4 @@
-"""What every page must be in a browser: accessible, and no wider than the window."""
+"""Looks at pages in a browser: they must be accessible, and no wider than the window."""
 
 from importlib.resources import files
 from typing import Any
@@ -8,8 +8,23 @@ from playwright.sync_api import Page
 WIDTHS = (360, 768, 1280)
 """Of a phone, a tablet and a screen, in CSS pixels."""
 HEIGHT = 900
+LONG = "a_name_of_a_file_without_any_place_to_break_it" * 8
+"""A text that no browser breaks by itself."""
 _SERIOUS = frozenset({"serious", "critical"})
 _AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+
+
+def open_all(page: Page) -> None:
+    """Open what is folded, as a reader would."""
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+
+
+def tags(page: Page) -> list[str]:
+    """Return the names of all elements in their order."""
+    names: list[str] = page.evaluate(
+        "[...document.querySelectorAll('*')].map(one => one.tagName.toLowerCase())"
+    )
+    return names
 
 
 def serious_violations(page: Page) -> list[str]:

@@ -6,16 +6,21 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.activity_report.rows import full_report
-from tests.browser.page_checks import HEIGHT, WIDTHS, overflow, serious_violations
+from tests.browser.page_checks import (
+    HEIGHT,
+    LONG,
+    WIDTHS,
+    open_all,
+    overflow,
+    serious_violations,
+    tags,
+)
 from tests.cli.command import SAMPLES, turnetl_process
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
 from turnetl.report.activity_page import activity_page
 
 pytestmark = pytest.mark.browser
-
-LONG = "a_name_of_a_file_without_any_place_to_break_it" * 8
-TAGS = "[...document.querySelectorAll('*')].map(one => one.tagName.toLowerCase())"
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +37,6 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def coloured(request: pytest.FixtureRequest, page: Page) -> Page:
     page.emulate_media(color_scheme=request.param)
     return page
-
-
-def open_all(page: Page) -> None:
-    """Open what is folded, as a reader would."""
-    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
 
 
 def write(folder: Path, text: str) -> str:
@@ -72,8 +72,7 @@ def test_a_browser_reads_the_same_tags_whatever_the_texts_are(
     page: Page, tmp_path: Path, text: str
 ) -> None:
     page.goto(write(tmp_path, text))
-    tags = page.evaluate(TAGS)
-    assert tags == [tag for tag, _ in ParsedPage(activity_page(full_report("plain"))).tags]
+    assert tags(page) == [tag for tag, _ in ParsedPage(activity_page(full_report("plain"))).tags]
 
 
 def test_the_report_can_be_used_with_the_keyboard_only(samples: Path, page: Page) -> None:

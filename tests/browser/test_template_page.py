@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.page_checks import HEIGHT, WIDTHS, overflow, serious_violations
+from tests.browser.page_checks import (
+    HEIGHT,
+    LONG,
+    WIDTHS,
+    open_all,
+    overflow,
+    serious_violations,
+    tags,
+)
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
 from tests.report.test_template_page import comparison
@@ -13,17 +21,13 @@ from turnetl.report.template_page import template_page
 
 pytestmark = pytest.mark.browser
 
-LONG = "a_name_of_a_file_without_any_place_to_break_it" * 8
-TAGS = "[...document.querySelectorAll('*')].map(one => one.tagName.toLowerCase())"
-OPEN_ALL = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
-
 
 def open_page(page: Page, folder: Path, text: str) -> None:
     """Open a comparison in which every text is this one, with all that is folded."""
     path = folder / "page.html"
     path.write_bytes(template_page(comparison(text)).encode("utf-8", "replace"))
     page.goto(path.as_uri())
-    page.evaluate(OPEN_ALL)
+    open_all(page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -53,4 +57,4 @@ def test_a_browser_reads_the_same_tags_of_a_comparison_whatever_its_texts_are(
 ) -> None:
     open_page(page, tmp_path, text)
     plain = ParsedPage(template_page(comparison("plain")))
-    assert page.evaluate(TAGS) == [tag for tag, _ in plain.tags]
+    assert tags(page) == [tag for tag, _ in plain.tags]

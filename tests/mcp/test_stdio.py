@@ -72,10 +72,7 @@ def test_a_client_that_shares_no_code_with_the_sdk_is_answered(filled: Path) -> 
         (b"null", -32600),
         (b'{"jsonrpc": "1.0", "id": 1, "method": "tools/list"}', -32600),
         (b"[" * 100_000, -32700),
-        *(
-            (b'{"jsonrpc": "2.0", "id": %b, "method": "tools/list"}' % id_, -32600)
-            for id_ in NO_IDS
-        ),
+        *((LISTING % id_, -32600) for id_ in NO_IDS),
     ],
 )
 def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(
