@@ -1,9 +1,11 @@
 """A failed request is repeated with fewer facts, and its usage is counted once."""
 
+import copyreg
 import json
 from typing import Any
 
 import pytest
+from tblib import pickling_support
 
 from tests.extraction.fact_requests import NO_OTHER, about, answer_all, ask_together, outcomes
 from turnetl.errors import BadTurn, BudgetExhausted, ModelBusy, TooLong
@@ -30,6 +32,19 @@ async def test_one_fact_that_does_not_fit_fails_all_of_its_request() -> None:
 
     errors = await outcomes(none_fits, "abc")
     assert all(isinstance(error, TooLong) for error in errors)
+    calls = [error.usage.calls for error in errors if isinstance(error, TooLong)]
+    assert calls == [2, 0, 0]
+
+
+async def test_in_a_worker_of_dask_the_usage_of_a_failed_request_is_counted_once_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none_fits(_: ChatRequest) -> str:
+        raise TooLong("too long", Usage(calls=1))
+
+    # As Dask does for all classes of errors when it is imported.
+    monkeypatch.setitem(copyreg.dispatch_table, TooLong, pickling_support.pickle_exception)
+    errors = await outcomes(none_fits, "abc")
     calls = [error.usage.calls for error in errors if isinstance(error, TooLong)]
     assert calls == [2, 0, 0]
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 
 from turnetl.errors import BadTurn, TurnetlError
@@ -183,7 +182,9 @@ def _with_usage(error: Exception, usage: Usage) -> Exception:
     """Return an equal error of one fact of a request, whose usage counts once."""
     if not isinstance(error, TurnetlError):
         return error
-    equal = copy(error)
+    # Not copy(): Dask registers a reducer of errors whose copies share their attributes.
+    equal = type(error).__new__(type(error), *error.args)
+    equal.__dict__.update(error.__dict__)
     equal.__cause__ = error.__cause__
     if isinstance(equal, BadTurn):
         equal.usage = usage
