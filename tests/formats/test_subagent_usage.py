@@ -103,41 +103,86 @@ def test_a_request_of_a_subagent_of_codex_counts_once() -> None:
     assert tokens(parsed) == [("gpt-5", 30, 4)]
 
 
-@pytest.mark.parametrize("has_turn_ids", [True, False])
-def test_a_forked_subagent_of_codex_has_no_tokens_of_its_parent(has_turn_ids: bool) -> None:
-    """Copied rows end with the first turn of the subagent; without ids of turns, with a pause."""
-    parent = "019cade0-1f00-7abc-8000-000000000001"
-    own = "019cade5-1f00-7abc-8000-000000000010"
-    turns = {parent: f"{parent[:-1]}2", own: f"{own[:-1]}1"} if has_turn_ids else {}
-    forked = {"id": own, "forked_from_id": parent, "source": {"subagent": {}}}
+PARENT = "019cade0-1f00-7abc-8000-000000000001"
+OWN = "019cade5-1f00-7abc-8000-000000000010"
 
-    def context(session: str) -> dict[str, object]:
-        payload = {"model": "gpt-5", "turn_id": turns.get(session)}
-        return {"type": "turn_context", "payload": payload}
 
-    def count(last: int, total: int) -> dict[str, object]:
-        usages = {"last_token_usage": last, "total_token_usage": total}
-        info = {name: {"input_tokens": used, "output_tokens": 0} for name, used in usages.items()}
-        return {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
+def codex_context(turn_id: str | None) -> dict[str, object]:
+    return {"type": "turn_context", "payload": {"model": "gpt-5", "turn_id": turn_id}}
 
+
+def codex_count(last: int, total: int) -> dict[str, object]:
+    usages = {"last_token_usage": last, "total_token_usage": total}
+    info = {name: {"input_tokens": used, "output_tokens": 0} for name, used in usages.items()}
+    return {"type": "event_msg", "payload": {"type": "token_count", "info": info}}
+
+
+def codex_call(call: str) -> dict[str, object]:
+    payload = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": call}
+    return {"type": "response_item", "payload": payload}
+
+
+def forked_subagent(*, has_turn_ids: bool) -> ParsedArchive:
+    """Return a subagent with the copied rows of its parent, which end with its first turn.
+
+    Without ids of turns they end with a pause.
+    """
+    own_turn, parent_turn = (f"{OWN[:-1]}1", f"{PARENT[:-1]}2") if has_turn_ids else (None, None)
     record = {"response_id": "r1", "usage": {"input_tokens": 1000, "output_tokens": 0}}
     copied: list[dict[str, object]] = [
-        {"type": "session_meta", "payload": forked},
-        {"type": "session_meta", "payload": {"id": parent}},
-        context(parent),
+        {
+            "type": "session_meta",
+            "payload": {"id": OWN, "forked_from_id": PARENT, "source": {"subagent": {}}},
+        },
+        {"type": "session_meta", "payload": {"id": PARENT}},
+        codex_context(parent_turn),
         {"type": "token_usage_record", "payload": record},
-        count(1000, 1000),
-        count(2000, 3000),
+        codex_call("c1"),
+        codex_count(1000, 1000),
+        codex_call("c2"),
+        codex_count(2000, 3000),
     ]
-    added = [context(own), count(2000, 3000), count(100, 3100)]
+    added = [
+        codex_context(own_turn),
+        codex_count(2000, 3000),
+        codex_call("c3"),
+        codex_count(100, 3100),
+    ]
     later = "2026-03-02T09:00:01.500Z" if has_turn_ids else "2026-03-02T09:00:09.000Z"
-    parsed = read(
+    return read(
         lines(
             *({"timestamp": "2026-03-02T09:00:01.000Z", **row} for row in copied),
             *({"timestamp": later, **row} for row in added),
         )
     )
-    assert tokens(parsed) == [("gpt-5", 100, 0)]
+
+
+@pytest.mark.parametrize("has_turn_ids", [True, False])
+def test_a_forked_subagent_of_codex_has_no_tokens_of_its_parent(has_turn_ids: bool) -> None:
+    assert tokens(forked_subagent(has_turn_ids=has_turn_ids)) == [("gpt-5", 100, 0)]
+
+
+@pytest.mark.parametrize("has_turn_ids", [True, False])
+def test_a_forked_subagent_of_codex_counts_none_of_its_parents_tool_calls(
+    has_turn_ids: bool,
+) -> None:
+    assert forked_subagent(has_turn_ids=has_turn_ids).counts.tool_calls == 1
+
+
+def test_the_rows_that_a_resumed_subagent_of_codex_repeats_count_once() -> None:
+    rows: list[dict[str, object]] = [
+        {"type": "session_meta", "payload": {"id": OWN, "source": {"subagent": {}}}},
+        codex_context(None),
+        codex_call("c1"),
+        codex_count(1000, 1000),
+        codex_call("c2"),
+        codex_count(2000, 3000),
+    ]
+    added = [codex_call("c3"), codex_count(100, 3100)]
+    time = "2026-03-02T09:00:01.000Z"
+    parsed = read(lines(*({"timestamp": time, **row} for row in [*rows, *rows, *added])))
+    assert parsed.counts.tool_calls == 3
+    assert tokens(parsed) == [("gpt-5", 3100, 0)]
 
 
 def test_a_response_of_a_subagent_of_gemini_has_its_tokens() -> None:

@@ -40,6 +40,8 @@ class CodexConversation:
     """The time in the last id that held one."""
     _total_usage: TokenUsage | None = None
     """Token usage of all requests so far."""
+    _subagent_calls: set[str] = field(default_factory=set)
+    """Ids of the tool calls of a subagent: a resumed one repeats its rows."""
 
     @property
     def has_new_turn(self) -> bool:
@@ -170,6 +172,11 @@ class CodexConversation:
         """Add the tokens of a request of a subagent, whose rows are in no turn.
 
         Those of a copied row are its parent's, and count there.
+
+        Args:
+            entry: the row that reports them.
+            request: what names the request in each row that repeats it; None: none repeats it.
+            usage: the tokens.
         """
         if self.sessions.replaying:
             return
@@ -181,6 +188,15 @@ class CodexConversation:
             time=parse_time(entry.row.timestamp),
             tokens=(usage.input_tokens, usage.output_tokens),
         )
+
+    def count_subagent_call(self, item: CodexItem) -> None:
+        """Count a tool call of a subagent once. That of a copied row counts in its parent."""
+        name = item.call_id or item.id
+        if self.sessions.replaying or name in self._subagent_calls:
+            return
+        if name is not None:
+            self._subagent_calls.add(name)
+        self.builder.counts.tool_calls += 1
 
     def add_usage(self, request: str | None, usage: TokenUsage) -> SkipReason | None:
         """Add the tokens of a request."""

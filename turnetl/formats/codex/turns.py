@@ -72,14 +72,15 @@ class CodexReader:
         """Count a row of a subagent's own session: its prompts come from another agent."""
         row, item = entry.row, entry.item
         self.counts.sidechain_rows += 1
-        self.counts.tool_calls += tools.is_call(item.type or "")
         self.conversation.sessions.observe_turn(item.turn_id)
         if row.type == "turn_context":
             self.conversation.metadata.model = item.model or self.conversation.metadata.model
         elif row.type == "token_usage_record" and item.usage is not None:
             self.conversation.add_subagent_usage(entry, item.response_id, item.usage)
         elif item.type == "token_count" and (usage := self.conversation.new_usage(item)):
-            self.conversation.add_subagent_usage(entry, None, usage)
+            self.conversation.add_subagent_usage(entry, _total(item), usage)
+        elif tools.is_call(item.type or ""):
+            self.conversation.count_subagent_call(item)
         return SkipReason.SIDECHAIN
 
     def _read_context(self, entry: CodexEntry) -> SkipReason | None:
@@ -144,6 +145,12 @@ class CodexReader:
         folders = map(authorship.working_folder, texts)
         cwd = next((folder for folder in folders if folder), None)
         self.conversation.update_metadata(CodexItem(cwd=cwd))
+
+
+def _total(item: CodexItem) -> str | None:
+    """Return the tokens of a session up to a request: in a copied row they are the same."""
+    total = None if item.info is None else item.info.total_token_usage
+    return None if total is None else f"total {total.input_tokens} {total.output_tokens}"
 
 
 def _is_session(row: CodexRow) -> bool:
