@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -199,6 +200,25 @@ def test_the_cost_of_the_model_is_shown_by_prompt_by_project_and_by_run(
     assert rows["shop"][-1] == "unknown"
     [run] = run_in_process("runs", "--json", folder=tmp_path).json["runs"]
     assert rows[run["run_id"][:8]][2:4] == ["openai-compatible/canned", "2"]
+
+
+def test_the_cost_by_project_is_of_the_selected_turns_and_the_page_says_what_is_not(
+    provider: FakeProvider, tmp_path: Path
+) -> None:
+    write_session(tmp_path / "a.jsonl", 2)
+    run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))
+    report(tmp_path)
+    of_all = tables((tmp_path / PAGE).read_text("utf-8"))["shop"]
+    second = (SESSION_START + timedelta(minutes=30)).isoformat()
+    halves = []
+    for option in ("--until", "--since"):
+        shown = text(tmp_path, option, second)
+        assert "those of the whole lake, not only of the selected turns" in shown
+        assert "Each run with all turns that it wrote" in shown
+        halves.append(tables((tmp_path / PAGE).read_text("utf-8"))["shop"])
+    assert [int(half[0]) > 0 for half in halves] == [True, True]
+    assert sum(int(half[0]) for half in halves) == int(of_all[0])
+    assert "not only of the selected turns" not in text(tmp_path)
 
 
 def test_turns_that_a_new_recipe_would_commit_differently_are_stale_with_their_reason(

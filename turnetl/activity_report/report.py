@@ -28,6 +28,16 @@ class ReportScope:
     made_at: datetime
     redacts_persons: bool
 
+    @property
+    def is_ranged(self) -> bool:
+        """Whether it is about the turns of a time."""
+        return self.since is not None or self.until is not None
+
+    @property
+    def is_selection(self) -> bool:
+        """Whether it is about a part of the turns."""
+        return self.is_ranged or bool(self.groups)
+
 
 @dataclass(frozen=True, slots=True)
 class ActivityReport:

@@ -15,7 +15,7 @@ from turnetl.activity_report.contents import contents
 from turnetl.activity_report.knowledge import knowledge, stated_by
 from turnetl.activity_report.model import Listed, OwnCost, PendingTurns
 from turnetl.activity_report.noise import noise_counts
-from turnetl.activity_report.own_cost import own_cost
+from turnetl.activity_report.own_cost import own_cost, usage_in_range
 from turnetl.activity_report.pending import GroupGaps, pending_turns
 from turnetl.activity_report.personal import without_personal_data
 from turnetl.activity_report.report import ActivityReport, ReportFile, ReportScope
@@ -29,7 +29,7 @@ from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import StaleReason
 from turnetl.lake import Lake
-from turnetl.model import GroupId, TurnId
+from turnetl.model import GroupId, TurnId, Usage
 from turnetl.pipeline.report_sources import (
     MissingParts,
     ReportRequest,
@@ -124,7 +124,7 @@ async def activity_report(
         step("facts")
     cost = own_cost(
         read_journal(settings, clock, missing),
-        () if report is None else report.groups,
+        _usage_by_group(request, sources, missing),
         await read_runs(settings, request, groups, missing),
     )
     step("cost")
@@ -133,6 +133,18 @@ async def activity_report(
         return made
     with_persons = settings.model_copy(update={"redact_pii": True})
     return without_personal_data(made, wiring.redactor(with_persons, stores=False))
+
+
+def _usage_by_group(
+    request: ReportRequest, sources: ReportSources, missing: MissingParts
+) -> dict[GroupId, Usage]:
+    """Return the usage of the turns in the graph that the report is about."""
+    if not request.is_ranged:
+        groups = () if sources.status is None else sources.status.groups
+        return {one.group: one.usage for one in groups if one.usage is not None}
+    if sources.index is None and sources.status is not None:
+        missing.add("the search index could not be read", "cost by project")
+    return usage_in_range(sources.receipts, request.since, request.until)
 
 
 def _report(
@@ -189,7 +201,7 @@ def _pending(
         [_group_turns(settings, now, lake, group, sources) for group in readable],
         rows,
         book,
-        is_ranged=request.since is not None or request.until is not None,
+        is_ranged=request.is_ranged,
         stale_parts=[
             f"{group.group}: {stale_part_line(part).strip('()')}"
             for group in of_groups

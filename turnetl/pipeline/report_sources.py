@@ -65,6 +65,11 @@ class ReportRequest:
     """Only turns that started before."""
     redact_personal: bool = False
 
+    @property
+    def is_ranged(self) -> bool:
+        """Whether it is about the turns of a time."""
+        return self.since is not None or self.until is not None
+
 
 @dataclass(frozen=True, slots=True)
 class ReportSources:
