@@ -164,6 +164,8 @@ class SubagentUsage:
     """Time of the first message; None if the archive has no times."""
     input_tokens: int
     output_tokens: int
+    session: str = ""
+    """Digest of the id of the session that started it; empty: the archive does not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.archives import conversation, write_archive
+from tests.cli.archives import conversation, row, write_archive
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START
 from turnetl.lake import Lake
@@ -354,3 +354,26 @@ def test_turns_that_only_an_earlier_import_had_name_no_person_after_a_redacted_o
     assert (first["outcomes"]["changed"], second["outcomes"]["unchanged"]) == (1, 1)
     assert turns(tmp_path / "two").height == 2
     assert person.encode() not in bytes_of(tmp_path / "two")
+
+
+def test_subagents_whose_turns_are_not_known_are_counted_in_a_message(tmp_path: Path) -> None:
+    usage = {"input_tokens": 7, "output_tokens": 1}
+    message = {"role": "assistant", "model": "opus", "content": "Read.", "id": "m", "usage": usage}
+    of_subagent: dict[str, Any] = {
+        "isSidechain": True,
+        "agentId": "a",
+        "sessionId": "gone",
+        "message": message,
+    }
+    write_archive(
+        tmp_path / "a.jsonl",
+        [*conversation("Add a cart"), row("assistant", "", "x", **of_subagent)],
+    )
+    write_archive(tmp_path / "b.jsonl", [row("assistant", "", "y", **of_subagent)])
+    run_in_process("parse", "a.jsonl", "b.jsonl", "--group", "shop", folder=tmp_path)
+    run_in_process("filter", folder=tmp_path)
+    whole = export(tmp_path, tmp_path / "all", "--format", "parquet")
+    part = export(tmp_path, tmp_path / "part", "--format", "parquet", "--session", "s1")
+    assert (whole.json["subagents_left_out"], part.json["subagents_left_out"]) == (0, 1)
+    assert "tokens of 1 subagent left out" in part.stderr
+    assert "tokens of" not in whole.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl import formats
+from turnetl import formats, ids
 from turnetl.formats.base import ParsedArchive
 
 TESTS = Path(__file__).parents[1]
@@ -193,6 +193,33 @@ def test_a_response_of_a_subagent_of_gemini_has_its_tokens() -> None:
     assert tokens(parsed) == [("gemini-3-pro", 12, 3)]
     assert parsed.subagent_usage is not None
     assert parsed.subagent_usage[0].started_at == START
+
+
+@pytest.mark.parametrize(
+    ("row", "session"),
+    [
+        (claude(1), "s1"),
+        ({"type": "session_meta", "payload": {"id": OWN, "source": {"subagent": {}}}}, None),
+        (
+            {
+                "type": "session_meta",
+                "payload": {
+                    "id": OWN,
+                    "source": {"subagent": {"thread_spawn": {"parent_thread_id": PARENT}}},
+                },
+            },
+            PARENT,
+        ),
+    ],
+    ids=["claude", "codex", "codex with a parent"],
+)
+def test_a_subagent_names_the_session_that_started_it(
+    row: Mapping[str, object], session: str | None
+) -> None:
+    time = {"timestamp": "2026-03-02T09:00:01.000Z"}
+    later = [] if row["type"] == "assistant" else [codex_context(None), codex_count(30, 30)]
+    [used] = read(lines(*({**time, **one} for one in [row, *later]))).subagent_usage or ()
+    assert used.session == (ids.digest(session) if session else "")
 
 
 def test_a_subagent_has_the_same_digest_in_every_archive_that_holds_it() -> None:

@@ -54,6 +54,7 @@ def disguised(source: Lake, **changes: Any) -> Path:
         {"counts": {"turns": -2, "skipped": {}}},
         {"counts": {"turns": 2, "skipped": {"no such reason": 1}}},
         {"subagent_usage": [USAGE | {"subagent": "../x"}]},
+        {"subagent_usage": [USAGE | {"session": "../x"}]},
         {"subagent_usage": [USAGE | {"started_at": "2026-03-02T09:00:00"}]},
         {"subagent_usage": [USAGE | {"input_tokens": -1}]},
         {"subagent_usage": [USAGE | {"output_tokens": 2**60}]},
@@ -80,7 +81,7 @@ def test_a_secret_in_the_place_of_a_model_is_redacted(source: Lake, lake: Lake) 
     [usage] = [
         one.metadata.subagent_usage for one in lake.turn_files() if one.metadata.subagent_usage
     ]
-    assert [one.model for one in usage] == ["[cut]-large", None]
+    assert [one.model for one in usage] == [None, "[cut]-large"]
 
 
 def test_a_file_whose_name_is_no_digest_is_left_out(source: Lake, lake: Lake) -> None:

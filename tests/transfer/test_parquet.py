@@ -35,7 +35,7 @@ def session_of(lake: Lake, path: Path) -> str:
 
 def turns_files(lake: Lake, selection: Selection) -> list[bytes]:
     where = condition(selection, None)
-    files, _, _ = to_parquet(lake, [SHOP], where, ExportContent(()), NoRedactor())
+    files = to_parquet(lake, [SHOP], where, ExportContent(()), NoRedactor()).files
     return [data for name, data in files.items() if name.startswith("turns/")]
 
 

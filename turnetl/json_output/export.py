@@ -29,6 +29,13 @@ class ExportOutput(JsonOutput):
     only_in_graph: Annotated[
         int, described("Selected turns that only the graph holds: they are left out.")
     ]
+    subagents_left_out: Annotated[
+        int,
+        described(
+            "Subagents whose tokens `parquet` leaves out: it is not known whether a selected turn "
+            "started them."
+        ),
+    ]
     unread: Annotated[
         str | None,
         described("Why entities and facts are missing or old; null: they are those of the graph."),
@@ -50,6 +57,7 @@ def export_output(report: ExportReport) -> ExportOutput:
         changed=report.changed,
         removed=report.removed,
         only_in_graph=report.only_in_graph,
+        subagents_left_out=report.subagents_left_out,
         unread=report.unread,
     )
 

@@ -143,11 +143,12 @@ class _Export:
 
         graph = ExportContent((), self.content.entities, self.content.facts)
         clean, in_graph = redacted_content(graph, self.redactor)
-        files, turns, redactions = to_parquet(lake, groups, where, clean, self.redactor)
+        made = to_parquet(lake, groups, where, clean, self.redactor)
         output, format_name = self.options.output, self.options.format
         machine = redacted_machine(wiring.machine_name(), self.redactor)
-        written = write_folder(output, format_name, files, machine)
-        return self._report(written, turns, redactions + in_graph)
+        written = write_folder(output, format_name, made.files, machine)
+        report = self._report(written, made.turns, made.redactions + in_graph)
+        return replace(report, subagents_left_out=made.subagents_left_out)
 
     def _report(self, written: WrittenFiles, turns: int, redactions: int) -> ExportReport:
         is_file = self.options.format in _SUFFIXES

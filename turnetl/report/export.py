@@ -41,6 +41,11 @@ def messages(report: ExportReport) -> list[str]:
         found.append(
             f"{plural(report.noise, 'turn')} of noise left out; JSONL and Parquet hold them"
         )
+    if report.subagents_left_out:
+        found.append(
+            f"tokens of {plural(report.subagents_left_out, 'subagent')} left out: it is not known "
+            "whether a selected turn started them; an export without conditions has them"
+        )
     if report.redactions:
         option = " --redact-pii" if report.redacts_persons else ""
         found.append(

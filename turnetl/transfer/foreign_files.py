@@ -8,10 +8,11 @@ import msgspec
 import polars as pl
 
 from turnetl import schema
-from turnetl.errors import Fatal
+from turnetl.errors import BadUsage, Fatal
 from turnetl.formats.base import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.manifests import metadata_or_none
+from turnetl.transfer.output import read_manifest
 
 MACHINE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 """The name of a machine."""
@@ -21,6 +22,31 @@ _FORMAT = re.compile("[a-z0-9][a-z0-9_-]{0,63}")
 _DIGEST = re.compile("[0-9a-f]{32}")
 _MANY = 2**50
 """More tokens than any archive has; the sums of all archives fit into 64 bits."""
+
+
+def machine_of(source: Lake, given: str | None) -> str:
+    """Return the name of the machine of another lake: the given one, or that of an export.
+
+    Raises:
+        BadUsage: there is none, or it is not valid.
+    """
+    if given is None:
+        try:
+            manifest = read_manifest(source.root)
+        except OSError as error:
+            raise Fatal(f"`{source.root}` cannot be read ({error.strerror})") from error
+        given = manifest.machine if manifest is not None else ""
+    if not given:
+        raise BadUsage(
+            f"`{source.root}` does not say which machine it is of: name the machine with "
+            "--machine, such as `--machine laptop`"
+        )
+    name = given.strip().lower()
+    if not MACHINE.fullmatch(name):
+        raise BadUsage(
+            f"`{given}` cannot name a machine: use letters, digits, dots, hyphens and underscores"
+        )
+    return name
 
 
 def is_within(path: Path, lake: Lake) -> bool:
@@ -75,6 +101,7 @@ def _has_counts(metadata: ArchiveMetadata) -> bool:
 def _has_usage(metadata: ArchiveMetadata) -> bool:
     return all(
         _DIGEST.fullmatch(one.subagent)
+        and (not one.session or _DIGEST.fullmatch(one.session))
         and (one.started_at is None or one.started_at.tzinfo is not None)
         and 0 <= one.input_tokens < _MANY
         and 0 <= one.output_tokens < _MANY

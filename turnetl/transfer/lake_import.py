@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import ids
-from turnetl.errors import BadUsage, Fatal, TableUnusable
+from turnetl.errors import BadUsage, TableUnusable
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile, path_text
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten
 from turnetl.lake.paths import TURNS
@@ -21,17 +21,21 @@ from turnetl.model import GroupId
 from turnetl.parsing.forgotten_turns import rows_not_forgotten
 from turnetl.redact import Redactor
 from turnetl.transfer.foreign_files import (
-    MACHINE,
     check_versions,
     is_within,
+    machine_of,
     original_digest,
     problem_of,
     problem_of_rows,
 )
-from turnetl.transfer.merge import missing_rows, outcome_of, redacted_together, rows_digest
-from turnetl.transfer.output import read_manifest
+from turnetl.transfer.merge import (
+    merged_usage,
+    missing_rows,
+    outcome_of,
+    redacted_together,
+    rows_digest,
+)
 from turnetl.transfer.redacted_paths import metadata_paths, redacted_paths, with_paths
-from turnetl.transfer.redacted_usage import redacted_usage
 from turnetl.transfer.report import ImportedFile, ImportOutcome, ImportReport
 from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
@@ -61,7 +65,7 @@ def import_lake(
         Fatal: either lake has another schema version, or the lake cannot be written.
     """
     _check(source, lake)
-    name = _machine(source, machine)
+    name = machine_of(source, machine)
     paths = source.turn_paths()
     source.files.fetch(paths)
     inside = [path for path in paths if is_within(path, source)]
@@ -182,7 +186,7 @@ class _Import:
         """Write the rows that the lake will have of the file, if they are not there as they are."""
         name = self._name(file)
         rows = rows.with_columns(archive=pl.lit(name))
-        metadata = self._metadata(file, name, rows)
+        metadata = self._metadata(file, name, rows, stored)
         before = [one for one in (stored, *elsewhere.values()) if one is not None]
         outcome = outcome_of(before, metadata)
         if outcome is not ImportOutcome.UNCHANGED and not self.dry_run:
@@ -222,7 +226,9 @@ class _Import:
         digest = ids.digest("machine", self._machine(file), original_digest(file))
         return self.lake.root / TURNS / file.metadata.group / f"{digest}.parquet"
 
-    def _metadata(self, file: TurnFile, name: str, rows: pl.DataFrame) -> ArchiveMetadata:
+    def _metadata(
+        self, file: TurnFile, name: str, rows: pl.DataFrame, stored: ArchiveMetadata | None
+    ) -> ArchiveMetadata:
         original = file.metadata
         return replace(
             original,
@@ -232,35 +238,10 @@ class _Import:
             sha256=rows_digest(rows),
             redactor_version=self.redactor.version,
             counts={**original.counts, "turns": rows.height},
-            subagent_usage=redacted_usage(original.subagent_usage, self.redactor),
+            subagent_usage=merged_usage(original, stored, self.redactor),
             retained_turns=0,
             retained_digest="",
         )
-
-
-def _machine(source: Lake, given: str | None) -> str:
-    """Return the name of the other machine.
-
-    Raises:
-        BadUsage: there is none, or it is not valid.
-    """
-    if given is None:
-        try:
-            manifest = read_manifest(source.root)
-        except OSError as error:
-            raise Fatal(f"`{source.root}` cannot be read ({error.strerror})") from error
-        given = manifest.machine if manifest is not None else ""
-    if not given:
-        raise BadUsage(
-            f"`{source.root}` does not say which machine it is of: name the machine with "
-            "--machine, such as `--machine laptop`"
-        )
-    name = given.strip().lower()
-    if not MACHINE.fullmatch(name):
-        raise BadUsage(
-            f"`{given}` cannot name a machine: use letters, digits, dots, hyphens and underscores"
-        )
-    return name
 
 
 def _check(source: Lake, lake: Lake) -> None:

@@ -8,8 +8,10 @@ import polars as pl
 
 from turnetl import ids
 from turnetl.lake import ArchiveMetadata, Lake
+from turnetl.model import SubagentUsage
 from turnetl.redact import Redactor
 from turnetl.transfer.redacted_paths import local_path
+from turnetl.transfer.redacted_usage import redacted_usage
 from turnetl.transfer.report import ImportOutcome
 from turnetl.transfer.turn_rows import redacted_tables
 
@@ -61,6 +63,41 @@ def redacted_together(
     # Not after its machine, whose name stays: its redaction would count again in every import.
     without_machine = missing.with_columns(archive=pl.lit(local_path(archive)))
     return redacted_tables([pl.concat([rows, without_machine])], redactor)[0]
+
+
+def merged_usage(
+    new: ArchiveMetadata, stored: ArchiveMetadata | None, redactor: Redactor
+) -> tuple[SubagentUsage, ...] | None:
+    """Return tokens of subagents with those of an earlier import, which was of more turns.
+
+    Of the same subagent, model and day, the entry with most tokens counts, as in a report.
+
+    Args:
+        new: metadata of the file of the other lake.
+        stored: metadata of the imported file; None: it does not exist. Another reader counts anew.
+        redactor: removes secrets from the names of models.
+    """
+    usage = redacted_usage(new.subagent_usage, redactor)
+    is_same_reader = stored is not None and _reader(stored) == _reader(new)
+    before = stored.subagent_usage if stored is not None and is_same_reader else None
+    if usage is None and before is None:
+        return None
+    merged: dict[tuple[object, ...], SubagentUsage] = {}
+    for one in (*(redacted_usage(before, redactor) or ()), *(usage or ())):
+        day = one.started_at and one.started_at.date()
+        place = one.subagent, one.model, day
+        merged[place] = max(merged.get(place, one), one, key=_tokens)
+    return tuple(sorted(merged.values(), key=_order))
+
+
+def _tokens(usage: SubagentUsage) -> int:
+    return usage.input_tokens + usage.output_tokens
+
+
+def _order(usage: SubagentUsage) -> tuple[str, str, str]:
+    """Return the place of an entry in the order of a parse."""
+    day = "" if usage.started_at is None else usage.started_at.date().isoformat()
+    return usage.subagent, usage.model or "", day
 
 
 def rows_digest(rows: pl.DataFrame) -> str:

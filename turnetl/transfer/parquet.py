@@ -4,9 +4,9 @@ turns/<group>/<digest of the archive's path>.parquet   entities.parquet   facts.
 """
 
 import io
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import msgspec
 import polars as pl
@@ -25,6 +25,7 @@ from turnetl.transfer.redacted_paths import (
     with_paths,
 )
 from turnetl.transfer.redacted_usage import redacted_usage
+from turnetl.transfer.selected_usage import SessionTurns
 from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
 _TIME = pl.Datetime("us", "UTC")
@@ -56,20 +57,33 @@ FACT_COLUMNS = {
 """Columns of `facts.parquet`; source and target are uuids of entities."""
 
 
+@dataclass(frozen=True, slots=True)
+class ParquetExport:
+    """The files of an export, and what they hold."""
+
+    files: Mapping[str, bytes]
+    """By path."""
+    turns: int
+    redactions: int
+    """In turns."""
+    subagents_left_out: int
+    """Subagents whose tokens are left out: their archives do not say which turns started them."""
+
+
 def to_parquet(
     lake: Lake,
     groups: Collection[GroupId],
     condition: pl.Expr | None,
     content: ExportContent,
     redactor: Redactor,
-) -> tuple[dict[str, bytes], int, int]:
-    """Return the files by path, the number of turns, and the number of redactions in turns.
+) -> ParquetExport:
+    """Return turns files, entities and facts as Parquet.
 
     Args:
         lake: whose turns files are exported.
         groups: of these turns files.
-        condition: which rows of `schema.TURNS` are exported; a file without any is left out. None:
-            all rows, and files without rows too.
+        condition: which rows of `schema.TURNS` are exported; a file without any is left out, unless
+            it has tokens of subagents of them. None: all rows, and files without rows too.
         content: entities and facts, redacted.
         redactor: removes secrets from the turns.
 
@@ -81,8 +95,10 @@ def to_parquet(
         "facts.parquet": _encoded([_values(one) for one in content.facts], FACT_COLUMNS),
     }
     turns = redactions = 0
-    for batch in batched(lake.turn_files_of(groups), BATCH_FILES):
-        selected = _selected(lake, batch, condition)
+    turn_files = lake.turn_files_of(groups)
+    selection = _FileSelection.of(lake, groups, turn_files, condition)
+    for batch in batched(turn_files, BATCH_FILES):
+        selected = selection.select(batch)
         clean = redacted_tables([one.rows for one in selected], redactor)
         paths = redacted_paths(metadata_paths(one.file.metadata for one in selected), redactor)
         for one, (redacted, found) in zip(selected, clean, strict=True):
@@ -93,7 +109,7 @@ def to_parquet(
             path = f"{TURNS}/{metadata.group}/{one.file.path.name}"
             files[path] = lake.turns_bytes(archive_rows, metadata)
             turns, redactions = turns + redacted.height, redactions + found
-    return files, turns, redactions
+    return ParquetExport(files, turns, redactions, len(selection.left_out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +117,59 @@ class _SelectedRows:
     """The rows of a turns file that are exported."""
 
     file: TurnFile
+    """Its metadata have the tokens of subagents that are exported."""
     rows: pl.DataFrame
     is_whole: bool
     """Whether these are all rows of the file."""
 
 
-def _selected(
-    lake: Lake, files: Sequence[TurnFile], condition: pl.Expr | None
-) -> list[_SelectedRows]:
-    selected = []
-    for file in files:
-        rows = lake.read_turns_file(file.path)
-        some = rows if condition is None else rows.filter(condition)
+@dataclass(frozen=True, slots=True)
+class _FileSelection:
+    """What of each turns file is exported."""
+
+    lake: Lake
+    condition: pl.Expr | None
+    turns: SessionTurns
+    left_out: set[str] = field(default_factory=set)
+    """Subagents whose tokens are left out, because the turns of these are not known."""
+
+    @classmethod
+    def of(
+        cls,
+        lake: Lake,
+        groups: Collection[GroupId],
+        files: Iterable[TurnFile],
+        condition: pl.Expr | None,
+    ) -> Self:
+        has_subagents = any(file.metadata.subagent_usage for file in files)
+        if condition is None or not has_subagents:
+            return cls(lake, condition, SessionTurns({}))
+        return cls(lake, condition, SessionTurns.of(lake, groups, condition))
+
+    def select(self, files: Iterable[TurnFile]) -> list[_SelectedRows]:
+        """Return what is exported of the files that have any of it."""
+        return [one for file in files if (one := self._select(file)) is not None]
+
+    def _select(self, file: TurnFile) -> _SelectedRows | None:
+        rows = self.lake.read_turns_file(file.path)
+        if self.condition is None:
+            return _SelectedRows(file, rows, is_whole=True)
+        selected = rows.filter(self.condition)
+        is_whole = selected.height == rows.height
+        if not is_whole or rows.is_empty():
+            file = self._with_selected_usage(file, rows)
         # Its metadata name an archive and a folder, which the condition does not select.
-        if condition is None or not some.is_empty():
-            selected.append(_SelectedRows(file, some, is_whole=some.height == rows.height))
-    return selected
+        if selected.is_empty() and not file.metadata.subagent_usage:
+            return None
+        return _SelectedRows(file, selected, is_whole=is_whole)
+
+    def _with_selected_usage(self, file: TurnFile, rows: pl.DataFrame) -> TurnFile:
+        usage = file.metadata.subagent_usage
+        if not usage:
+            return file
+        selected = self.turns.select(usage, rows["session_id"].unique())
+        self.left_out.update(selected.left_out)
+        return TurnFile(file.path, replace(file.metadata, subagent_usage=selected.usage))
 
 
 def _redacted(

@@ -42,6 +42,9 @@ class ExportReport:
     """Files of an earlier export that were removed."""
     only_in_graph: int = 0
     """Selected turns that the graph holds and the lake does not: they are left out."""
+    subagents_left_out: int = 0
+    """Subagents whose tokens Parquet leaves out: it is not known whether a selected turn started
+    them."""
     unread: str | None = None
     """Why entities and facts are missing or old; None: they are those of the graph."""
 

@@ -33,6 +33,7 @@ def _add_usage(row: ClaudeRow, message: ClaudeMessage, builder: TurnBuilder) -> 
     builder.subagents.add(
         row.session_id,
         row.agent_id or row.parent_tool_use_id,
+        started_by=row.session_id,
         key=key,
         model=message.model,
         time=parse_time(row.timestamp),

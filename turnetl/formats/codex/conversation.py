@@ -183,6 +183,7 @@ class CodexConversation:
         self.builder.subagents.add(
             self.sessions.own,
             None,
+            started_by=self.sessions.started_by,
             key=request,
             model=self.metadata.model,
             time=parse_time(entry.row.timestamp),

@@ -30,6 +30,8 @@ class CodexSessions:
 
     own: str | None = None
     is_subagent: bool = False
+    started_by: str | None = None
+    """The session whose agent started the own one, if that is a subagent and says so."""
     replaying: bool = False
     """Whether the rows are copies, which have the time of the fork."""
     start: datetime | None = None
@@ -101,6 +103,7 @@ class CodexSessions:
     def _read_own_meta(self, meta: CodexItem, session: str | None) -> None:
         self._has_own, self.own = True, session
         self.is_subagent = _is_subagent(meta)
+        self.started_by = _session_id(_spawning_thread(meta.source) or meta.forked_from_id)
         self.start = parse_time(meta.timestamp)
         origin = _session_id(meta.forked_from_id)
         if origin is not None and session is not None:
@@ -160,3 +163,10 @@ def _is_subagent(meta: CodexItem) -> bool:
     source = meta.source
     is_nested = isinstance(source, dict) and ("subagent" in source or "internal" in source)
     return is_nested or meta.thread_source in {"subagent", "memory_consolidation"}
+
+
+def _spawning_thread(source: Any) -> str | None:
+    """Return the session that started a subagent: `{"subagent": {"thread_spawn": {…}}}`."""
+    for name in ("subagent", "thread_spawn", "parent_thread_id"):
+        source = source.get(name) if isinstance(source, dict) else None
+    return source if isinstance(source, str) else None

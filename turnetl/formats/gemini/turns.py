@@ -64,6 +64,7 @@ class GeminiReader:
             self.builder.subagents.add(
                 message.session,
                 None,
+                started_by=message.session,
                 key=row.id,
                 model=row.model,
                 time=parse_time(row.timestamp),

@@ -19,6 +19,7 @@ class SubagentMessages:
         session: str | None,
         agent: str | None,
         *,
+        started_by: str | None,
         key: str | None = None,
         model: str | None,
         time: datetime | None,
@@ -29,6 +30,7 @@ class SubagentMessages:
         Args:
             session: id of the session that the archive names.
             agent: id of the subagent within the session, if it has one.
+            started_by: id of the session whose agent started it; None: the archive does not say.
             key: id of the message; None: it is not repeated.
             model: that was called.
             time: of the message.
@@ -36,7 +38,12 @@ class SubagentMessages:
         """
         key = f"id {key}" if key is not None else f"number {len(self._messages)}"
         message = SubagentUsage(
-            ids.digest(session or "", agent or ""), model, time, tokens[0] or 0, tokens[1] or 0
+            ids.digest(session or "", agent or ""),
+            model,
+            time,
+            tokens[0] or 0,
+            tokens[1] or 0,
+            ids.digest(started_by) if started_by else "",
         )
         first = self._messages.setdefault(key, message)
         if first is not message:

@@ -39,12 +39,22 @@ def add_message_usage(message: OpenCodeMessage, turn: RawTurn) -> None:
         add_usage(turn, key, tokens.input, tokens.output)
 
 
-def add_subagent_usage(message: OpenCodeMessage, session: str, builder: TurnBuilder) -> None:
-    """Add the usage of a message of a subagent's session, which is in no turn."""
+def add_subagent_usage(
+    message: OpenCodeMessage, session: str, parent: str, builder: TurnBuilder
+) -> None:
+    """Add the usage of a message of a subagent's session, which is in no turn.
+
+    Args:
+        message: with its requests.
+        session: of the subagent.
+        parent: the session that started it.
+        builder: sums the usage.
+    """
     for key, tokens in _requests(message):
         builder.subagents.add(
             session,
             None,
+            started_by=parent,
             key=key,
             model=model_of(message.info),
             time=message.created,

@@ -56,11 +56,11 @@ class OpenCodeConversation:
     def read(self, messages: Iterable[OpenCodeMessage]) -> None:
         """Read the messages, which may be in any order."""
         ordered = _by_time(messages)
-        if self.session.parent_id:
+        if parent := self.session.parent_id:
             for message in ordered:
                 self.builder.counts.sidechain_rows += 1
                 session = message.info.session_id or self.session.id or ""
-                assistant.add_subagent_usage(message, session, self.builder)
+                assistant.add_subagent_usage(message, session, parent, self.builder)
                 self._skip(message, SkipReason.SIDECHAIN)
             return
         owners = [self._read_prompt(message) for message in ordered]
