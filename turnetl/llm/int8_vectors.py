@@ -1,7 +1,7 @@
 """Vectors as integers of one byte: their products take a fraction of the time of float32."""
 
+import numkong
 import numpy as np
-import simsimd
 from numpy.typing import NDArray
 
 from turnetl.llm.vectors import Matrix
@@ -26,7 +26,8 @@ def quantized(vectors: Matrix) -> tuple[Int8s, Matrix]:
 def integer_products(vectors: Int8s, queries: Int8s) -> Matrix:
     """Return the inner product of each query, as a row, with each vector, as a column."""
     products = np.empty((len(queries), len(vectors)), dtype=np.float32)
+    packed = numkong.dots_pack(queries)
     for first in range(0, len(vectors), _BLOCK_ROWS):
         block = slice(first, first + _BLOCK_ROWS)
-        simsimd.cdist(queries, vectors[block], metric="dot", out=products[:, block])
+        products[:, block] = np.asarray(numkong.dots_packed(vectors[block], packed)).T
     return products
