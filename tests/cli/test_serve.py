@@ -3,6 +3,9 @@
 import shutil
 import signal
 import socket
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -80,6 +83,25 @@ def test_an_address_of_ipv6_works(shop: Path) -> None:
         assert urlsplit(serving.url).hostname == "::1"
         with entered(serving.url) as browser:
             assert browser.get("timeline").status_code == 200
+
+
+def test_a_report_that_is_being_made_does_not_hold_up_the_end(shop: Path) -> None:
+    journal = shop / ".turnetl" / "lake" / "journal.sqlite"
+    with (
+        closing(sqlite3.connect(journal, isolation_level=None)) as other,
+        serving_process(folder=shop) as serving,
+        entered(serving.url) as browser,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        # The report waits a minute for the journal, which another process locks.
+        other.execute("BEGIN EXCLUSIVE")
+        report = beside.submit(browser.get, "report")
+        assert browser.get("timeline").status_code == 200
+        assert not report.done()
+        # Fails if the process has not ended after 30 seconds.
+        result = serving.stop()
+    assert result.exit_code == 0
+    assert result.messages == [READY]
 
 
 def test_two_servers_run_side_by_side(shop: Path) -> None:

@@ -17,6 +17,7 @@ from turnetl.web import links
 from turnetl.web.environment import LOADER
 from turnetl.web.forms import PageForm
 from turnetl.web.policy import DIRECTIVES
+from turnetl.web.report_thread import run_in_thread
 
 
 class LiveReports:
@@ -31,7 +32,8 @@ class LiveReports:
     async def make(self, form: PageForm) -> ActivityReport:
         """Return the report on the turns that a form selects by project and time.
 
-        It is made in a thread of its own, so that other requests do not wait for it.
+        It is made in a thread of its own, so that other requests do not wait for it; the end of the
+        server ends it.
 
         Raises:
             BadUsage: an unknown group, or a time that cannot be read.
@@ -40,8 +42,10 @@ class LiveReports:
         selection = form.selection(self._clock())
         request = ReportRequest(form.groups, selection.since, selection.until)
         async with self._one_at_a_time:
-            return await asyncio.to_thread(
-                lambda: asyncio.run(activity_report(self._settings, self._clock, request))
+            return await run_in_thread(
+                lambda progress: activity_report(
+                    self._settings, self._clock, request, progress=progress
+                )
             )
 
 
