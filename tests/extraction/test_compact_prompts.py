@@ -171,10 +171,10 @@ def test_only_turns_with_instructions_have_the_version_of_the_compact_prompts() 
 @pytest.mark.parametrize(
     ("answers", "problem"),
     [
-        ([(0, [], []), (1, [0], [])], ""),
-        ([(0, [], [])], "answers the questions [0] instead of 0 and 1"),
-        ([(0, [0], []), (1, [0], [])], "does not answer each question by its own lists"),
-        ([(0, [], [0]), (1, [0], [])], "invalidates a fact that nothing contradicts"),
+        ([(11, [], []), (22, [0], [])], ""),
+        ([(11, [], [])], "answers the questions [11] instead of 11 and 22"),
+        ([(11, [0], []), (22, [0], [])], "does not answer each question by its own lists"),
+        ([(11, [], [0]), (22, [0], [])], "invalidates a fact that nothing contradicts"),
     ],
 )
 async def test_a_check_shows_whether_a_model_can_answer_several_questions(

@@ -29,7 +29,7 @@ async def test_the_facts_beside_a_cancelled_one_get_their_responses_and_the_usag
     answers.set()
     responses = await asyncio.gather(*tasks)
     assert sum(response.usage.calls for response in responses) == 1
-    assert [list(numbers(request)) for request in model.requests] == [[0, 1, 2][: 2 + is_sent]]
+    assert [list(numbers(request)) for request in model.requests] == [[11, 22, 33][: 2 + is_sent]]
     await batches.complete(about("a later fact"))
     assert len(model.requests) == 2
 

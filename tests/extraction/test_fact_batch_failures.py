@@ -1,17 +1,34 @@
 """A failed request is repeated with fewer facts, and its usage is counted once."""
 
+import asyncio
 import copyreg
 import json
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tblib import pickling_support
 
+from tests.extraction.canned_model import CannedModel, ResponseRule
 from tests.extraction.fact_requests import NO_OTHER, about, answer_all, ask_together, outcomes
-from turnetl.errors import BadTurn, BudgetExhausted, ModelBusy, TooLong
+from turnetl.errors import BadTurn, BudgetExhausted, ModelBusy, RunStopped, TooLong
+from turnetl.extraction.llm.fact_batches import FactBatches
 from turnetl.extraction.llm.fact_questions import numbers
+from turnetl.llm.accounts import Account, charged_to
+from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatRequest, ChatResponse
+from turnetl.llm.journal import Journal
+from turnetl.llm.limiter import Limiter
+from turnetl.llm.meter import Meter
+from turnetl.llm.prices import Prices
+from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
+from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.stack import ModelStack, wrap
 from turnetl.model import Usage
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 async def test_facts_that_do_not_fit_together_are_sent_in_halves() -> None:
@@ -71,12 +88,53 @@ async def test_facts_that_are_answered_before_an_error_without_usage_keep_what_t
     def answer_last(request: ChatRequest) -> dict[str, Any]:
         if len(numbers(request)) < 3:
             raise error
-        return {"fact_resolutions": [{"id": 2, **NO_OTHER}]}
+        return {"fact_resolutions": [{"id": numbers(request)[2], **NO_OTHER}]}
 
     *failed, last = await outcomes(answer_last, "abc")
     assert [(type(one), str(one)) for one in failed] == [(type(error), str(error))] * 2
     assert isinstance(last, ChatResponse)
     assert (last.usage.calls, last.usage.prompt_tokens) == (1, 100)
+
+
+async def run_of_facts(
+    rule: ResponseRule, path: Path, spent: Account
+) -> tuple[list[ChatResponse | BaseException], Meter]:
+    """Ask about three facts together, in a run with a journal and a budget."""
+    meter, prices = Meter(Prices()), Prices()
+    budget = Budget(1_000_000, None, meter, prices)
+    limiter = Limiter(OwnLimits(ProviderLimits(None, None, 4)))
+    with closing(Journal(path, clock=lambda: NOW)) as journal, charged_to(spent):
+        stack = ModelStack(journal, budget, RetryPolicy(attempts=1), limiter, meter)
+        batches = FactBatches(wrap(CannedModel(rule), stack))
+        asked = [batches.complete(about(fact)) for fact in "abc"]
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        await batches.close()
+    return outcomes, meter
+
+
+@pytest.mark.parametrize("error", [ModelBusy("busy"), BudgetExhausted("used"), RunStopped("stop")])
+async def test_what_was_paid_before_any_fact_was_answered_is_spent_once_over_both_runs(
+    error: ModelBusy | RunStopped, tmp_path: Path
+) -> None:
+    def answer_no_question(request: ChatRequest) -> dict[str, Any]:
+        if len(numbers(request)) < 3:
+            raise error
+        return {"fact_resolutions": [{"id": 1, **NO_OTHER}]}
+
+    def answer_halves(request: ChatRequest) -> dict[str, Any]:
+        assert len(numbers(request)) < 3, "it was paid for before"
+        return answer_all(request)
+
+    accounts = [Account(lambda _: None) for _ in range(2)]
+    journal = tmp_path / "journal.sqlite"
+    failed, first = await run_of_facts(answer_no_question, journal, accounts[0])
+    assert {type(one) for one in failed} == {type(error)}
+    assert (first.total.prompt_tokens, first.total.completion_tokens) == (100, 10)
+    answered, second = await run_of_facts(answer_halves, journal, accounts[1])
+    used = [one.usage for one in answered if isinstance(one, ChatResponse)]
+    assert second.total.prompt_tokens == 2 * 100
+    assert sum(one.prompt_tokens for one in used) == 100 + 2 * 100
+    assert [account.spent.tokens for account in accounts] == [110, 2 * 110]
 
 
 async def test_a_response_that_is_invalid_for_one_fact_is_asked_again_in_halves() -> None:
@@ -85,7 +143,7 @@ async def test_a_response_that_is_invalid_for_one_fact_is_asked_again_in_halves(
         if asked > 2 and "bad" in request.messages[1].text:
             raise BadTurn("invalid", Usage(calls=5, prompt_tokens=7))
         if asked == 2 and "bad" in request.messages[1].text:
-            return json.dumps({"fact_resolutions": [{"id": 0, "duplicate_facts": None}]})
+            return json.dumps({"fact_resolutions": [{"id": 11, "duplicate_facts": None}]})
         return answer_all(request)
 
     facts = ["a", "b", "c", "d", "e", "bad", "f", "g"]

@@ -39,7 +39,7 @@ async def test_the_usage_of_a_request_is_counted_once() -> None:
 async def test_long_facts_are_sent_in_several_requests() -> None:
     long = about("x" * (MAX_REQUEST_CHARS // 2))
     _, model = await ask_together(answer_all, [long, about("short"), long, long, long])
-    assert [list(numbers(request)) for request in model.requests] == [[0, 1], [0], [0], [0]]
+    assert [list(numbers(request)) for request in model.requests] == [[11, 22], [11], [11], [11]]
 
 
 async def test_facts_that_are_asked_one_after_the_other_do_not_wait_for_each_other() -> None:
@@ -55,7 +55,8 @@ async def test_what_a_response_leaves_out_is_asked_again(answered: list[int]) ->
     def leave_out(request: ChatRequest) -> dict[str, Any]:
         if len(numbers(request)) < 3:
             return answer_all(request)
-        contradicted = [{"id": n, **NO_OTHER, "contradicted_facts": [n]} for n in answered]
+        ids = numbers(request)
+        contradicted = [{"id": ids[n], **NO_OTHER, "contradicted_facts": [n]} for n in answered]
         return {"fact_resolutions": contradicted}
 
     responses, model = await ask_together(leave_out, [about(fact) for fact in "abc"])
@@ -66,7 +67,14 @@ async def test_what_a_response_leaves_out_is_asked_again(answered: list[int]) ->
     assert sum(one.usage.calls for one in responses) == len(model.requests)
 
 
-@pytest.mark.parametrize("ids", [[1, 2, 3], [0, 1, 2, 3], [0, -1], [0, 1, 1], [10**30]])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        *([0, 1, 2], [1, 2, 3], [12, 23, 34], [11, 22, 33, 44], [11, -1], [11, 22, 22], [10**30]),
+        # The last answer is missing, and the others are counted from 1 or from 0.
+        *([1, 2], [0, 1]),
+    ],
+)
 async def test_answers_whose_ids_are_not_those_of_the_questions_are_given_to_no_fact(
     ids: list[int],
 ) -> None:

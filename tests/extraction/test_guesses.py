@@ -89,11 +89,11 @@ def test_a_fact_that_is_known_or_contradicts_another_shows_a_wrong_guess() -> No
         (1, [0], True),
         (1, [1], True),
         (1, [0, 1], True),
-        (2, [1, 0], True),
-        (2, [0, 0, 1], True),
-        (2, [0], False),
+        (2, [22, 11], True),
+        (2, [11, 11, 22], True),
+        (2, [11], False),
         (2, [1, 2], False),
-        (2, [0, 1, 2], False),
+        (2, [11, 22, 33], False),
     ],
 )
 def test_a_guess_about_several_facts_is_right_if_each_fact_gets_the_same_response(

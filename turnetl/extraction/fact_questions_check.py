@@ -3,7 +3,12 @@
 from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
 
 from turnetl.extraction.llm.compact_prompts import compact_prompts
-from turnetl.extraction.llm.fact_questions import SINGLE_PROMPT, FactResolutions, combined
+from turnetl.extraction.llm.fact_questions import (
+    SINGLE_PROMPT,
+    FactResolutions,
+    combined,
+    question_ids,
+)
 from turnetl.llm.chat import ChatMessage, ChatRequest, response_schema
 from turnetl.llm.checks.check_requests import SAMPLE_FACT, CheckRequest, check_of
 
@@ -16,9 +21,10 @@ def fact_questions_check() -> CheckRequest:
 
     def find_problem(response: FactResolutions) -> str:
         by_id = {one.id: one for one in response.fact_resolutions}
-        if set(by_id) != {0, 1}:
-            return f"answers the questions {sorted(by_id)} instead of 0 and 1"
-        if [by_id[number].duplicate_facts for number in (0, 1)] != [[], [0]]:
+        first, second = question_ids(2)
+        if set(by_id) != {first, second}:
+            return f"answers the questions {sorted(by_id)} instead of {first} and {second}"
+        if [by_id[number].duplicate_facts for number in (first, second)] != [[], [0]]:
             return "does not answer each question by its own lists"
         is_consistent = not any(one.contradicted_facts for one in by_id.values())
         return "" if is_consistent else "invalidates a fact that nothing contradicts"

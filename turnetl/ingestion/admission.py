@@ -89,7 +89,8 @@ class TurnAdmission:
         """
         self.costs = TurnCosts()
         self.paid = Amount()
-        """What this run paid for the turns that it committed. Counted only with a budget."""
+        """What this run had paid for each turn when it was committed, also in vain: for responses
+        that were invalid or that ran ahead. Counted only with a budget."""
         self._budget = budget
         self._prepares = prepares
         self._started: list[AdmittedTurn] = []

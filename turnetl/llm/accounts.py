@@ -22,7 +22,8 @@ class Account:
         self.place = 0
         """Place in the queue for the limits of a provider; requests with a lower one go first."""
         self.spent = Amount()
-        """Paid for so far."""
+        """All that was paid for so far: also responses that were invalid, and those to requests
+        that ran ahead and that no turn needed."""
         self.in_flight = Amount()
         """Expected cost of the requests in flight."""
         self.required = Amount()

@@ -146,7 +146,11 @@ class _Batch:
                 response.set_result(replace(unpaid, text=text).with_usage(self._take_usage()))
 
     def fail(self, facts: Sequence[_WaitingFact], error: Exception) -> None:
-        """Fail the facts without a response; the first error has the usage that none has yet."""
+        """Fail the facts without a response; the first error has the usage that none has yet.
+
+        An error that ends the run has none. It was spent all the same: the meter and the account
+        count each attempt, and the responses are in the journal for the turn that needs them again.
+        """
         for fact in facts:
             if not fact.response.done():
                 fact.response.set_exception(_with_usage(error, self._take_usage()))

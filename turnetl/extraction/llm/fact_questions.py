@@ -19,6 +19,9 @@ PER_REQUEST = 8
 """Facts of a request."""
 MAX_REQUEST_CHARS = 24_000
 """Of the facts of a request with their candidates; a single fact may have more."""
+_ID_STEP = 11
+"""Ids of questions are multiples of it: neither a count from 0 or 1 nor an id that is one too high
+is the id of another question, so that an answer belongs to the fact that it is about."""
 _QUESTION = re.compile(r'^<QUESTION id="(\d+)">$', re.MULTILINE)
 _TASK = """
 # SEVERAL NEW FACTS
@@ -67,7 +70,7 @@ def combined(requests: Sequence[ChatRequest]) -> ChatRequest:
     *instructions, last = requests[0].messages[:-1]
     questions = (
         f'<QUESTION id="{number}">\n{request.messages[-1].text}\n</QUESTION>'
-        for number, request in enumerate(requests)
+        for number, request in zip(question_ids(len(requests)), requests, strict=True)
     )
     return replace(
         requests[0],
@@ -81,8 +84,13 @@ def combined(requests: Sequence[ChatRequest]) -> ChatRequest:
     )
 
 
+def question_ids(count: int) -> Sequence[int]:
+    """Return the ids of that many questions, in order."""
+    return range(_ID_STEP, _ID_STEP * count + 1, _ID_STEP)
+
+
 def numbers(request: ChatRequest) -> Sequence[int]:
-    """Return the ids of the questions of a request for several facts."""
+    """Return the ids of the questions of a request for several facts, in order."""
     # The delimiters occur nowhere else: texts are escaped.
     return [int(found) for found in _QUESTION.findall(request.messages[-1].text)]
 
@@ -97,11 +105,11 @@ def no_other_fact(request: ChatRequest) -> str:
 
 
 def responses(text: str, count: int) -> Mapping[int, str]:
-    """Return the response about each fact as Graphiti reads it, by its number from 0.
+    """Return the response about each fact as Graphiti reads it, by the fact's number from 0.
 
-    Unanswered questions are missing. All are, if the ids are not those of the questions: they may
-    be counted from 1, or two answers may have one id, and an answer belongs to no certain fact.
-    Of a single question the first answer counts, whatever its id.
+    Unanswered questions are missing. All are, if one of the ids is not that of a question, or if
+    two answers have one id: an answer then belongs to no certain fact. Of a single question the
+    first answer counts, whatever its id.
 
     Raises:
         ValueError: the text does not match the schema.
@@ -109,10 +117,11 @@ def responses(text: str, count: int) -> Mapping[int, str]:
     answers = FactResolutions.model_validate(validate.parse_object(text)).fact_resolutions
     if count == 1:
         return dict(enumerate(map(_as_graphiti_reads, answers[:1])))
+    facts = {number: fact for fact, number in enumerate(question_ids(count))}
     found: dict[int, str] = {}
     for one in answers:
         response = _as_graphiti_reads(one)
-        if not 0 <= one.id < count or found.setdefault(one.id, response) != response:
+        if one.id not in facts or found.setdefault(facts[one.id], response) != response:
             return {}
     return found
 
