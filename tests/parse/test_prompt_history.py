@@ -2,17 +2,21 @@
 
 import gzip
 import json
+import pickle
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fakes.redactors import NoRedactor
 from turnetl import formats, ids
-from turnetl.lake import archive_digest
-from turnetl.parsing import expand
+from turnetl.lake import Lake, archive_digest
+from turnetl.parsing import expand, parse_archives
+from turnetl.parsing.archive_files import ArchiveFile
 from turnetl.parsing.archive_lines import read_archive_lines
-from turnetl.parsing.prompt_history import section_content, sections
+from turnetl.parsing.local_archives import LocalArchives
+from turnetl.parsing.prompt_history import PromptHistories, PromptHistory, sections
 from turnetl.parsing.sources import read_archive
 
 
@@ -128,9 +132,8 @@ def test_all_archives_together_hold_every_line_once(lines: list[bytes]) -> None:
         b"".join([line("one", "/a").encode(), *(one.replace(b"\n", b"") + b"\n" for one in lines)])
         + line("two", "/b").encode()
     )
-    path = Path("history.jsonl")
     names = [f"project-{ids.digest(project)[:8]}" for project in ("/a", "/b")]
-    contents = [section_content(path / name, data).split(b"\n") for name in names]
+    contents = [PromptHistory(data).content(name).split(b"\n") for name in names]
     for number, text in enumerate(data.split(b"\n")):
         holders = [
             content[number]
@@ -138,3 +141,54 @@ def test_all_archives_together_hold_every_line_once(lines: list[bytes]) -> None:
             if number < len(content) and content[number].strip()
         ]
         assert len(holders) == bool(text.strip())
+
+
+class RecordingFiles(LocalArchives):
+    """Files of this machine that record which are read as a whole."""
+
+    def __init__(self) -> None:
+        self.read_paths: list[Path] = []
+
+    def read(self, file: ArchiveFile) -> tuple[bytes, ArchiveFile]:
+        self.read_paths.append(file.path)
+        return super().read(file)
+
+
+def test_a_run_reads_and_decodes_a_history_once_for_all_of_its_projects(tmp_path: Path) -> None:
+    path, other = tmp_path / "history.jsonl", tmp_path / "zzz.history.jsonl"
+    # More than a batch of archives.
+    rows = [line(f"{number:500}", f"/home/dev/p{number % 90}") for number in range(900)]
+    path.write_text("".join(rows), encoding="utf-8")
+    other.write_text("".join(LINES), encoding="utf-8")
+    archives, files = expand([tmp_path]).archives, RecordingFiles()
+    report = parse_archives(archives, Lake(tmp_path / "lake"), redactor=NoRedactor(), files=files)
+    assert files.read_paths == [path, other]
+    assert report.read.turns == 904
+
+
+def test_a_history_that_changed_is_read_again(history: Path) -> None:
+    shop, histories, files = sections(history)[0], PromptHistories(), RecordingFiles()
+    first, _ = histories.read(shop, files.state(history), files)
+    history.write_text("".join([*LINES, line("five", "/home/dev/shop")]), encoding="utf-8")
+    changed = files.state(history)
+    second, state = histories.read(shop, changed, files)
+    assert state == changed
+    assert first.count(b"display") + 1 == second.count(b"display")
+    assert len(files.read_paths) == 2
+
+
+def test_another_process_starts_without_the_history(history: Path) -> None:
+    shop, histories, files = sections(history)[0], PromptHistories(), RecordingFiles()
+    content = histories.read(shop, files.state(history), files)
+    copy: PromptHistories = pickle.loads(pickle.dumps(histories))  # noqa: S301 - as multiprocessing
+    assert copy.read(shop, files.state(history), files) == content
+    assert len(files.read_paths) == 2
+
+
+def test_another_archive_releases_the_history(history: Path, tmp_path: Path) -> None:
+    other = tmp_path / "s1.jsonl"
+    other.write_text("{}\n")
+    shop, histories, files = sections(history)[0], PromptHistories(), RecordingFiles()
+    for path in (shop, other, shop):
+        read_archive(path, files, histories)
+    assert files.read_paths == [history, other, history]

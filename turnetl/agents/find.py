@@ -20,7 +20,7 @@ from turnetl.errors import BadArchive
 from turnetl.formats.kit.limits import TooManyRows
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
 from turnetl.parsing import expand
-from turnetl.parsing.prompt_history import is_section
+from turnetl.parsing.prompt_history import PromptHistories, is_section
 from turnetl.parsing.sources import ArchiveStat, read_archive, read_head, stat_archive
 from turnetl.skip_reasons import SkipReason
 
@@ -169,19 +169,20 @@ def _counted(
         if one.stat is not None and one.state is not ArchiveState.UNCHANGED
     ]
     found: dict[Path, _Counted | None] = {}
+    histories = PromptHistories()
     read = 0
     for done, (size, path, stat) in enumerate(sorted(opened, key=lambda one: one[:2]), 1):
         read += size
         with suppress(BadArchive):
-            found[path] = _count(path) if read <= counted_bytes else _detect(stat)
+            found[path] = _count(path, histories) if read <= counted_bytes else _detect(stat)
         found.setdefault(path, None)
         if progress is not None:
             progress(done, len(opened))
     return found
 
 
-def _count(path: Path) -> _Counted:
-    data = read_archive(path)
+def _count(path: Path, histories: PromptHistories) -> _Counted:
+    data = read_archive(path, histories=histories)
     detected = formats.sniff(data)
     if detected is None:
         return _Counted(is_known_format=False)

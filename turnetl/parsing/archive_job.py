@@ -104,7 +104,7 @@ def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns
     """
     path, previous = job.stat.path, job.stored.metadata
     check_head(job.stat, previous, options)
-    data, stat = sources.read_stored(job.stat, options.files)
+    data, stat = sources.read_stored(job.stat, options.files, options.histories)
     sha256 = hashlib.sha256(data).hexdigest()
     if (
         previous is not None

@@ -1,6 +1,6 @@
 """The options of a run, and the decisions that follow from them: format, group, parse again."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from turnetl import formats
@@ -12,6 +12,7 @@ from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import is_redacted
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.prompt_history import PromptHistories
 from turnetl.parsing.sources import ParseLimits
 from turnetl.redact import Redactor
 
@@ -32,6 +33,8 @@ class ParseOptions:
     """Whether unchanged archives are opened too."""
     files: ArchiveFiles = LOCAL
     """Where the archives are."""
+    histories: PromptHistories = field(default_factory=PromptHistories)
+    """Reads archives in histories of prompts; each process has its own."""
     forgotten: ForgottenTurns = NOTHING
     """Turns that reach no table."""
 

@@ -6,8 +6,9 @@ and bytes are those of the file.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
@@ -15,7 +16,7 @@ from turnetl import ids
 from turnetl.errors import BadArchive
 from turnetl.formats import PROMPT_HISTORY, sniff
 from turnetl.lake.paths import may_be_history, section_file
-from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import decompress
 from turnetl.parsing.local_archives import LOCAL
 
@@ -23,6 +24,8 @@ _HEAD = 64 << 10
 """Bytes that show whether a file is a history of prompts."""
 _MAX_BYTES = 1 << 30
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
+_SPACES = bytes(byte if byte == ord("\n") else ord(" ") for byte in range(256))
+"""A space for every byte that does not end a line."""
 
 
 class _Project(msgspec.Struct):
@@ -30,6 +33,80 @@ class _Project(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(_Project).decode
+
+
+class PromptHistory:
+    """A history of prompts. Its lines are decoded once for all archives in it."""
+
+    def __init__(self, data: bytes) -> None:
+        """Decode the lines.
+
+        Args:
+            data: the whole history, decompressed or not.
+        """
+        self._data = decompress(data, _MAX_BYTES).data
+        self._runs = _runs_by_name(self._data)
+        self._blank = self._data.translate(_SPACES)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its archives in the order of their first prompts; none without projects."""
+        return list(self._runs)
+
+    def content(self, name: str) -> bytes:
+        """Return the content of an archive. If no line names a project, all lines belong to it.
+
+        A line that names no project, or cannot be read, belongs to the archive of the line before
+        it; before the first project, to that one.
+        """
+        runs = self._runs or {name: [(0, len(self._data))]}
+        pieces, position = [b""], 0
+        for start, end in runs.get(name, ()):
+            pieces += [self._blank[position:start], self._data[start:end]]
+            position = end
+        # The last piece alone, to copy the others once. It is blank only if it is the only one.
+        pieces[-1] = pieces[-1].rstrip(b" \n")
+        return b"".join([*pieces, b"\n"])
+
+
+class PromptHistories:
+    """Reads archives in histories of prompts. Keeps the history that was read last.
+
+    The archives of one history follow each other, so that it is read and decoded once. Threads may
+    share the object; a copy for another process starts without a history.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._last: tuple[ArchiveFile, ArchiveFile, PromptHistory] | None = None
+        """The state that was asked for, the state that was read, and its content."""
+
+    def __reduce__(self) -> tuple[type["PromptHistories"], tuple[()]]:
+        return PromptHistories, ()
+
+    def read(self, path: Path, file: ArchiveFile, files: ArchiveFiles) -> tuple[bytes, ArchiveFile]:
+        """Return the content of an archive, and the state of the history of which it is.
+
+        Args:
+            path: of the archive.
+            file: the history, in the state that is asked for.
+            files: where it is.
+
+        Raises:
+            BadArchive: the history cannot be read.
+        """
+        with self._lock:
+            last = self._last
+            if last is None or last[0] != file:
+                self._last = last = None
+                data, state = files.read(file)
+                self._last = last = file, state, PromptHistory(data)
+        _, state, history = last
+        return history.content(path.name), state
+
+    def release(self) -> None:
+        """Release the history, and its memory."""
+        self._last = None
 
 
 def sections(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
@@ -48,37 +125,10 @@ def sections(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
         state = files.state(path)
         if not _is_history(files.start(path, min(state.size, _HEAD))):
             return [path]
-        data = _decompressed(files.read(state)[0])
+        history = PromptHistory(files.read(state)[0])
     except BadArchive:
         return [path]
-    names = dict.fromkeys(name for name, _ in _named_lines(data) if name)
-    return [path / name for name in names] or [path]
-
-
-def section_content(path: Path, data: bytes) -> bytes:
-    """Return the content of an archive of a history of prompts.
-
-    A line that names no project, or cannot be read, belongs to the archive of the line before it;
-    before the first project, to that one.
-
-    Args:
-        path: of the archive.
-        data: the whole history, decompressed or not.
-    """
-    if not is_section(path):
-        return data
-    lines, kept = list(_named_lines(_decompressed(data))), []
-    current = next((name for name, _ in lines if name), path.name)
-    for name, line in lines:
-        current = name or current
-        kept.append(line if current == path.name else _blank(line))
-    return b"".join(kept).rstrip(b" \n") + b"\n"
-
-
-def _blank(line: bytes) -> bytes:
-    """Return as many spaces, and the end of the line if it has one."""
-    end = b"\n" if line.endswith(b"\n") else b""
-    return b" " * (len(line) - len(end)) + end
+    return [path / name for name in history.names] or [path]
 
 
 def is_section(path: Path) -> bool:
@@ -91,19 +141,30 @@ def _is_history(head: bytes) -> bool:
     return detected is not None and detected.name == PROMPT_HISTORY
 
 
-def _decompressed(data: bytes) -> bytes:
-    return decompress(data, _MAX_BYTES).data
+def _runs_by_name(data: bytes) -> Mapping[str, Sequence[tuple[int, int]]]:
+    """Return start and end of each run of lines of one archive, by its name."""
+    runs: dict[str, list[tuple[int, int]]] = {}
+    current, start = "", 0
+    for name, line_start in _named_lines(data):
+        if name == current:
+            continue
+        if current:
+            runs.setdefault(current, []).append((start, line_start))
+            start = line_start
+        current = name
+    if current:
+        runs.setdefault(current, []).append((start, len(data)))
+    return runs
 
 
-def _named_lines(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield each line with the name of its archive; empty if the line names no project."""
+def _named_lines(data: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the name of its archive and the offset of each line that names a project."""
     names: dict[str, str] = {}
     for match in _LINE.finditer(data):
-        line = match[0]
-        project = _project_of(line)
-        if project and project not in names:
-            names[project] = f"project-{ids.digest(project)[:8]}"
-        yield names.get(project, ""), line
+        if project := _project_of(match[0]):
+            if project not in names:
+                names[project] = f"project-{ids.digest(project)[:8]}"
+            yield names[project], match.start()
 
 
 def _project_of(line: bytes) -> str:

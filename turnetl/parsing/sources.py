@@ -12,6 +12,7 @@ from turnetl.parsing import opencode_store, problems, prompt_history
 from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import DecompressionStatus, decompress, is_compressed
 from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.prompt_history import PromptHistories
 from turnetl.parsing.report import Problem
 from turnetl.skip_reasons import SkipReason
 
@@ -76,27 +77,38 @@ def stat_archive(path: Path, files: ArchiveFiles = LOCAL) -> ArchiveStat:
         BadArchive: it does not exist or is not a file.
     """
     if prompt_history.is_section(path):
-        file = files.state(section_file(path))
-        return ArchiveStat(path, file.size, file.mtime_ns, (file,), file.e_tag)
+        return _file_stat(path, files.state(section_file(path)))
     file = files.state(path)
     paths = opencode_store.session_files(path, files)
     if paths is None:
-        return ArchiveStat(path, file.size, file.mtime_ns, (file,), file.e_tag)
+        return _file_stat(path, file)
     return _session_stat(path, list(_states(files, paths)), file.mtime_ns)
 
 
-def read_stored(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> tuple[bytes, ArchiveStat]:
+def read_stored(
+    archive: ArchiveStat, files: ArchiveFiles = LOCAL, histories: PromptHistories | None = None
+) -> tuple[bytes, ArchiveStat]:
     """Return the stored bytes, and the state of the archive of which they are.
 
     Of several files, each ends with a newline.
 
+    Args:
+        archive: as it was found.
+        files: where it is.
+        histories: reads archives in histories of prompts; given for several archives, it reads a
+            history once. Any other archive releases its memory.
+
     Raises:
         BadArchive: they cannot be read.
     """
-    if archive.is_file or prompt_history.is_section(archive.path):
+    histories = histories or PromptHistories()
+    if prompt_history.is_section(archive.path):
+        data, file = histories.read(archive.path, archive.files[0], files)
+        return data, _file_stat(archive.path, file)
+    histories.release()
+    if archive.is_file:
         data, file = files.read(archive.files[0])
-        data = prompt_history.section_content(archive.path, data)
-        return data, ArchiveStat(archive.path, file.size, file.mtime_ns, (file,), file.e_tag)
+        return data, _file_stat(archive.path, file)
     read = list(_contents(files, archive.files))
     data = b"".join(_with_final_newline(content) for content, _ in read)
     return data, _session_stat(archive.path, [file for _, file in read], archive.mtime_ns)
@@ -131,14 +143,26 @@ def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> Decompre
     return DecompressedArchive(result.data, problem)
 
 
-def read_archive(path: Path, files: ArchiveFiles = LOCAL) -> bytes:
+def read_archive(
+    path: Path, files: ArchiveFiles = LOCAL, histories: PromptHistories | None = None
+) -> bytes:
     """Return the decompressed bytes of an archive as it is now.
+
+    Args:
+        path: of the archive.
+        files: where it is.
+        histories: as of `read_stored`.
 
     Raises:
         BadArchive: it does not exist or cannot be read.
     """
-    stored, _ = read_stored(stat_archive(path, files), files)
+    stored, _ = read_stored(stat_archive(path, files), files, histories)
     return decompress_archive(path, stored, ParseLimits()).data
+
+
+def _file_stat(path: Path, file: ArchiveFile) -> ArchiveStat:
+    """Return the state of an archive that is a file, or in one."""
+    return ArchiveStat(path, file.size, file.mtime_ns, (file,), file.e_tag)
 
 
 def _session_stat(path: Path, files: Sequence[ArchiveFile], mtime_ns: int) -> ArchiveStat:
