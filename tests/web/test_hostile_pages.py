@@ -27,6 +27,7 @@ from turnetl.model import GroupId
 from turnetl.web import links
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.policy import DIRECTIVES
+from turnetl.web.views.choices import ChoicesPage
 from turnetl.web.views.entities import EntityPage, FactPage
 from turnetl.web.views.errors import FixPage
 from turnetl.web.views.overview import OverviewPage
@@ -44,6 +45,7 @@ VIEWS: dict[str, type] = {
     "fact.html": FactPage,
     "entity.html": EntityPage,
     "lines.html": LinesPage,
+    "choices.html": ChoicesPage,
 }
 ADDRESSES = frozenset({"href", "previous", "next", "timeline", "fixes"})
 """Fields with the address of a page, which `links` makes."""

@@ -309,6 +309,49 @@ async def test_an_id_of_something_else_leads_to_its_own_page(
     assert response.headers["location"].startswith(f"{leads_to}?id={id_}")
 
 
+async def test_a_name_that_several_entities_have_leads_to_each_of_them(tmp_path: Path) -> None:
+    lake = turnetl.Settings(lake=tmp_path / "lake")
+    for project in ("shop", "till"):
+        rows = [
+            *conversation("Edit it", session=project, at=MARCH),
+            tool_call(f"{project}-e", "Edit", MARCH, file_path="README.md", new_string="x"),
+            tool_result(f"{project}-r", f"{project}-e", "done", MARCH),
+        ]
+        in_project = [text.replace("/home/dev/shop", f"/home/dev/{project}") for text in rows]
+        write_archive(tmp_path / "archives" / f"{project}.jsonl", in_project)
+    await turnetl.backfill(tmp_path / "archives", lake)
+    async with visiting(lake) as visitor:
+        for page in ("entity", "turn"):
+            choices = await visitor.page(page, 300, name="README.md", id="README.md")
+            found = [href for href, _ in choices.links if href.startswith("entity?id=")]
+            assert len(found) == 2
+            projects = [(await visitor.page(href)).text for href in found]
+            assert ["shop" in text for text in projects] != ["till" in text for text in projects]
+
+
+async def test_turns_at_one_line_of_archives_with_one_name_are_all_linked(tmp_path: Path) -> None:
+    lake = turnetl.Settings(lake=tmp_path / "lake")
+    for folder, prompt in {"one": "Add a cart", "two": "Refund an order"}.items():
+        rows = conversation(prompt, session=folder, at=MARCH)
+        write_archive(tmp_path / "archives" / folder / "a.jsonl", rows)
+    await turnetl.backfill(tmp_path / "archives", lake)
+    async with visiting(lake) as visitor:
+        choices = await visitor.page("turn", 300, id="a.jsonl:2")
+        texts = [text for href, text in choices.links if href.startswith("turn?id=")]
+        assert sorted("Refund" in text for text in texts) == [False, True]
+        assert all(f"{tmp_path}/archives/" in text for text in texts)
+        for href, _ in choices.links:
+            await visitor.page(href)
+        only = await visitor.page("turn", id=f"{tmp_path}/archives/two/a.jsonl:1-2")
+        assert "Refund an order" in only.text
+
+
+async def test_the_beginning_of_several_ids_leads_to_the_first_of_them(visitor: Visitor) -> None:
+    choices = await visitor.page("turn", 300, id="0")
+    assert len([href for href, _ in choices.links if "?id=" in href]) == 8
+    assert "These are not all" in choices.text
+
+
 @pytest.mark.parametrize("page", ["turn", "session", "entity", "file", "fact", "lines"])
 @pytest.mark.parametrize("id_", BAD_IDS)
 async def test_an_id_that_leads_to_nothing_is_a_page_with_a_sentence(

@@ -34,7 +34,7 @@ def show(
     """Show a turn, session, entity, file, error or fact.
 
     Args:
-        id_: An id, the beginning of one, the name of an entity, or the path of a file.
+        id_: An id, the beginning of one, a name, the path of a file, or ARCHIVE:LINE.
         full: Print the outcomes of all steps in full.
         neighbours: Also print the turns before and after a turn.
         raw: Print the lines of a turn in its archive, without secrets.

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -196,6 +196,9 @@ class LookupIndex(SearchIndex, Protocol):
     """A `SearchIndex` whose content can be read by id, name and time."""
 
     def lookup(self) -> Lookup: ...
+
+    def turns_at(self, archive: str, line: int) -> Sequence[int]:
+        """Return the turns at a line of an archive: see `TurnsByLine.find`."""
 
 
 def _stated_facts(rows: Iterable[tuple[bytes, bytes, bytes, int]]) -> list[StatedFact]:

@@ -1,12 +1,9 @@
 """The five tools: from arguments to an answer."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from turnetl.errors import BadUsage
 from turnetl.index.lookup import LookupIndex
-from turnetl.index.persistent import PersistentIndex
 from turnetl.index.spans import ListedSessions
 from turnetl.mcp import opened as views
 from turnetl.mcp.answer import Answer
@@ -39,7 +36,6 @@ from turnetl.retrieval.fix import ErrorHistory
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.session_hits import CombinedHits
 from turnetl.retrieval.timeline import Timeline
-from turnetl.retrieval.turn_summary import ID_CHARS
 
 _ENTITY_TURNS = 200
 """Turns of an entity after the first ones of a page that are read."""
@@ -47,7 +43,6 @@ _PAGE = 50
 """Projects or sessions on a page of `list`."""
 _MAX_HITS = 300
 """Hits of a search through which pages lead."""
-_LINEAGE = re.compile(r"(?P<archive>.+?):(?P<line>[0-9]{1,9})(?:-[0-9]{1,9})?", re.DOTALL)
 
 
 async def search(context: ToolContext, given: SearchArguments) -> Answer:
@@ -88,8 +83,7 @@ async def open_(context: ToolContext, given: OpenArguments) -> Answer:
     limit = given.offset + _ENTITY_TURNS
 
     async def read(index: OpenIndex) -> Details:
-        name = _turn_at(index.index, given.id) or given.id
-        found = details(index.index, name, context.directory, limit=limit)
+        found = details(index.index, given.id, context.directory, limit=limit)
         return with_lake_text(found, context.reader.settings)
 
     found, notes = await read_index(context, read)
@@ -213,21 +207,3 @@ def _session_entries(index: LookupIndex, page: ListedSessions) -> list[str]:
     turns = index.turns(keys).values()
     first = {turn.receipt.session_id: prompt_title(turn.text) for turn in turns}
     return [session_entry(one, first.get(one.session_id, "")) for one in page.sessions]
-
-
-def _turn_at(index: PersistentIndex, text: str) -> str | None:
-    """Return the id of the turn at a line of an archive; None if the text names no such line.
-
-    Raises:
-        BadUsage: several archives with this name have a turn there.
-    """
-    found = _LINEAGE.fullmatch(text.strip())
-    if found is None:
-        return None
-    turns = index.turns(index.turns_at(found["archive"], int(found["line"]))).values()
-    if len(turns) > 1:
-        places = "; ".join(
-            f"turn {one.receipt.turn_id[: ID_CHARS + 4]} {one.receipt.archive}" for one in turns
-        )
-        raise BadUsage(f"several archives have a turn there: {places}. Give the id of one of them")
-    return next((turn.receipt.turn_id for turn in turns), None)

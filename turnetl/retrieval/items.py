@@ -1,12 +1,15 @@
-"""From what a user types, an id or a name, to the one turn, session, entity or fact."""
+"""From what a user types, an id, a name or an archive line, to the one item that it leads to."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
 
 from turnetl.errors import BadUsage
 from turnetl.index.folding import fold
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup, LookupIndex
+from turnetl.index.port import IndexedTurn
 from turnetl.model import Entity, GroupId
 from turnetl.retrieval.excerpts import prompt_title
 from turnetl.retrieval.turn_summary import ID_CHARS, one_line
@@ -14,23 +17,55 @@ from turnetl.retrieval.turn_summary import ID_CHARS, one_line
 _LISTED = 8
 """Candidates that a message lists."""
 _NAME_CHARS = 60
+_MORE_OF_ID, _ONE_ID = "Type more of the id", "Type the id of one of them"
 _MIN_SUFFIX = 2
 """Parts of a path that lead to a file by its end: a bare name is in many folders."""
 FILE_LABEL = "File"
 ERROR_LABEL = "Error"
+_ARCHIVE_LINE = re.compile(r"(?P<archive>.+?):(?P<line>[0-9]{1,9})(?:-[0-9]{1,9})?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingItem:
+    """One of several items to which a text leads."""
+
+    item: IndexedItem
+    description: str
+    """Its kind or labels, the beginning of its id, its name and its group or archive."""
+
+
+class AmbiguousItem(BadUsage):
+    """An id, a name or an archive line leads to several items."""
+
+    def __init__(self, text: str, matching: Sequence[MatchingItem], remedy: str) -> None:
+        """Name the first of the items.
+
+        Args:
+            text: that leads to them.
+            matching: the items; more than are listed: there may be others.
+            remedy: the sentence that says what to type.
+        """
+        self.text = one_line(text, _NAME_CHARS)
+        self.matching = tuple(matching[:_LISTED])
+        """Those that the message lists."""
+        self.has_more = len(matching) > _LISTED
+        listed = "; ".join(one.description for one in self.matching)
+        more = "; and more" if self.has_more else ""
+        super().__init__(f"`{self.text}` is several: {listed}{more}. {remedy}")
 
 
 def find_item(index: LookupIndex, text: str, directory: Path) -> IndexedItem:
-    """Resolve an id, the beginning of one, the name of an entity, or the path of a file.
+    """Resolve an id, the beginning of one, a name, the path of a file, or an archive line.
 
     Args:
         index: of the graph.
         text: an id or a name; of a file also the end of its path, its absolute path, or a path that
-            starts with a dot.
+            starts with a dot. A turn also by `ARCHIVE:LINE`.
         directory: the one to which such a path is relative.
 
     Raises:
-        BadUsage: no item or several items match; the message lists some of them.
+        BadUsage: no item matches.
+        AmbiguousItem: several items match.
     """
     lookup, text = index.lookup(), _storable(text)
     if not text.strip():
@@ -39,15 +74,19 @@ def find_item(index: LookupIndex, text: str, directory: Path) -> IndexedItem:
         )
     matches = lookup.with_prefix(text, _LISTED + 1)
     exact = [item for item in matches if item.id == text]
-    found = exact or matches or [_item(entity) for entity in _named(lookup, text, directory)]
+    named = exact or matches or [_item(entity) for entity in _named(lookup, text, directory)]
+    found = named or _at_line(index, text)
     if not found:
         raise BadUsage(
             f"nothing has the id or the name `{one_line(text, _NAME_CHARS)}`: `turnetl search` and "
             "`turnetl timeline` print ids"
         )
     if len(found) > 1:
-        described = [_described(index, item) for item in found]
-        raise _ambiguous(text, described, by_id=bool(matches))
+        matching = [
+            MatchingItem(item, _described(index, item) if named else _located(index, item))
+            for item in found
+        ]
+        raise AmbiguousItem(text, matching, _MORE_OF_ID if matches else _ONE_ID)
     return found[0]
 
 
@@ -63,7 +102,8 @@ def find_entity(
         groups: only an entity of these groups; all groups if empty.
 
     Raises:
-        BadUsage: there is none, or there are several; the message lists some of them.
+        BadUsage: there is none.
+        AmbiguousItem: there are several.
     """
     text, is_file = _storable(text), label is not None and _is_same(label, FILE_LABEL)
     candidates = _files(lookup, text) if is_file else lookup.entities_named(text)
@@ -75,7 +115,8 @@ def find_entity(
     if not found:
         raise BadUsage(_unknown(lookup, text, label))
     if len(found) > 1:
-        raise _ambiguous(text, map(_entity_described, found), by_id=not candidates)
+        matching = [MatchingItem(_item(entity), _entity_described(entity)) for entity in found]
+        raise AmbiguousItem(text, matching, _ONE_ID if candidates else _MORE_OF_ID)
     return found[0]
 
 
@@ -119,6 +160,16 @@ def _named(lookup: Lookup, text: str, directory: Path) -> list[Entity]:
     return lookup.entities_named(text) or _files(lookup, file_path(text, directory))
 
 
+def _at_line(index: LookupIndex, text: str) -> list[IndexedItem]:
+    """Return the turns at a line of the archives of a name; none if the text names no line."""
+    found = _ARCHIVE_LINE.fullmatch(text.strip())
+    if found is None:
+        return []
+    keys = index.turns_at(found["archive"], int(found["line"]))
+    receipts = [turn.receipt for turn in index.turns(keys).values()]
+    return [IndexedItem(ItemKind.TURN, one.turn_id, one.group_id) for one in receipts]
+
+
 def _files(lookup: Lookup, path: str) -> list[Entity]:
     """Return the file of that path, else those whose paths end with it, or with which it ends."""
     path = path.replace("\\", "/")
@@ -149,20 +200,11 @@ def _unknown(lookup: Lookup, text: str, label: str | None) -> str:
     return f"there is no {noun} `{name}` in the graph; {similar_names(lookup, text, label)}"
 
 
-def _ambiguous(text: str, described: Iterable[str], *, by_id: bool) -> BadUsage:
-    lines = list(described)
-    listed = "; ".join(lines[:_LISTED])
-    more = "; and more" if len(lines) > _LISTED else ""
-    remedy = "Type more of the id" if by_id else "Type the id of one of them"
-    return BadUsage(f"`{one_line(text, _NAME_CHARS)}` is several: {listed}{more}. {remedy}")
-
-
 def _described(index: LookupIndex, item: IndexedItem) -> str:
     match item.kind:
         case ItemKind.TURN:
-            key = index.lookup().turn_key(item.id)
-            turns = index.turns([] if key is None else [key]).values()
-            name = next((prompt_title(turn.text) for turn in turns), "")
+            turn = _turn(index, item)
+            name = "" if turn is None else prompt_title(turn.text)
         case ItemKind.SESSION:
             name = item.group_id
         case ItemKind.ENTITY:
@@ -173,6 +215,18 @@ def _described(index: LookupIndex, item: IndexedItem) -> str:
             name = fact.indexed.fact.text if fact is not None else ""
     shown = item.id if item.kind is ItemKind.SESSION else item.id[: ID_CHARS + 4]
     return f"{item.kind} {shown} ({one_line(name, _NAME_CHARS)})"
+
+
+def _located(index: LookupIndex, item: IndexedItem) -> str:
+    """Return a turn with its archive: archives in different folders have the same name."""
+    turn = _turn(index, item)
+    archive = "" if turn is None else f" {turn.receipt.archive}"
+    return f"{_described(index, item)}{archive}"
+
+
+def _turn(index: LookupIndex, item: IndexedItem) -> IndexedTurn | None:
+    key = index.lookup().turn_key(item.id)
+    return next(iter(index.turns([] if key is None else [key]).values()), None)
 
 
 def _entity_described(entity: Entity) -> str:

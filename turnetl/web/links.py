@@ -3,11 +3,19 @@
 from collections.abc import Iterable
 from urllib.parse import urlencode
 
+from turnetl.index.lookup import ItemKind
 from turnetl.model import GroupId
 
 OVERVIEW = "./"
 SEARCH, TIMELINE, FIX, REPORT = "search", "timeline", "fix", "report"
 TURN, SESSION, ENTITY, FILE, FACT, LINES = "turn", "session", "entity", "file", "fact", "lines"
+
+_PAGES = {
+    ItemKind.TURN: TURN,
+    ItemKind.SESSION: SESSION,
+    ItemKind.ENTITY: ENTITY,
+    ItemKind.FACT: FACT,
+}
 
 
 def link(page: str, pairs: Iterable[tuple[str, str]] = ()) -> str:
@@ -35,6 +43,11 @@ def entity_link(uuid: str) -> str:
 
 def fact_link(uuid: str) -> str:
     return link(FACT, [("id", uuid)])
+
+
+def item_link(kind: ItemKind, item_id: str) -> str:
+    """Return the page of a turn, a session, an entity or a fact."""
+    return link(_PAGES[kind], [("id", item_id)])
 
 
 def file_link(path: str, group: GroupId) -> str:

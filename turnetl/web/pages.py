@@ -16,12 +16,14 @@ from turnetl.pipeline.opened_items import IndexAnswer
 from turnetl.report.activity_page import reported_turns
 from turnetl.report.index import unread_messages
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
+from turnetl.retrieval.items import AmbiguousItem
 from turnetl.web import links
 from turnetl.web.access import Refusal
 from turnetl.web.answers import OpenedItem, PageAnswers
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.live_report import LiveReports, live_report_page
 from turnetl.web.policy import DIRECTIVES
+from turnetl.web.views.choices import choices_page
 from turnetl.web.views.entities import fact_page
 from turnetl.web.views.turns import session_page, turn_page
 
@@ -85,6 +87,10 @@ class Pages:
         async def handle(request: Request) -> Response:
             try:
                 return await handler(request)
+            except AmbiguousItem as error:
+                answer = IndexAnswer(None, None, None)
+                status, view = HTTPStatus.MULTIPLE_CHOICES, choices_page(error)
+                return self._page("choices.html", "Several matches", answer, status, item=view)
             except BadUsage as error:
                 return self._problem(str(error), HTTPStatus.NOT_FOUND)
             except TurnetlError as error:
