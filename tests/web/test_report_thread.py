@@ -14,7 +14,7 @@ from turnetl.web.report_thread import run_in_thread
 STEP = ProgressUpdate("report", "turns", 1, 5)
 
 
-class Work:
+class StoppedWork:
     """Work that a test cancels when it has begun."""
 
     def __init__(self) -> None:
@@ -74,14 +74,14 @@ async def test_the_caller_gets_the_error() -> None:
 
 @pytest.mark.parametrize("kind", ["awaits", "steps"])
 async def test_work_whose_caller_is_cancelled_ends_and_releases_what_it_opened(kind: str) -> None:
-    work = Work()
+    work = StoppedWork()
     task = asyncio.create_task(run_in_thread(getattr(work, kind)))
     await cancelled(task, work.begun)
     assert work.released.is_set()
 
 
 async def test_a_caller_that_is_cancelled_does_not_wait_for_work_that_does_not_respond() -> None:
-    work = Work()
+    work = StoppedWork()
     task = asyncio.create_task(run_in_thread(work.blocks))
     await cancelled(task, work.begun)
     assert not work.released.is_set()
