@@ -21,7 +21,8 @@ from mcp.client.stdio import stdio_client as sdk_stdio_client
 from tests.cli.command import clean_environment, command_line
 from tests.mcp.clients import text_of
 from tests.mcp.processes import open_streams_ignored, stdio_server
-from turnetl.mcp.stdio import MAX_LINE, split_lines
+from turnetl.mcp.messages import MAX_MESSAGE
+from turnetl.mcp.stdio import split_lines
 
 QUERY = "why did the checkout tests fail"
 TURN = "turn 66185fa7"
@@ -96,7 +97,7 @@ def test_a_request_that_is_malformed_or_huge_is_an_error_and_the_server_goes_on(
         client.call(4, "search", query=["not", "a", "text"])
         client.call(5, "search", query="x", limit=10**30)
         client.call(6, "search", query="x" * 200_000)
-        client.send(b'{"jsonrpc": "2.0", "id": 7, "params": "' + b"x" * (MAX_LINE + 10) + b'"}')
+        client.send(b'{"jsonrpc": "2.0", "id": 7, "params": "' + b"x" * (MAX_MESSAGE + 10) + b'"}')
         client.call(8, "search", query="cart " * 15_000)
         answers = [client.receive() for _ in range(8)]
         assert [one["id"] for one in answers] == [1, 2, 3, 4, 5, 6, None, 8]

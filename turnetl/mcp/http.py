@@ -12,14 +12,17 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnetl import local_server
+from turnetl.mcp.messages import MAX_MESSAGE, problem_of
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
 _PATH = "/mcp"
+_ONLY_POST = "send each message with POST; there is no stream to open\n"
+_TOO_LARGE = "a message has at most 4 MiB\n"
 _UNAUTHORIZED = (
     "this server needs the token that it printed at its start, or that TURNETL_MCP_TOKEN was set "
     "to, in the header `Authorization: Bearer TOKEN`\n"
@@ -66,7 +69,59 @@ def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
             allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
         ),
     )
-    return TokenCheck(app, token)
+    return TokenCheck(MessageCheck(app), token)
+
+
+class MessageCheck:
+    """Passes on the messages that can be answered; answers the others with an error.
+
+    There is nothing to read but the answer to a message: a GET would keep a connection open.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif scope["method"] == "GET":
+            await PlainTextResponse(_ONLY_POST, 405, {"Allow": "POST"})(scope, receive, send)
+        elif scope["method"] == "POST":
+            await self._answer(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _read_body(receive)
+        if body is None:
+            return
+        if len(body) > MAX_MESSAGE:
+            await PlainTextResponse(_TOO_LARGE, 413)(scope, receive, send)
+            return
+        problem = problem_of(body)
+        if problem is not None:
+            text = problem.model_dump_json(by_alias=True, exclude={"error": {"data"}})
+            await Response(text, 400, media_type="application/json")(scope, receive, send)
+            return
+        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_again() -> Message:
+            return pending.pop() if pending else await receive()
+
+        await self._app(scope, receive_again, send)
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """Return the body, or the beginning of one that is too large; None: the client is gone."""
+    body = bytearray()
+    while len(body) <= MAX_MESSAGE:
+        part = await receive()
+        if part["type"] != "http.request":
+            return None
+        body += part.get("body", b"")
+        if not part.get("more_body", False):
+            break
+    return bytes(body)
 
 
 class TokenCheck:

@@ -19,8 +19,8 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-MAX_LINE = 4 * 1024 * 1024
-"""Bytes of a message, as over HTTP."""
+from turnetl.mcp.messages import MAX_MESSAGE, has_unusable_id, not_a_message, not_json
+
 _CHUNK = 1 << 16
 _WAITING_LINES = 16
 """Lines that are read before the server takes them."""
@@ -28,8 +28,6 @@ _TOO_LONG = "too long"
 """Stands for a line that is too long, and is no JSON."""
 _NO_MESSAGE = "{}"
 """Stands for a request that cannot be answered: JSON, but not a message."""
-_NOT_JSON = "not one JSON value on one line of at most 4 MiB"
-_NOT_A_MESSAGE = "not a JSON-RPC 2.0 message; the id of a request is a text or an integer"
 
 
 async def serve_stdio(server: Server[Any]) -> None:
@@ -48,7 +46,7 @@ async def serve_stdio(server: Server[Any]) -> None:
 class InputLines:
     """The lines of a stream, read by a thread that does not keep the process from ending."""
 
-    def __init__(self, read: Callable[[], bytes], max_line: int = MAX_LINE) -> None:
+    def __init__(self, read: Callable[[], bytes], max_line: int = MAX_MESSAGE) -> None:
         """Read nothing yet.
 
         Args:
@@ -111,18 +109,11 @@ def split_lines(read: Callable[[], bytes], max_line: int) -> Iterator[bytes]:
 
 
 def answerable(line: str) -> str:
-    """Return a line, or one that is no message for a request whose id no answer can carry.
-
-    The SDK takes such a request for a notification, and would say nothing about it.
-    """
+    """Return a line, or one that is no message for a request whose id no answer can carry."""
     try:
-        message = from_json(line)
+        return _NO_MESSAGE if has_unusable_id(from_json(line)) else line
     except ValueError:
         return line
-    if not isinstance(message, dict) or not {"method", "id"} <= message.keys():
-        return line
-    is_usable = isinstance(message["id"], str | int) and not isinstance(message["id"], bool)
-    return line if is_usable else _NO_MESSAGE
 
 
 @asynccontextmanager
@@ -153,9 +144,4 @@ def _rejection(error: Exception) -> types.JSONRPCError:
     is_json = not isinstance(error, ValidationError) or all(
         one["type"] != "json_invalid" for one in error.errors(include_url=False)
     )
-    code, message = (
-        (types.INVALID_REQUEST, _NOT_A_MESSAGE) if is_json else (types.PARSE_ERROR, _NOT_JSON)
-    )
-    return types.JSONRPCError(
-        jsonrpc="2.0", id=None, error=types.ErrorData(code=code, message=message)
-    )
+    return not_a_message() if is_json else not_json()
