@@ -7,6 +7,7 @@ from neo4j import AsyncTransaction
 
 from turnetl.graph import neo4j_cypher as cypher
 from turnetl.graph.lease import check_lease
+from turnetl.graph.neo4j_parameters import abbreviated
 from turnetl.graph_model import Lease
 
 
@@ -34,7 +35,7 @@ async def lock_group(
         GraphUnusable: another writer took the group.
     """
     given = parameters | {"group": lease.group_id, "until": until}
-    result = await transaction.run(statement, given)
+    result = await transaction.run(statement, abbreviated(given))
     found = await result.single()
     row = found.data() if found is not None else {}
     check_lease(lease, row.get("fence"), row.get("owner"))
