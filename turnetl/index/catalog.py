@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 
 from turnetl.graph_model import CommittedTurn, Receipt
 from turnetl.index import catalog_sql as sql
@@ -19,7 +20,7 @@ from turnetl.index.catalog_state import CatalogState
 from turnetl.index.folding import fold
 from turnetl.index.lookup import Lookup
 from turnetl.index.packing import pack, unpack
-from turnetl.index.port import IndexedFact, IndexedTurn
+from turnetl.index.port import IndexedFact, IndexedTurn, Keys
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.report import IndexedGroup
 from turnetl.index.selecting import Selector, microseconds
@@ -169,10 +170,14 @@ class Catalog(CatalogState):
             for key, receipt, text, previous in self.query(sql.TURNS, json.dumps(list(keys)))
         }
 
-    def next_turns(self, keys: Collection[int]) -> set[int]:
-        """Return the turns that follow these in their sessions, one after each."""
+    def next_turns(self, keys: Collection[int], selected: Keys | None) -> list[int]:
+        """See `SearchIndex.next_turns`; ascending."""
         rows = self.query(sql.NEXT_TURNS, json.dumps(list(keys)))
-        return {key for (key,) in rows if key is not None}
+        found = np.array(sorted({key for (key,) in rows if key is not None}), dtype=np.int64)
+        following: list[int] = (
+            found if selected is None else found[np.isin(found, selected)]
+        ).tolist()
+        return following
 
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
         """See `SearchIndex.facts`."""

@@ -176,6 +176,8 @@ class LexicalIndex:
         query = _any_of(index.schema, field, weights)
         if keys is not None and len(keys) <= _MAX_SELECTED:
             query = _restricted(index.schema, query, keys)
+        elif keys is not None:
+            is_wanted = _both(is_wanted, keys)
         count = limit * (_PASSAGES_PER_TURN if kind == _PASSAGES else 1)
         while True:
             best, is_all = _best(searcher, query, count, is_wanted)
@@ -227,6 +229,13 @@ def _best(
     order = np.argsort(firsts)
     best = dict(zip(turns[order].tolist(), scores[firsts[order]].tolist(), strict=True))
     return best, len(hits) < count
+
+
+def _both(
+    is_wanted: Callable[[Keys], NDArray[np.bool_]], selected: Keys
+) -> Callable[[Keys], NDArray[np.bool_]]:
+    """Return the function that tells which turns may be returned and are selected."""
+    return lambda found: is_wanted(found) & np.isin(found, selected)
 
 
 def _restricted(schema: tantivy.Schema, query: tantivy.Query, keys: Keys) -> tantivy.Query:

@@ -219,8 +219,7 @@ class PersistentIndex:
 
     def next_turns(self, keys: Collection[int], selected: Keys | None) -> Collection[int]:
         with self._reading() as parts:
-            found = parts.catalog.next_turns(keys)
-            return found if selected is None else found & set(selected.tolist())
+            return parts.catalog.next_turns(keys, selected)
 
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
         with self._reading() as parts:

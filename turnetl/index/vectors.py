@@ -27,11 +27,17 @@ from turnetl.llm.int8_vectors import Int8s, quantized
 _MAX_EXACT = 50_000
 """More rows than this are compared roughly first, and the best of them exactly."""
 _MAX_COMPARED = 200_000
-"""More rows than this are compared by their heads only."""
+"""More rows than this, and more bytes than the next number, are compared by their heads only."""
+MAX_COMPARED_BYTES = 128_000_000
+"""Are compared in 7 ms; 500,000 rows of the built-in embedder have as many."""
+_MANY_ROWS = 1 / 4
+"""If more of the rows are selected, all are compared: to collect them would take longer."""
 _HEAD_SHARE = 3 / 8
 """Share of the dimensions in a head."""
 _BEST = 5_000
 """Of 290,000 passages, these have 99 % of the 50 turns that all dimensions put first."""
+_MAX_SEARCHED = 10_000
+"""The rows of more turns are found by a pass over all rows, not one turn after another."""
 _CHECKED_BYTES = 4096
 """At the beginning and at the end of each file: finds files that were truncated or replaced."""
 _NO_KEYS: Keys = np.zeros(0, dtype=np.int64)
@@ -106,6 +112,8 @@ class PassageVectors:
         valid: ValidRows,
         removed: Keys = _NO_KEYS,
         before_step: Callable[[str], None] = no_step,
+        *,
+        max_bytes: int = MAX_COMPARED_BYTES,
     ) -> None:
         """Map the files.
 
@@ -115,6 +123,7 @@ class PassageVectors:
             valid: as the catalog records it.
             removed: turns that do not count any more.
             before_step: called before each file is written.
+            max_bytes: of very many vectors that are compared as a whole.
 
         Raises:
             DamagedFile: a file is missing, truncated or replaced.
@@ -122,6 +131,7 @@ class PassageVectors:
         self._folder = folder
         self._dimensions = dimensions
         self._before_step = before_step
+        self._max_bytes = max_bytes
         self._file: FileIO | None = None
         self.reload(valid, removed)
 
@@ -193,17 +203,28 @@ class PassageVectors:
         """
         if rows is not None and len(rows) <= _MAX_EXACT:
             return rows
-        arrays, selected = self._arrays, slice(None) if rows is None else rows
-        if len(arrays.keys[selected]) > _MAX_COMPARED:
+        if rows is not None and len(rows) <= _MANY_ROWS * len(self._arrays.keys):
+            return rows[highest(self._rough_products(vector, rows), _BEST)]
+        products = self._rough_products(vector, slice(None))
+        if rows is not None:
+            return rows[highest(products[rows], _BEST)]
+        products[self._rows_of(self._removed)] = -1
+        best = highest(products, _BEST)
+        return best[products[best] > 0]
+
+    def _rough_products(self, vector: Floats, selected: Rows | slice) -> Floats:
+        """Return about the weighted cosines of rows; of very many, by their heads."""
+        arrays = self._arrays
+        if self._are_many(len(arrays.keys[selected])):
             products = rough_products(arrays.heads[selected], vector[: arrays.heads.shape[1]])
         else:
             products = rough_products(arrays.vectors[selected], vector)
         products *= self._factors(selected)
-        if rows is not None:
-            return rows[highest(products, _BEST)]
-        products[self._rows_of(self._removed)] = -1
-        best = highest(products, _BEST)
-        return best[products[best] > 0]
+        return products
+
+    def _are_many(self, rows: int) -> bool:
+        """Return whether so many rows are not compared, or mapped into memory, as a whole."""
+        return rows > _MAX_COMPARED and rows * self._dimensions > self._max_bytes
 
     def _factors(self, rows: Rows | slice) -> Floats:
         """Return by what the products of rows are to be multiplied."""
@@ -231,7 +252,7 @@ class PassageVectors:
 
     def _read(self, rows: Rows) -> Int8s:
         """Return rows of the vectors, which are all over the file."""
-        if self._file is None or len(self._arrays.keys) <= _MAX_COMPARED:
+        if self._file is None or not self._are_many(len(self._arrays.keys)):
             return self._arrays.vectors[rows]
         # Mapped, each would bring its neighbours into memory, 64 kB at a time.
         vectors = np.empty((len(rows), self._dimensions), dtype=np.int8)
@@ -243,6 +264,10 @@ class PassageVectors:
 
     def _rows_of(self, keys: Keys) -> Rows:
         """Return the rows of turns, ascending; keys without rows are left out."""
+        if len(keys) > _MAX_SEARCHED:
+            is_wanted = np.zeros(int(self._arrays.keys[-1:].max(initial=0)) + 1, dtype=np.bool_)
+            is_wanted[keys[keys < len(is_wanted)]] = True
+            return np.flatnonzero(is_wanted[self._arrays.keys])
         firsts = np.searchsorted(self._arrays.keys, keys, "left")
         counts = np.searchsorted(self._arrays.keys, keys, "right") - firsts
         starts = np.cumsum(counts) - counts
