@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +138,14 @@ def test_a_forgotten_turn_does_not_come_back(source: Lake, lake: Lake) -> None:
 
 
 class DyingLake(Lake):
-    """A lake whose process ends after it has written one turns file."""
+    """A lake whose process ends when it has begun to write one turns file."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._writes = count()
 
     def write_turns(self, *arguments: Any, **options: Any) -> Path:
-        if self.turn_paths():
+        if next(self._writes):
             raise KeyboardInterrupt
         return super().write_turns(*arguments, **options)
 

@@ -14,7 +14,9 @@ from turnetl.index.selection import Selection
 from turnetl.lake import Lake
 from turnetl.model import GroupId, SubagentUsage
 from turnetl.parsing import parse_archives
+from turnetl.redact.port import RedactedTexts
 from turnetl.transfer.content import ExportContent
+from turnetl.transfer.lake_import import import_lake
 from turnetl.transfer.parquet import ParquetExport, to_parquet
 from turnetl.transfer.report import ImportOutcome
 from turnetl.transfer.select import condition
@@ -129,6 +131,27 @@ def test_an_import_of_a_part_keeps_the_tokens_of_an_import_of_all(
     report = imported(written(part, tmp_path / "part"), new)
     assert usage(new) == before
     assert {file.outcome for file in report.files} == {ImportOutcome.UNCHANGED}
+
+
+class CountingRedactor(NoRedactor):
+    """Counts its scans."""
+
+    def __init__(self) -> None:
+        self.scans = 0
+
+    def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
+        self.scans += 1
+        return super().redact_many(archives)
+
+
+def test_many_files_are_redacted_with_few_scans(lake: Lake, tmp_path: Path) -> None:
+    """Models, texts, and the paths of turns and of metadata: each in all files at once."""
+    redactor = CountingRedactor()
+    export = to_parquet(lake, [SHOP], None, ExportContent(()), redactor)
+    assert redactor.scans == 4
+    source, new = written(export, tmp_path / "out"), Lake(tmp_path / "new")
+    import_lake(source, new, "laptop", redactor=lambda: redactor)
+    assert redactor.scans == 8
 
 
 def test_subagents_whose_turn_is_not_known_are_left_out_and_counted(

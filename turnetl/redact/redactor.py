@@ -44,7 +44,7 @@ class SecretRedactor:
         """Pickle without the scanner, which each process loads for itself."""
         return partial(type(self), self._key, pii=self._pii), ()
 
-    @property
+    @cached_property
     def version(self) -> str:
         """Digest of everything that determines the redactions: scanner, own rules and key.
 

@@ -24,6 +24,22 @@ _MANY = 2**50
 """More tokens than any archive has; the sums of all archives fit into 64 bits."""
 
 
+def check_lakes(source: Lake, lake: Lake) -> None:
+    """Check that there is another lake.
+
+    Raises:
+        BadUsage: there is none.
+    """
+    source.check_root()
+    if not source.turn_paths():
+        raise BadUsage(
+            f"`{source.root}` holds no turns: name a lake, which has a folder `turns`, or a folder "
+            "that `turnetl export --format parquet` wrote"
+        )
+    if source.root.resolve() == lake.root.resolve():
+        raise BadUsage(f"`{source.root}` is the lake itself: name another one with --lake")
+
+
 def machine_of(source: Lake, given: str | None) -> str:
     """Return the name of the machine of another lake: the given one, or that of an export.
 

@@ -6,21 +6,24 @@ it: `laptop:/home/dev/.claude/projects/…`. A turn that archives of this machin
 as one in two archives of one machine is.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from turnetl import ids
-from turnetl.errors import BadUsage, TableUnusable
+from turnetl.errors import TableUnusable
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile, path_text
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten
+from turnetl.lake.parallel import in_parallel
 from turnetl.lake.paths import TURNS
 from turnetl.model import GroupId
 from turnetl.parsing.forgotten_turns import rows_not_forgotten
+from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.transfer.foreign_files import (
+    check_lakes,
     check_versions,
     is_within,
     machine_of,
@@ -35,7 +38,9 @@ from turnetl.transfer.merge import (
     redacted_together,
     rows_digest,
 )
+from turnetl.transfer.output import WRITERS
 from turnetl.transfer.redacted_paths import metadata_paths, redacted_paths, with_paths
+from turnetl.transfer.redacted_usage import redacted_models, usage_of
 from turnetl.transfer.report import ImportedFile, ImportOutcome, ImportReport
 from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
@@ -64,7 +69,7 @@ def import_lake(
         BadUsage: there is no lake, no name of the machine, or it is the same lake.
         Fatal: either lake has another schema version, or the lake cannot be written.
     """
-    _check(source, lake)
+    check_lakes(source, lake)
     name = machine_of(source, machine)
     paths = source.turn_paths()
     source.files.fetch(paths)
@@ -80,8 +85,8 @@ def import_lake(
     try:
         for start in range(0, len(files), BATCH_FILES):
             batch = files[start : start + BATCH_FILES]
-            done = zip(batch, run.import_files(batch), strict=True)
-            imported |= {file.path: one for file, one in done}
+            done = run.import_files(batch)
+            imported |= {file.path: one for file, one in zip(batch, done, strict=True)}
             if progress is not None:
                 progress(start + len(batch), len(files))
     finally:
@@ -103,6 +108,23 @@ class _RemainingRows:
 
 
 @dataclass(frozen=True, slots=True)
+class _FileImport:
+    """What is written of a turns file."""
+
+    path: Path
+    """Of the imported file."""
+    rows: pl.DataFrame
+    metadata: ArchiveMetadata
+    stored: ArchiveMetadata | None
+    """Of the file of an earlier import."""
+    elsewhere: Mapping[Path, ArchiveMetadata]
+    """Earlier files of the same archive in other groups."""
+    redactions: int
+    forgotten: int
+    """Rows that are left out."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Import:
     source: Lake
     lake: Lake
@@ -113,19 +135,27 @@ class _Import:
     """The turns files of the lake before the import, by name."""
     dry_run: bool
 
-    def import_files(self, files: Sequence[TurnFile]) -> Iterator[ImportedFile]:
-        """Import turns files, in their order; one that is damaged is reported and left out."""
+    def import_files(self, files: Sequence[TurnFile]) -> list[ImportedFile]:
+        """Import turns files; return what was done with each, in their order.
+
+        One that is damaged is reported and left out.
+        """
         named = metadata_paths(file.metadata for file in files)
         paths = redacted_paths(named, self.redactor, keeps_machines=True)
-        files = [TurnFile(file.path, with_paths(file.metadata, paths)) for file in files]
+        models = redacted_models(usage_of(files), self.redactor)
+        files = [_with_names(file, paths, models) for file in files]
         read = [self._read(file) for file in files]
         rows = [one.rows for one in read if isinstance(one, _RemainingRows)]
         clean = iter(redacted_tables(rows, self.redactor))
-        for file, one in zip(files, read, strict=True):
-            if isinstance(one, _RemainingRows):
-                yield self._import_file(file, one, *next(clean))
-            else:
-                yield self._left_out(file, one)
+        imports = [
+            self._import_of(file, one, *next(clean))
+            if isinstance(one, _RemainingRows)
+            else self._left_out(file, one)
+            for file, one in zip(files, read, strict=True)
+        ]
+        # Files of one archive in two groups replace each other: only one after the other.
+        is_unique = len({file.path.name for file in files}) == len(files)
+        return in_parallel(self._store, imports, WRITERS if is_unique else 1)
 
     def _read(self, file: TurnFile) -> _RemainingRows | str:
         """Return the rows that are not forgotten, or why the file is damaged."""
@@ -145,10 +175,10 @@ class _Import:
         kept = rows_not_forgotten(rows, self.forgotten)
         return rows.clear() if kept is None else kept
 
-    def _import_file(
+    def _import_of(
         self, file: TurnFile, read: _RemainingRows, rows: pl.DataFrame, redactions: int
-    ) -> ImportedFile:
-        """Import a turns file.
+    ) -> _FileImport | ImportedFile:
+        """Return what to write of a turns file, or that it is left out.
 
         Args:
             file: of the other lake.
@@ -172,33 +202,29 @@ class _Import:
         # A parse, too, compares ids of sessions with those of forgotten ones after their redaction.
         kept = self._not_forgotten(rows)
         forgotten = read.forgotten + rows.height - kept.height
-        done = self._store(file, kept, path, stored, elsewhere)
-        return replace(done, redactions=redactions, forgotten=forgotten)
-
-    def _store(
-        self,
-        file: TurnFile,
-        rows: pl.DataFrame,
-        path: Path,
-        stored: ArchiveMetadata | None,
-        elsewhere: Mapping[Path, ArchiveMetadata],
-    ) -> ImportedFile:
-        """Write the rows that the lake will have of the file, if they are not there as they are."""
         name = self._name(file)
-        rows = rows.with_columns(archive=pl.lit(name))
-        metadata = self._metadata(file, name, rows, stored)
-        before = [one for one in (stored, *elsewhere.values()) if one is not None]
-        outcome = outcome_of(before, metadata)
+        kept = kept.with_columns(archive=pl.lit(name))
+        metadata = self._metadata(file, name, kept, stored)
+        return _FileImport(path, kept, metadata, stored, elsewhere, redactions, forgotten)
+
+    def _store(self, one: _FileImport | ImportedFile) -> ImportedFile:
+        """Write the rows that the lake will have of a file, if they are not there as they are."""
+        if isinstance(one, ImportedFile):
+            return one
+        before = [found for found in (one.stored, *one.elsewhere.values()) if found is not None]
+        outcome = outcome_of(before, one.metadata)
         if outcome is not ImportOutcome.UNCHANGED and not self.dry_run:
             self.lake.write_turns(
-                rows,
-                metadata,
-                digest=path.stem,
-                previous_files=elsewhere,
-                may_replace=lambda current: current == stored,
+                one.rows,
+                one.metadata,
+                digest=one.path.stem,
+                previous_files=one.elsewhere,
+                may_replace=lambda current: current == one.stored,
             )
-        added = rows.height - sum(one.turns for one in before)
-        return ImportedFile(name, metadata.group, outcome, rows.height, added)
+        added = one.rows.height - sum(found.turns for found in before)
+        name, group, turns = one.metadata.archive, one.metadata.group, one.rows.height
+        done = ImportedFile(name, group, outcome, turns, added)
+        return replace(done, redactions=one.redactions, forgotten=one.forgotten)
 
     def _elsewhere(self, path: Path, machine: str) -> dict[Path, ArchiveMetadata]:
         """Return the earlier files of the same archive: the other machine changed its group."""
@@ -244,20 +270,11 @@ class _Import:
         )
 
 
-def _check(source: Lake, lake: Lake) -> None:
-    """Check that there is another lake.
-
-    Raises:
-        BadUsage: there is none.
-    """
-    source.check_root()
-    if not source.turn_paths():
-        raise BadUsage(
-            f"`{source.root}` holds no turns: name a lake, which has a folder `turns`, or a folder "
-            "that `turnetl export --format parquet` wrote"
-        )
-    if source.root.resolve() == lake.root.resolve():
-        raise BadUsage(f"`{source.root}` is the lake itself: name another one with --lake")
+def _with_names(file: TurnFile, paths: Mapping[str, str], models: Mapping[str, str]) -> TurnFile:
+    """Return a turns file with redacted names in its metadata."""
+    usage = with_models(file.metadata.subagent_usage, models)
+    metadata = replace(with_paths(file.metadata, paths), subagent_usage=usage)
+    return TurnFile(file.path, metadata)
 
 
 def _by_name(lake: Lake) -> Mapping[str, Sequence[Path]]:

@@ -9,9 +9,10 @@ import polars as pl
 from turnetl import ids
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import SubagentUsage
+from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.transfer.redacted_paths import local_path
-from turnetl.transfer.redacted_usage import redacted_usage
+from turnetl.transfer.redacted_usage import redacted_models
 from turnetl.transfer.report import ImportOutcome
 from turnetl.transfer.turn_rows import redacted_tables
 
@@ -73,21 +74,30 @@ def merged_usage(
     Of the same subagent, model and day, the entry with most tokens counts, as in a report.
 
     Args:
-        new: metadata of the file of the other lake.
+        new: metadata of the file of the other lake, redacted.
         stored: metadata of the imported file; None: it does not exist. Another reader counts anew.
-        redactor: removes secrets from the names of models.
+        redactor: removes secrets that an earlier import left in the names of models.
     """
-    usage = redacted_usage(new.subagent_usage, redactor)
+    usage = new.subagent_usage
     is_same_reader = stored is not None and _reader(stored) == _reader(new)
     before = stored.subagent_usage if stored is not None and is_same_reader else None
     if usage is None and before is None:
         return None
     merged: dict[tuple[object, ...], SubagentUsage] = {}
-    for one in (*(redacted_usage(before, redactor) or ()), *(usage or ())):
+    for one in (*_redacted_again(before or (), usage or (), redactor), *(usage or ())):
         day = one.started_at and one.started_at.date()
         place = one.subagent, one.model, day
         merged[place] = max(merged.get(place, one), one, key=_tokens)
     return tuple(sorted(merged.values(), key=_order))
+
+
+def _redacted_again(
+    before: tuple[SubagentUsage, ...], new: tuple[SubagentUsage, ...], redactor: Redactor
+) -> tuple[SubagentUsage, ...]:
+    """Return earlier tokens with redacted models. Those that the new tokens have are redacted."""
+    clean = {one.model for one in new}
+    models = redacted_models([one for one in before if one.model not in clean], redactor)
+    return with_models(before, models) or ()
 
 
 def _tokens(usage: SubagentUsage) -> int:

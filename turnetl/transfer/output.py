@@ -16,6 +16,7 @@ from typing import IO
 import msgspec
 
 from turnetl.errors import BadUsage, Fatal
+from turnetl.lake.parallel import in_parallel
 from turnetl.lake.temporary import replace_file, sync_folder
 from turnetl.private_files import create_folder
 
@@ -41,6 +42,10 @@ _NAME = re.compile(
     r"|turns/[a-z0-9_]+/[0-9a-f]+\.parquet"
 )
 """The files that an export in a folder has: another name in a manifest is not of turnetl."""
+
+
+WRITERS = 8
+"""Files that are written at once: a disk takes milliseconds to make each of them durable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +89,11 @@ def write_folder(
         }
         _write_manifest(folder, _manifest(format_name, planned, machine))
         changed = [name for name in files if present.get(name) != digests[name]]
-        for name in changed:
-            replace_file(folder / name, partial(_write_data, files[name]), folder)
+        in_parallel(
+            lambda name: replace_file(folder / name, partial(_write_data, files[name]), folder),
+            changed,
+            WRITERS,
+        )
         for parent in sorted({(folder / name).parent for name in changed}):
             sync_folder(parent)
         removed = [name for name in present if name not in files]

@@ -4,7 +4,7 @@ turns/<group>/<digest of the archive's path>.parquet   entities.parquet   facts.
 """
 
 import io
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from turnetl.batched import batched
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.paths import TURNS
 from turnetl.model import Entity, Fact, GroupId
+from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.transfer.content import ExportContent
 from turnetl.transfer.redacted_paths import (
@@ -24,7 +25,7 @@ from turnetl.transfer.redacted_paths import (
     redacted_paths,
     with_paths,
 )
-from turnetl.transfer.redacted_usage import redacted_usage
+from turnetl.transfer.redacted_usage import redacted_models, usage_of
 from turnetl.transfer.selected_usage import SessionTurns
 from turnetl.transfer.turn_rows import BATCH_FILES, redacted_tables
 
@@ -100,9 +101,9 @@ def to_parquet(
     for batch in batched(turn_files, BATCH_FILES):
         selected = selection.select(batch)
         clean = redacted_tables([one.rows for one in selected], redactor)
-        paths = redacted_paths(metadata_paths(one.file.metadata for one in selected), redactor)
+        names = _RedactedNames.of([one.file for one in selected], redactor)
         for one, (redacted, found) in zip(selected, clean, strict=True):
-            metadata = _redacted(one.file.metadata, paths, redactor)
+            metadata = names.replaced(one.file.metadata)
             if found or not one.is_whole:
                 metadata = _changed(metadata, redacted)
             archive_rows = redacted.with_columns(archive=pl.lit(metadata.archive))
@@ -172,14 +173,26 @@ class _FileSelection:
         return TurnFile(file.path, replace(file.metadata, subagent_usage=selected.usage))
 
 
-def _redacted(
-    metadata: ArchiveMetadata, paths: Mapping[str, str], redactor: Redactor
-) -> ArchiveMetadata:
-    return replace(
-        with_paths(metadata, paths),
-        machine=redacted_machine(metadata.machine, redactor),
-        subagent_usage=redacted_usage(metadata.subagent_usage, redactor),
-    )
+@dataclass(frozen=True, slots=True)
+class _RedactedNames:
+    """What stands for the names in the metadata of turns files."""
+
+    paths: Mapping[str, str]
+    models: Mapping[str, str]
+    redactor: Redactor
+
+    @classmethod
+    def of(cls, files: Sequence[TurnFile], redactor: Redactor) -> Self:
+        paths = redacted_paths(metadata_paths(file.metadata for file in files), redactor)
+        return cls(paths, redacted_models(usage_of(files), redactor), redactor)
+
+    def replaced(self, metadata: ArchiveMetadata) -> ArchiveMetadata:
+        """Return the metadata of one of the files without secrets."""
+        return replace(
+            with_paths(metadata, self.paths),
+            machine=redacted_machine(metadata.machine, self.redactor),
+            subagent_usage=with_models(metadata.subagent_usage, self.models),
+        )
 
 
 def _changed(metadata: ArchiveMetadata, rows: pl.DataFrame) -> ArchiveMetadata:
