@@ -3,10 +3,13 @@
 import asyncio
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel, request_text
@@ -16,7 +19,7 @@ from tests.servers.canned_responses import between
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.fact_questions_check import fact_questions_check
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.llm.compact_prompts import compact_prompts
+from turnetl.extraction.llm.compact_prompts import compact_prompts, without_sections
 from turnetl.extraction.llm.fact_questions import FactResolution, FactResolutions, numbers
 from turnetl.extraction.llm.prompts import escaping_prompts
 from turnetl.graph.mirror.group import MirrorGroup
@@ -186,3 +189,23 @@ async def test_a_check_shows_whether_a_model_can_answer_several_questions(
     ]
     model = CannedModel(lambda _: FactResolutions(fact_resolutions=resolutions).model_dump())
     assert await fact_questions_check().run(GraphitiModel(model)) == problem
+
+
+_PIECES = ("\n", "<A>\n", "\n</A>", "<A>", "</A>", "<B>\n", "\n</B>", "text", " ")
+_SECTION = re.compile(r"\n*<(A|B)>\n.*?\n</\1>\n*", re.DOTALL)
+
+
+@given(pieces=st.lists(st.sampled_from(_PIECES), max_size=20))
+def test_the_first_section_of_each_name_is_taken_out_with_the_line_breaks_around_it(
+    pieces: list[str],
+) -> None:
+    text, expected = "".join(pieces), dict[str, str]()
+
+    def take_out(found: re.Match[str]) -> str:
+        if found[1] in expected:
+            return found[0]
+        expected[found[1]] = found[0].strip("\n")
+        return "\n\n"
+
+    rest = _SECTION.sub(take_out, text).strip()
+    assert without_sections(text, ("A", "B")) == (rest, expected)

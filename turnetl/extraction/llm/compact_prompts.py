@@ -10,7 +10,7 @@ Graphiti's own prompts.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphiti_core.prompts.lib import ChatPromptLibrary, create_prompt_library
@@ -48,19 +48,10 @@ def compact_prompts() -> ChatPromptLibrary:
 
 def _instructions_first(build: ChatPromptFunction, sections: Sequence[str]) -> ChatPromptFunction:
     """Return a builder of the same prompt with the sections of the turn in the user message."""
-    names = "|".join(sections)
-    section = re.compile(rf"\n*<({names})>\n.*?\n</\1>\n*", re.DOTALL)
 
     def build_reordered(context: dict[str, Any]) -> ChatPrompt:
-        prompt, moved = build(context), dict[str, str]()
-
-        def move(found: re.Match[str]) -> str:
-            if found[1] in moved:
-                return found[0]  # Of a template, which is behind the sections of Graphiti.
-            moved[found[1]] = found[0].strip("\n")
-            return "\n\n"
-
-        instructions = section.sub(move, prompt.user.content).strip()
+        prompt = build(context)
+        instructions, moved = without_sections(prompt.user.content, sections)
         system = f"{prompt.system.content}\n\n{instructions}\n\n{_WHERE}\n"
         return ChatPrompt(
             system=SystemMessage(content=system),
@@ -68,6 +59,41 @@ def _instructions_first(build: ChatPromptFunction, sections: Sequence[str]) -> C
         )
 
     return build_reordered
+
+
+def without_sections(text: str, names: Sequence[str]) -> tuple[str, Mapping[str, str]]:
+    """Return the text without the first section of each name, and these sections by name.
+
+    A second section of a name is one of a template, which is behind those of Graphiti.
+    """
+    moved: dict[str, str] = {}
+    parts, done = [], 0
+    for name, section in _sections(text, names):
+        if name not in moved:
+            moved[name] = text[section].strip("\n")
+            parts += [text[done : section.start], "\n\n"]
+            done = section.stop
+    return "".join([*parts, text[done:]]).strip(), moved
+
+
+def _sections(text: str, names: Sequence[str]) -> Iterator[tuple[str, slice]]:
+    """Yield the name of each section, and where it is, with the line breaks around it.
+
+    One expression for a whole section would take fifteen times as long.
+    """
+    opener, done, searched = re.compile(rf"<({'|'.join(names)})>\n"), 0, 0
+    while found := opener.search(text, searched):
+        searched, closer = found.end(), f"\n</{found[1]}>"
+        end = text.find(closer, searched)
+        if end < 0:
+            continue
+        start, searched = found.start(), end + len(closer)
+        while start > done and text[start - 1] == "\n":
+            start -= 1
+        while text.startswith("\n", searched):
+            searched += 1
+        done = searched
+        yield found[1], slice(start, done)
 
 
 def _without_earlier_turns(build: ChatPromptFunction) -> ChatPromptFunction:
