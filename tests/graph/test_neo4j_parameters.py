@@ -28,7 +28,10 @@ def test_the_text_of_a_parameter_contains_none_of_its_numbers() -> None:
 
 @pytest.mark.neo4j
 def test_a_server_receives_what_was_given(neo4j: Neo4jServer) -> None:
-    given_values = {"rows": [{"vector": [0.5, 1.5], "name": None}], "commit": {"tools": ["a"]}}
+    given_values: dict[str, object] = {
+        "rows": [{"vector": [0.5, 1.5], "name": None}],
+        "commit": {"tools": ["a"]},
+    }
     assert _received(neo4j.driver(), given_values) == given_values
 
 
