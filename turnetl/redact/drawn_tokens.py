@@ -66,8 +66,10 @@ def may_be_token(run: str) -> bool:
     """Return whether a run of characters is a token somewhere."""
     if len(run) > _MAX_CHARS + 1 or _ORDINARY.fullmatch(run):
         return False
-    after_escape = run[1:] if run[0] in "nrt" else ""
-    return any(_is_token(possible.lstrip("+-"), _ANY) for possible in (run, after_escape))
+    if _is_token(run.lstrip("+-"), _ANY):
+        return True
+    is_after_escape = run[0] in "nrt"
+    return is_after_escape and _is_token(run[1:].lstrip("+-"), _ANY)
 
 
 def tokens(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:

@@ -63,10 +63,13 @@ class LiteralSearch:
                 if start < _PIECE_BYTES and head(lower, first + start) is not None:
                     yield first + start
 
-    def at(self, lower: bytes, offset: int) -> Iterator[RequiredLiteral]:
-        """Yield the rules that have a literal at an offset of lower-case bytes."""
+    def at(self, lower: bytes, offset: int) -> list[RequiredLiteral]:
+        """Return the rules that have a literal at an offset of lower-case bytes."""
+        found: list[RequiredLiteral] = []
         for length in self._lengths.get(lower[offset : offset + _PREFIX_BYTES], ()):
-            yield from self._by_literal.get(lower[offset : offset + length], ())
+            if literal := self._by_literal.get(lower[offset : offset + length]):
+                found += literal
+        return found
 
     def _has_no_literal(self, rule: SecretRule) -> bool:
         """Record the literals of a rule; return whether it has none."""

@@ -7,7 +7,6 @@ import base64
 import math
 import re
 from collections import Counter
-from itertools import pairwise
 
 
 def looks_random(value: str) -> bool:
@@ -110,8 +109,9 @@ def is_path(value: str) -> bool:
 
 
 def _changes(value: str) -> int:
-    kinds = [_kind(character) for character in value]
-    return sum(a != b for a, b in pairwise(kinds) if "-" not in (a, b))
+    """Return how many digits and letters follow a digit or a letter of another kind."""
+    kinds = value if value.isascii() else "".join(map(_kind, value))
+    return len(_OF_ONE_KIND.findall(kinds)) - len(_OF_ANY_KIND.findall(kinds))
 
 
 def _kind(character: str) -> str:
@@ -128,6 +128,8 @@ def _entropy(value: str) -> float:
     return -sum(share * math.log2(share) for share in shares)
 
 
+_OF_ONE_KIND = re.compile(r"[0-9]+|[A-Z]+|[a-z]+")
+_OF_ANY_KIND = re.compile(r"[0-9A-Za-z]+")
 _MAX_CHARS = 4096
 """Characters that are checked: a longer value is as random as its start."""
 _MIN_CHARS = 8

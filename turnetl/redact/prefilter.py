@@ -233,9 +233,11 @@ def _matching_patterns(data: bytes, offsets: Iterable[int], search: LiteralSearc
         end = offset + _MATCH_BYTES
         for rule, max_offset in search.at(lower, offset):
             # Most patterns match nothing, and none of these is worth a call.
-            if not max_offset and rule.compiled.match(data, offset, end) is None:
+            if rule in matched or (
+                not max_offset and rule.compiled.match(data, offset, end) is None
+            ):
                 continue
-            if rule not in matched and _matches(rule, max_offset, data, offset):
+            if _matches(rule, max_offset, data, offset):
                 matched.add(rule)
                 yield rule.pattern
 
