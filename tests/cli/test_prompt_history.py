@@ -58,6 +58,29 @@ def test_a_transcript_that_arrives_later_replaces_the_prompt(tmp_path: Path) -> 
     assert episodes(tmp_path, "shop") == [("claude_code", SHOP, 1)]
 
 
+@pytest.mark.usefixtures("history")
+def test_a_prompt_ingested_before_its_transcript_is_named_with_the_command_that_removes_it(
+    tmp_path: Path,
+) -> None:
+    run_in_process("backfill", ".claude", folder=tmp_path)
+    rows = conversation(SHOP, "Add a voucher, please", session="s1", at=SESSION_START)
+    write_archive(tmp_path / "s1.jsonl", rows)
+    result = run_in_process("backfill", "s1.jsonl", "--json", folder=tmp_path)
+    [group] = [one for one in result.json["groups"] if one["group"] == "shop"]
+    [prompt] = group["superseded_prompts"]
+    command = f"turnetl undo --turn {prompt} --cascade"
+    assert f"`{command}` removes it" in result.stderr
+    status = run_in_process("status", folder=tmp_path)
+    assert f"`{command}` removes it" in status.stderr
+    done = run_in_process(*command.split()[1:], "--yes", folder=tmp_path)
+    assert done.exit_code == 0, done.stderr
+    after = run_in_process("status", "--json", folder=tmp_path).json
+    assert [one["superseded_prompts"] for one in after["groups"]] == [[], []]
+    again = run_in_process("backfill", ".claude", "s1.jsonl", "--json", folder=tmp_path)
+    assert (again.json["committed"], "undo --turn" in again.stderr) == (2, False)
+    assert run_in_process("timeline", "--json", folder=tmp_path).json["count"] == 3
+
+
 def test_a_prompt_outlives_its_transcript_and_the_history(history: Path, tmp_path: Path) -> None:
     run_in_process("backfill", ".claude", folder=tmp_path)
     history.unlink()

@@ -28,6 +28,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupCounts, GroupReport, StopCause, group_report
 from turnetl.ingestion.stale_parts import StalePart, stale_parts
+from turnetl.ingestion.superseded_prompts import superseded_prompts
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
@@ -125,6 +126,8 @@ async def plan_group(
         recipe=(lambda kind: recipe_digest(today(kind))) if today is not None else None,
         context_turns=context_turns,
     )
+    prompts = superseded_prompts(lake, group, receipts, set(compared["turn_id"].to_list()))
+    turns = replace(turns, superseded_prompts=prompts if scope.sessions is None else ())
     usage = sum((receipt.usage for receipt in receipts), Usage())
     batch_rows = candidates.BATCH_ROWS if scope.assume is None else None
     changed = await _stale_parts(turns, store, today)

@@ -79,6 +79,9 @@ class TurnPlan:
     """Committed turns that the lake no longer holds."""
     turns_with_assumed_time: int
     """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
+    superseded_prompts: tuple[TurnId, ...] = ()
+    """Committed prompts of a history whose transcripts the lake holds now; part of those missing
+    from the lake."""
 
     @property
     def required(self) -> frozenset[TurnId]:

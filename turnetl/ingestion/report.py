@@ -71,6 +71,9 @@ class GroupReport:
     """The parts of recipes that made turns stale; a turn may be counted for several."""
     missing_from_lake: int = 0
     """Turns in the graph that the lake no longer holds."""
+    superseded_prompts: tuple[TurnId, ...] = ()
+    """Prompts of a history in the graph whose transcripts the lake holds now, so that the graph has
+    or gets them twice; part of those missing from the lake."""
     turns_with_assumed_time: int = 0
     """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
     missing_archives: tuple[str, ...] = ()
@@ -216,6 +219,7 @@ def group_report(
         noise=plan.noise,
         stale_reasons=plan.stale_reasons,
         missing_from_lake=plan.missing_from_lake,
+        superseded_prompts=plan.superseded_prompts,
         turns_with_assumed_time=plan.turns_with_assumed_time,
         counts=counts,
         quarantined_turns=entries,

@@ -62,6 +62,14 @@ class GroupOutput(JsonOutput):
     missing_from_lake: Annotated[
         int, described("Turns in the graph that the lake no longer holds.")
     ]
+    superseded_prompts: Annotated[
+        list[str],
+        described(
+            "Of these, the prompts of Claude Code's history whose transcripts the lake holds now: "
+            "`turnetl undo --turn ID "
+            "--cascade` removes one with the turns that built on it."
+        ),
+    ]
     turns_with_assumed_time: Annotated[
         int, described("Turns whose time was given with --assume-time.")
     ]
@@ -235,6 +243,7 @@ def group_values(report: GroupReport) -> dict[str, Any]:
         "stale_reasons": dict(report.stale_reasons or {}),
         "stale_parts": [stale_part_output(part) for part in report.stale_parts],
         "missing_from_lake": report.missing_from_lake,
+        "superseded_prompts": list(report.superseded_prompts),
         "turns_with_assumed_time": report.turns_with_assumed_time,
         "episodes": counts and counts.episodes,
         "entities": counts and counts.entities,

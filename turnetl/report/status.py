@@ -108,9 +108,23 @@ def group_messages(group: GroupReport) -> list[str]:
     listed = entries[:_LISTED]
     if len(entries) > _LISTED:
         listed.append(f"and {len(entries) - _LISTED:,} more of `{group.group}`; --json lists all")
+    listed += _superseded_prompts(group)
     if group.uncommitted_reasons.get(PendingReason.NO_TIME):
         listed.append(no_time_message(group))
     return listed
+
+
+def _superseded_prompts(group: GroupReport) -> list[str]:
+    """Return a sentence with the command for each prompt that is in the graph beside its turn."""
+    sentences = [
+        f"a prompt of Claude Code's history was ingested before its transcript was read, which "
+        f"holds it too: `turnetl undo --turn {turn_id} --cascade` removes it with the turns that "
+        "built on it, which `turnetl ingest` ingests again; --dry-run shows them"
+        for turn_id in group.superseded_prompts[:_LISTED]
+    ]
+    if (more := len(group.superseded_prompts) - _LISTED) > 0:
+        sentences.append(f"and {more:,} more prompts of `{group.group}`; --json lists all")
+    return sentences
 
 
 def migration_message(migration: MigrationSummary) -> str:
