@@ -1,14 +1,16 @@
-"""The vector of a query, with embedders whose texts are all alike."""
+"""A query: its vector with embedders whose texts are all alike, and its quoted phrases."""
 
 import asyncio
 from collections.abc import Sequence
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.llm.vectors import Matrix, pack
 from turnetl.model import Vector
-from turnetl.retrieval.query import analyze
+from turnetl.retrieval.query import Query, analyze, contains_phrases
 
 
 class SubjectEmbedder:
@@ -42,3 +44,25 @@ def test_a_vector_of_an_embedder_without_a_shared_direction_stays() -> None:
 
 def test_a_query_that_only_has_what_all_texts_share_keeps_its_vector() -> None:
     assert np.allclose(query_vector("anything", shared=3), [1, 0], atol=1e-6)
+
+
+WORDS = st.text(st.sampled_from('aAß \t\n\u2003"=ſ'), min_size=1, max_size=8)
+
+
+def query_with(*phrases: str) -> Query:
+    return Query("", {}, phrases, np.zeros(0, np.int64), np.zeros(2, np.float32))
+
+
+@given(st.lists(WORDS, max_size=2), WORDS, WORDS)
+def test_a_text_has_a_phrase_whatever_its_case_and_white_space(
+    phrases: list[str], before: str, after: str
+) -> None:
+    normal = [" ".join(phrase.casefold().split()) for phrase in phrases]
+    for text in (before + "".join(phrases) + after, before + after):
+        expected = all(phrase in " ".join(text.casefold().split()) for phrase in normal)
+        assert contains_phrases(query_with(*normal), text) == expected
+
+
+def test_the_words_of_a_phrase_alone_are_not_the_phrase() -> None:
+    assert not contains_phrases(query_with("empty cart"), "The cart is empty, empty: cart.")
+    assert contains_phrases(query_with("empty cart"), "An EMPTY\n  cart.")

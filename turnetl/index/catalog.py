@@ -23,7 +23,7 @@ from turnetl.index.packing import pack, unpack
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.report import IndexedGroup
-from turnetl.index.selecting import Selector, microseconds
+from turnetl.index.selecting import Selector, microseconds, time_of
 from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 
 _RECEIPTS = msgspec.json.Decoder(Receipt)
@@ -161,13 +161,10 @@ class Catalog(CatalogState):
     def turns(self, keys: Collection[int]) -> dict[int, IndexedTurn]:
         """See `SearchIndex.turns`."""
         return {
-            key: IndexedTurn(
-                key,
-                unpack(receipt, _RECEIPTS),
-                text,
-                previous,
+            key: IndexedTurn(key, TurnId(turn), time_of(started_at), receipt, text, previous)
+            for key, turn, started_at, receipt, text, previous in self.query(
+                sql.TURNS, json.dumps(list(keys))
             )
-            for key, receipt, text, previous in self.query(sql.TURNS, json.dumps(list(keys)))
         }
 
     def next_turns(self, keys: Collection[int], selected: Keys | None) -> list[int]:

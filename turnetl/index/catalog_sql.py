@@ -92,7 +92,7 @@ ON CONFLICT (uuid) DO UPDATE SET
     content = excluded.content"""
 
 TURNS = """
-SELECT t.key, t.receipt, t.text, (
+SELECT t.key, t.turn_id, t.started_at, t.receipt, t.text, (
     SELECT p.key FROM turns p
     WHERE p.group_id = t.group_id AND p.session_id = t.session_id AND p.started_at < t.started_at
     ORDER BY p.started_at DESC, p.turn_id DESC LIMIT 1)

@@ -10,10 +10,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.graph_model import CommittedTurn, GroupVersion, Receipt
+from turnetl.index.packing import unpack
 from turnetl.index.report import CatchUpReport, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
@@ -21,6 +23,7 @@ from turnetl.model import Entity, Fact, GroupId, TurnId
 
 Keys = NDArray[np.int64]
 """Keys of turns, ascending."""
+_RECEIPTS = msgspec.json.Decoder(Receipt)
 
 
 class Field(StrEnum):
@@ -51,15 +54,27 @@ class IndexedTurn:
     """A turn as the index holds it."""
 
     key: int
-    receipt: Receipt
+    turn_id: TurnId
+    started_at: datetime
+    packed_receipt: bytes
+    """As `packing.pack` returns it."""
     packed_text: bytes
     """The episode text as UTF-8, compressed by zlib."""
     previous: int | None
     """Key of the turn before it in its session."""
 
     @property
+    def receipt(self) -> Receipt:
+        """The receipt. It is decoded at each use: few of many candidates need theirs.
+
+        Raises:
+            zlib.error, msgspec.DecodeError: the index is damaged.
+        """
+        return unpack(self.packed_receipt, _RECEIPTS)
+
+    @property
     def text(self) -> str:
-        """The episode text. It is decompressed at each use: few of many candidates need theirs."""
+        """The episode text, decompressed at each use as the receipt."""
         return zlib.decompress(self.packed_text).decode("utf-8", "surrogatepass")
 
 

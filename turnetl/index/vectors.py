@@ -27,9 +27,10 @@ from turnetl.llm.int8_vectors import Int8s, quantized
 _MAX_EXACT = 50_000
 """More rows than this are compared roughly first, and the best of them exactly."""
 _MAX_COMPARED = 200_000
-"""More rows than this, and more bytes than the next number, are compared by their heads only."""
-MAX_COMPARED_BYTES = 128_000_000
-"""Are compared in 7 ms; 500,000 rows of the built-in embedder have as many."""
+"""More rows than this are compared by their heads only."""
+MAX_MAPPED_BYTES = 256_000_000
+"""Of a larger file, each row that is compared is read by itself, in ten times the time: mapped, it
+would bring its neighbours into memory, 64 kB at a time."""
 _MANY_ROWS = 1 / 4
 """If more of the rows are selected, all are compared: to collect them would take longer."""
 _HEAD_SHARE = 3 / 8
@@ -113,7 +114,7 @@ class PassageVectors:
         removed: Keys = _NO_KEYS,
         before_step: Callable[[str], None] = no_step,
         *,
-        max_bytes: int = MAX_COMPARED_BYTES,
+        max_mapped: int = MAX_MAPPED_BYTES,
     ) -> None:
         """Map the files.
 
@@ -123,7 +124,7 @@ class PassageVectors:
             valid: as the catalog records it.
             removed: turns that do not count any more.
             before_step: called before each file is written.
-            max_bytes: of very many vectors that are compared as a whole.
+            max_mapped: bytes of a file of vectors that may be in memory as a whole.
 
         Raises:
             DamagedFile: a file is missing, truncated or replaced.
@@ -131,7 +132,7 @@ class PassageVectors:
         self._folder = folder
         self._dimensions = dimensions
         self._before_step = before_step
-        self._max_bytes = max_bytes
+        self._max_mapped = max_mapped
         self._file: FileIO | None = None
         self.reload(valid, removed)
 
@@ -215,16 +216,12 @@ class PassageVectors:
     def _rough_products(self, vector: Floats, selected: Rows | slice) -> Floats:
         """Return about the weighted cosines of rows; of very many, by their heads."""
         arrays = self._arrays
-        if self._are_many(len(arrays.keys[selected])):
+        if len(arrays.keys[selected]) > _MAX_COMPARED:
             products = rough_products(arrays.heads[selected], vector[: arrays.heads.shape[1]])
         else:
             products = rough_products(arrays.vectors[selected], vector)
         products *= self._factors(selected)
         return products
-
-    def _are_many(self, rows: int) -> bool:
-        """Return whether so many rows are not compared, or mapped into memory, as a whole."""
-        return rows > _MAX_COMPARED and rows * self._dimensions > self._max_bytes
 
     def _factors(self, rows: Rows | slice) -> Floats:
         """Return by what the products of rows are to be multiplied."""
@@ -252,9 +249,8 @@ class PassageVectors:
 
     def _read(self, rows: Rows) -> Int8s:
         """Return rows of the vectors, which are all over the file."""
-        if self._file is None or not self._are_many(len(self._arrays.keys)):
+        if self._file is None or self._arrays.vectors.nbytes <= self._max_mapped:
             return self._arrays.vectors[rows]
-        # Mapped, each would bring its neighbours into memory, 64 kB at a time.
         vectors = np.empty((len(rows), self._dimensions), dtype=np.int8)
         starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
         for first, end in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):

@@ -5,7 +5,6 @@ of the query that a text contains, or a cosine. Such numbers can be summed; rank
 relative to the best one, would make a poor best match look like a good one.
 """
 
-import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -93,9 +92,9 @@ def rank(
     """
     proposed = _proposed(query, index, keys, weights)
     found = _candidates(query, index, keys, weights, proposed)
-    if query.phrases:
-        found = _with_phrases(query, index, found)
-    candidates = np.array(sorted(_best(found, proposed, weights)), dtype=np.int64)
+    ordered = _best_first(found, proposed, weights)
+    best = _with_phrases(query, index, ordered) if query.phrases else ordered[:_COMPARED]
+    candidates = np.array(sorted(best), dtype=np.int64)
     turns = index.turns(candidates.tolist())
     evidence = _evidence(query, candidates, index, static_model, weights)
     if Evidence.PREVIOUS_TURN in weights:
@@ -148,24 +147,31 @@ def _candidates(
     return found
 
 
-def _with_phrases(query: Query, index: SearchIndex, found: Collection[int]) -> set[int]:
-    turns = index.turns(found)
-    return {key for key, turn in turns.items() if contains_phrases(query, turn.text)}
-
-
-def _best(
+def _best_first(
     found: Collection[int],
     proposed: Mapping[Evidence, Mapping[int, float]],
     weights: Mapping[Evidence, float],
-) -> Collection[int]:
-    """Return the turns that are best by what the first stages found; all of them if they are few.
+) -> list[int]:
+    """Return the turns by what the first stages found, best first; equal ones newest first.
 
-    A stage that did not propose a turn counts nothing for it, so the rest is compared in vain.
+    A stage that did not propose a turn counts nothing for it, so that evidence is computed for the
+    best ones only: the rest is compared in vain.
     """
-    if len(found) <= _COMPARED:
-        return found
-    scores = _scores(list(found), proposed, weights)
-    return heapq.nsmallest(_COMPARED, scores, key=lambda key: (-scores[key], -key))
+    newest_first = sorted(found, reverse=True)
+    scores = _scores(newest_first, proposed, weights)
+    return sorted(newest_first, key=scores.__getitem__, reverse=True)
+
+
+def _with_phrases(query: Query, index: SearchIndex, ordered: Sequence[int]) -> list[int]:
+    """Return the first turns that contain the phrases, not more than are compared."""
+    kept: list[int] = []
+    for start in range(0, len(ordered), _COMPARED):
+        keys = ordered[start : start + _COMPARED]
+        turns = index.turns(keys)
+        kept += [key for key in keys if key in turns and contains_phrases(query, turns[key].text)]
+        if len(kept) >= _COMPARED:
+            break
+    return kept[:_COMPARED]
 
 
 def _evidence(
@@ -217,5 +223,5 @@ def _matches(ranked: RankedTurn) -> bool:
 
 def sort_key(ranked: RankedTurn) -> tuple[float, float, str]:
     """Order turns by score, best first, and equal ones newest first."""
-    receipt = ranked.turn.receipt
-    return -round(ranked.score, _SCORE_DIGITS), -receipt.started_at.timestamp(), receipt.turn_id
+    turn = ranked.turn
+    return -round(ranked.score, _SCORE_DIGITS), -turn.started_at.timestamp(), turn.turn_id
