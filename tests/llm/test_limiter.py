@@ -1,6 +1,7 @@
 """Limits of requests, tokens and concurrency, against a provider that enforces them."""
 
 import asyncio
+import itertools
 import math
 import random
 from collections import deque
@@ -63,8 +64,9 @@ class CountingProvider:
     def _is_over(self, tokens: int) -> bool:
         if self.requests is not None and len(self.window) >= self.requests:
             return True
-        used = sum(window for _, window in self.window)
-        return self.tokens is not None and used + tokens > self.tokens
+        if self.tokens is None:
+            return False
+        return sum(used for _, used in self.window) + tokens > self.tokens
 
     async def close(self) -> None:
         pass
@@ -120,8 +122,21 @@ def send(
     return virtual_clock.run(main())
 
 
-@pytest.mark.parametrize("per_minute", [1, 3, 10, 60, 500, 2000])
-@pytest.mark.parametrize("seed", range(3))
+LOW_RATES, HIGH_RATES = (1, 3, 10, 60), (500, 2000)
+"""Requests per minute. A case with a high rate sends thousands of requests."""
+
+
+@pytest.mark.parametrize(
+    ("per_minute", "seed"),
+    [
+        *itertools.product(LOW_RATES, range(3)),
+        *((rate, 0) for rate in HIGH_RATES),
+        *(
+            pytest.param(rate, seed, marks=pytest.mark.full)
+            for rate, seed in itertools.product(HIGH_RATES, (1, 2))
+        ),
+    ],
+)
 def test_almost_the_whole_request_limit_is_used_and_never_exceeded(
     limiter: MakeLimiter, per_minute: int, seed: int
 ) -> None:
