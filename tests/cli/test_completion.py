@@ -11,6 +11,15 @@ from tests.cli.command import run_in_process
 SHELLS = ["bash", "zsh", "fish", "powershell"]
 
 
+@pytest.fixture(scope="module")
+def home_with_bash(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the home of a user who has installed the completion of bash."""
+    folder = tmp_path_factory.mktemp("home")
+    result = run_in_process("completion", "install", "--shell", "bash", folder=folder)
+    assert result.exit_code == 0, result.stderr
+    return folder
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_of_every_shell_has_all_commands_and_their_options(
     shell: str, tmp_path: Path
@@ -41,18 +50,17 @@ def test_the_script_is_installed_at_home(shell: str, tmp_path: Path) -> None:
     ],
 )
 def test_bash_completes_commands_options_and_values(
-    words: list[str], expected: str, tmp_path: Path
+    words: list[str], expected: str, home_with_bash: Path
 ) -> None:
-    run_in_process("completion", "install", "--shell", "bash", folder=tmp_path)
-    assert "completions/turnetl" in (tmp_path / ".bashrc").read_text()
+    assert "completions/turnetl" in (home_with_bash / ".bashrc").read_text()
     script = f"""
-        source {tmp_path}/.bashrc
+        source {home_with_bash}/.bashrc
         COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}
         COMP_LINE="{" ".join(words)}"; COMP_POINT=${{#COMP_LINE}}
         _turnetl; printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     process = subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path
+        ["bash", "-c", script], capture_output=True, text=True, check=False, cwd=home_with_bash
     )
     assert expected in process.stdout.split(), process.stderr
 
