@@ -1,6 +1,7 @@
 """Deferred summaries that are written after an ingest, with what it left of the budget."""
 
 import asyncio
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import turnetl
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment
 from tests.cli.summarize_runs import UNFLUSHED, contents, embedded, summaries, write_long_session
-from tests.servers.provider import KEY, FakeProvider
+from tests.servers.provider import KEY, FakeProvider, serving
 from turnetl import pipeline
 from turnetl.clock import now
 from turnetl.ingestion.report import GroupReport, IngestReport, StopCause
@@ -24,14 +25,22 @@ BUDGET = 50_000
 """Tokens; the only request that is left needs a tenth of them."""
 
 
-@pytest.fixture
-def settings(provider: FakeProvider, tmp_path: Path) -> turnetl.Settings:
-    """Return the settings of a graph with a deferred summary that needs a request."""
-    environment = model_environment(provider) | UNFLUSHED
-    archive = write_long_session(tmp_path / "a.jsonl", SHOP.turns)
-    done = run_in_process("backfill", archive, folder=tmp_path, **environment)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a graph that has a deferred summary; it is only copied."""
+    folder = tmp_path_factory.mktemp("filled")
+    archive = write_long_session(folder / "a.jsonl", SHOP.turns)
+    with serving() as provider:
+        environment = model_environment(provider) | UNFLUSHED
+        done = run_in_process("backfill", archive, folder=folder, **environment)
     assert done.exit_code == 0, done.stderr
-    provider.requests.clear()
+    return folder
+
+
+@pytest.fixture
+def settings(filled: Path, provider: FakeProvider, tmp_path: Path) -> turnetl.Settings:
+    """Return the settings of a graph with a deferred summary that needs a request."""
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     model = ModelSettings.model_validate(
         {
             "provider": "openai-compatible",
