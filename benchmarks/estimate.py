@@ -27,7 +27,6 @@ from turnetl.clock import now
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.ingestion.estimate_record import Range
 from turnetl.ingestion.report import IngestReport
-from turnetl.llm.cost_bounds import total_tokens
 from turnetl.model import Usage
 from turnetl.run_options import RunOptions
 from turnetl.settings import Settings
@@ -79,7 +78,7 @@ async def compare(
     assert used.cost is not None
     amounts = {
         "requests": Comparison(estimate.total.requests, used.calls),
-        "tokens": Comparison(estimate.total.tokens, total_tokens(used)),
+        "tokens": Comparison(estimate.total.tokens, used.tokens),
         "cost": Comparison(estimate.total.cost, used.cost),
     }
     return amounts, of_pilot, running.counts().total

@@ -44,16 +44,16 @@ async def ingest_archives(
         settings: of the run.
         options: of the run.
         format_name: as of `pipeline.backfill`.
-        report_file: the page on everything that is written after the run; None: none.
+        report_file: where `turnetl report` is written after the run; None: it is not.
         executor: runs the stages.
 
     Raises:
         BadUsage: no page can be written to `report_file`.
         TurnetlError: as `pipeline.backfill`.
     """
-    pages = [Path(path) for path in absolute_paths([report_file] if report_file else [])]
-    for path in pages:
-        check_page(path)
+    report_page = Path(absolute_paths([report_file])[0]) if report_file else None
+    if report_page is not None:
+        check_page(report_page)
     progress = ProgressArtifacts()
     async with progress.publishing():
         report = await pipeline.backfill(
@@ -67,19 +67,19 @@ async def ingest_archives(
             on_parsed=log_problems,
         )
     emit_ingested(report.ingested)
-    written = [await _write_page(path, settings, executor) for path in pages]
-    await publish(report, "".join(filter(None, written)))
+    link = None if report_page is None else await _write_report(report_page, settings, executor)
+    await publish(report, link or "")
     return report
 
 
-async def publish(report: BackfillReport, page: str = "") -> None:
-    """Publish the report of a backfill, and where the page on everything is, as Markdown."""
-    await publish_report(f"{page}{view.markdown(report)}")
+async def publish(report: BackfillReport, link: str = "") -> None:
+    """Publish the report of a backfill as Markdown, after a link to the written report."""
+    await publish_report(f"{link}{view.markdown(report)}")
     await publish_summaries(report)
 
 
-async def _write_page(path: Path, settings: Settings, executor: PrefectTasks) -> str | None:
-    """Write the page on everything; return where it is, or None if it cannot be written."""
+async def _write_report(path: Path, settings: Settings, executor: PrefectTasks) -> str | None:
+    """Write the page of `turnetl report`; return a link to it, or None if it cannot be written."""
     try:
         written = await executor.run_stage(
             "report",

@@ -183,6 +183,11 @@ class Usage:
     seconds: float = 0.0
     """Time spent waiting for responses."""
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and responses."""
+        return self.prompt_tokens + self.completion_tokens
+
     def __add__(self, other: "Usage") -> "Usage":
         """Return the sum. The cost is unknown if either cost is."""
         is_known = self.cost is not None and other.cost is not None

@@ -10,7 +10,6 @@ from turnetl import pipeline
 from turnetl.clock import now
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.ingestion.estimate_record import Range
-from turnetl.llm.cost_bounds import total_tokens
 from turnetl.model import Usage
 from turnetl.progress import ProgressUpdate
 from turnetl.run_options import RunOptions
@@ -75,7 +74,7 @@ def difference(whole: Usage, pilot: Usage) -> Mapping[str, float]:
     assert pilot.cost is not None
     return {
         "requests": whole.calls - pilot.calls,
-        "tokens": total_tokens(whole) - total_tokens(pilot),
+        "tokens": whole.tokens - pilot.tokens,
         "cost": whole.cost - pilot.cost,
     }
 

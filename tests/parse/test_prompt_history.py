@@ -16,7 +16,7 @@ from turnetl.parsing import expand, parse_archives
 from turnetl.parsing.archive_files import ArchiveFile
 from turnetl.parsing.archive_lines import read_archive_lines
 from turnetl.parsing.local_archives import LocalArchives
-from turnetl.parsing.prompt_history import PromptHistories, PromptHistory, sections
+from turnetl.parsing.prompt_history import PromptHistories, PromptHistory, project_archives
 from turnetl.parsing.sources import read_archive
 
 
@@ -59,7 +59,7 @@ def test_a_project_whose_first_prompt_comes_late_is_recognised(lines: int, tmp_p
     path = tmp_path / "history.jsonl"
     others = [line(f"prompt {number}", "/home/dev/shop") for number in range(lines)]
     path.write_text("".join([*others, line("late", "/home/dev/logo")]), encoding="utf-8")
-    late = sections(path)[1]
+    late = project_archives(path)[1]
     detected = formats.sniff(read_archive(late))
     assert detected is not None
     assert detected.name == formats.PROMPT_HISTORY
@@ -67,14 +67,14 @@ def test_a_project_whose_first_prompt_comes_late_is_recognised(lines: int, tmp_p
 
 
 def test_lines_and_bytes_are_those_of_the_file(history: Path) -> None:
-    shop = sections(history)[0]
+    shop = project_archives(history)[0]
     assert read_archive_lines(shop, 4, 4) == [LINES[3].rstrip("\n")]
     data = history.read_bytes()
     assert read_archive(shop).find(b"three") == data.find(b"three")
 
 
 def test_a_line_that_cannot_be_read_is_in_one_archive(history: Path) -> None:
-    found = [path for path in sections(history) if b"not JSON" in read_archive(path)]
+    found = [path for path in project_archives(history) if b"not JSON" in read_archive(path)]
     assert len(found) == 1
 
 
@@ -82,18 +82,18 @@ def test_lines_before_the_first_project_are_in_its_archive_only(tmp_path: Path) 
     path = tmp_path / "history.jsonl"
     unnamed = json.dumps({"display": "zero", "timestamp": 1_772_442_000_000}) + "\n"
     path.write_text(unnamed + LINES[1] + LINES[0], encoding="utf-8")
-    assert [prompts(one) for one in sections(path)] == [["zero", "two"], ["one"]]
+    assert [prompts(one) for one in project_archives(path)] == [["zero", "two"], ["one"]]
 
 
 def test_a_last_line_without_its_end_changes_no_other_archive(history: Path) -> None:
-    shop = sections(history)[0]
+    shop = project_archives(history)[0]
     before = read_archive(shop)
     history.write_text("".join([*LINES, line("five", "/home/dev/logo")])[:-1], encoding="utf-8")
     assert read_archive(shop) == before
 
 
 def test_a_prompt_of_another_project_leaves_the_content_as_it_is(history: Path) -> None:
-    shop = sections(history)[0]
+    shop = project_archives(history)[0]
     before = read_archive(shop)
     history.write_text("".join([*LINES, line("five", "/home/dev/logo")]), encoding="utf-8")
     assert read_archive(shop) == before
@@ -102,7 +102,7 @@ def test_a_prompt_of_another_project_leaves_the_content_as_it_is(history: Path) 
 def test_a_compressed_history_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl.gz"
     path.write_bytes(gzip.compress("".join(LINES).encode()))
-    assert sorted(map(prompts, sections(path))) == [["four"], ["one", "three"], ["two"]]
+    assert sorted(map(prompts, project_archives(path))) == [["four"], ["one", "three"], ["two"]]
 
 
 def test_a_history_is_read_wherever_its_name_says_so(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_run_reads_and_decodes_a_history_once_for_all_of_its_projects(tmp_path
 
 
 def test_a_history_that_changed_is_read_again(history: Path) -> None:
-    shop, histories, files = sections(history)[0], PromptHistories(), RecordingFiles()
+    shop, histories, files = project_archives(history)[0], PromptHistories(), RecordingFiles()
     first, _ = histories.read(shop, files.state(history), files)
     history.write_text("".join([*LINES, line("five", "/home/dev/shop")]), encoding="utf-8")
     changed = files.state(history)
@@ -178,7 +178,7 @@ def test_a_history_that_changed_is_read_again(history: Path) -> None:
 
 
 def test_another_process_starts_without_the_history(history: Path) -> None:
-    shop, histories, files = sections(history)[0], PromptHistories(), RecordingFiles()
+    shop, histories, files = project_archives(history)[0], PromptHistories(), RecordingFiles()
     content = histories.read(shop, files.state(history), files)
     copy: PromptHistories = pickle.loads(pickle.dumps(histories))  # noqa: S301 - as multiprocessing
     assert copy.read(shop, files.state(history), files) == content
@@ -188,7 +188,7 @@ def test_another_process_starts_without_the_history(history: Path) -> None:
 def test_another_archive_releases_the_history(history: Path, tmp_path: Path) -> None:
     other = tmp_path / "s1.jsonl"
     other.write_text("{}\n")
-    shop, histories, files = sections(history)[0], PromptHistories(), RecordingFiles()
+    shop, histories, files = project_archives(history)[0], PromptHistories(), RecordingFiles()
     for path in (shop, other, shop):
         read_archive(path, files, histories)
     assert files.read_paths == [history, other, history]

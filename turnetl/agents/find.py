@@ -20,7 +20,7 @@ from turnetl.errors import BadArchive
 from turnetl.formats.kit.limits import TooManyRows
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
 from turnetl.parsing import expand
-from turnetl.parsing.prompt_history import PromptHistories, is_section
+from turnetl.parsing.prompt_history import PromptHistories, is_project_archive
 from turnetl.parsing.sources import ArchiveStat, read_archive, read_head, stat_archive
 from turnetl.skip_reasons import SkipReason
 
@@ -238,7 +238,7 @@ def _found(
 
 def _deleted_at(archive: _Compared, period: timedelta | None) -> datetime | None:
     """Return when the agent may delete an archive; None: it keeps it, as the history of prompts."""
-    if period is None or archive.stat is None or is_section(archive.path):
+    if period is None or archive.stat is None or is_project_archive(archive.path):
         return None
     changed = datetime.fromtimestamp(archive.stat.mtime_ns / 1e9, UTC)
     return changed + period if period < _LAST - changed else None

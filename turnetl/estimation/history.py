@@ -79,7 +79,7 @@ def prompt_shares(stats: JournalStats, model_of: Callable[[str], str]) -> Mappin
         model_of: returns the name of the model of a prompt.
     """
     usages = {prompt: totals.usage for prompt, totals in _of_model(stats, model_of).items()}
-    tokens = {name: one.prompt_tokens + one.completion_tokens for name, one in usages.items()}
+    tokens = {name: one.tokens for name, one in usages.items()}
     total = sum(tokens.values())
     return {name: count / total for name, count in sorted(tokens.items())} if total else {}
 

@@ -7,7 +7,6 @@ from operator import attrgetter
 
 from turnetl.estimation.interval import StratumValues, at_least, exactly, predict
 from turnetl.ingestion.estimate_record import Range
-from turnetl.llm.cost_bounds import total_tokens
 from turnetl.model import Usage
 
 UsageByPrompt = Mapping[str, Usage]
@@ -74,7 +73,7 @@ _METRICS: Mapping[str, Callable[[Usage], float]] = {
     "requests": attrgetter("calls"),
     "prompt_tokens": attrgetter("prompt_tokens"),
     "completion_tokens": attrgetter("completion_tokens"),
-    "tokens": total_tokens,
+    "tokens": attrgetter("tokens"),
     "seconds": attrgetter("seconds"),
 }
 

@@ -10,9 +10,9 @@ from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, identity, share
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.linked_words import LinkedWords
-from turnetl.index.places import TurnsByLine
 from turnetl.index.port import Keys
 from turnetl.index.selection import Selection
+from turnetl.index.turns_by_line import TurnsByLine
 from turnetl.index.vectors import PassageVectors
 
 _KEPT_SELECTIONS = 8
@@ -42,7 +42,7 @@ class IndexParts:
         self.before_step = before_step
         self.catalog = catalog
         self.embedder = catalog.embedder()
-        self.places = TurnsByLine()
+        self.turns_by_line = TurnsByLine()
         self._selected: dict[Selection, Keys] = {}
         self._file = identity(folder / CATALOG)
         self._path = folder / CATALOG

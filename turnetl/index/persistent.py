@@ -233,7 +233,7 @@ class PersistentIndex:
     def turns_at(self, archive: str, line: int) -> Sequence[int]:
         """Return the turns at a line of an archive: see `TurnsByLine.find`."""
         with self._reading() as parts:
-            return parts.places.find(parts.catalog.connection, archive, line)
+            return parts.turns_by_line.find(parts.catalog.connection, archive, line)
 
     def lookup(self) -> Lookup:
         with self._reading() as parts:

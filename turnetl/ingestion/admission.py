@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from turnetl.ingestion.turn_costs import TurnCosts
 from turnetl.llm.accounts import Account, charged_to
-from turnetl.llm.cost_bounds import Amount, amount_of, total_tokens
+from turnetl.llm.cost_bounds import Amount, amount_of
 from turnetl.model import Usage
 from turnetl.progress import RunCost
 
@@ -200,7 +200,7 @@ class TurnAdmission:
         paid = self.paid if budget is not None else self.costs.cost
         expected = None if rest is None else (paid + rest).at_least(amount_of(used))
         return RunCost(
-            tokens=total_tokens(used),
+            tokens=used.tokens,
             usd=used.cost,
             expected_tokens=None if expected is None else round(expected.tokens),
             expected_usd=expected.usd if expected is not None and is_priced else None,

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from turnetl.errors import (
-    BudgetExhausted,
-    ModelUnusable,
-    Retryable,
-    TableUnusable,
-    TurnetlError,
-)
+from turnetl.errors import BudgetExhausted, ModelUnusable, Retryable, TableUnusable, TurnetlError
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.graph_model import Lease

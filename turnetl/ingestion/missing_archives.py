@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from turnetl.lake import ArchiveMetadata
-from turnetl.lake.paths import section_file
+from turnetl.lake.paths import file_holding
 from turnetl.object_url import url_text
 from turnetl.redact.placeholder import MARK
 
@@ -41,7 +41,7 @@ def _byte(match: re.Match[str]) -> str:
 def _exists(path: str) -> bool:
     """Return whether the file exists; one that may not be examined counts as existing."""
     try:
-        os.stat(section_file(Path(path)))  # noqa: PTH116 - thousands
+        os.stat(file_holding(Path(path)))  # noqa: PTH116 - thousands
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:

@@ -18,7 +18,7 @@ QUARANTINE = "quarantine"
 REDACTION_KEY = "redaction.key"
 FORGOTTEN_TURNS = "forgotten.json"
 """Names of files in a lake."""
-_SECTION = re.compile("project-[0-9a-f]{8}")
+_PROJECT = re.compile("project-[0-9a-f]{8}")
 
 
 def archive_digest(archive: Path) -> str:
@@ -50,10 +50,10 @@ def is_object(path: Path) -> bool:
     return url_text(str(path)) is not None
 
 
-def section_file(path: Path) -> Path:
+def file_holding(path: Path) -> Path:
     """Return the file that holds an archive: a history of prompts has one for each project."""
-    is_section = _SECTION.fullmatch(path.name) and may_be_history(path.parent.name)
-    return path.parent if is_section else path
+    is_project_archive = _PROJECT.fullmatch(path.name) and may_be_history(path.parent.name)
+    return path.parent if is_project_archive else path
 
 
 def may_be_history(name: str) -> bool:

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 from turnetl.errors import Fatal, Retryable, TurnetlError
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.cost_bounds import total_tokens
 from turnetl.llm.journal.key import request_key
 from turnetl.llm.limiter import send_for_this_task
 from turnetl.model import Usage
@@ -111,7 +110,7 @@ class AheadModel:
     @property
     def unused_share(self) -> float:
         """Share of all tokens that was spent on unused responses."""
-        unused, used = self.unused_tokens, total_tokens(self.used)
+        unused, used = self.unused_tokens, self.used.tokens
         return unused / (used + unused) if unused else 0.0
 
     @property
@@ -132,7 +131,7 @@ class AheadModel:
             return await self._response_or_guess(attempt, key, request)
         response = await self._committed_response(_committed.get(), key, request)
         self.used += response.usage
-        self.unused_tokens -= total_tokens(self._unused.pop(key, Usage()))
+        self.unused_tokens -= self._unused.pop(key, Usage()).tokens
         return response
 
     @contextmanager
@@ -278,7 +277,7 @@ class AheadModel:
         if call.is_used or done.cancelled() or done.exception() is not None:
             return
         usage = done.result().usage
-        self.unused_tokens += total_tokens(usage) - total_tokens(self._unused.get(key, Usage()))
+        self.unused_tokens += usage.tokens - self._unused.get(key, Usage()).tokens
         self._unused[key] = usage
 
 

@@ -62,7 +62,7 @@ def worst_case(
     if prompt_tokens is not None:
         usage = replace(usage, prompt_tokens=min(prompt_tokens, usage.prompt_tokens))
     usd = price.max_cost(usage) if price else 0.0
-    return CostBound(Amount(total_tokens(usage), usd), request.max_tokens)
+    return CostBound(Amount(usage.tokens, usd), request.max_tokens)
 
 
 def allows_retry(request: ChatRequest, spent: Usage, repeated: ChatRequest) -> bool:
@@ -90,12 +90,7 @@ def max_usage(request: ChatRequest, attempts: int) -> Usage:
 
 def amount_of(usage: Usage) -> Amount:
     """Return the tokens and dollars of a usage."""
-    return Amount(total_tokens(usage), usage.cost or 0.0)
-
-
-def total_tokens(usage: Usage) -> int:
-    """Return the tokens of prompts and responses."""
-    return usage.prompt_tokens + usage.completion_tokens
+    return Amount(usage.tokens, usage.cost or 0.0)
 
 
 def max_prompt_tokens(request: ChatRequest) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from turnetl.errors import BadArchive
 from turnetl.lake import is_object, path_text
-from turnetl.lake.paths import section_file
+from turnetl.lake.paths import file_holding
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.redact.placeholder import MARK, pieces
@@ -104,7 +104,7 @@ def _paths(parts: Sequence[str], stands_for: StandsFor, files: ArchiveFiles) -> 
             ]
         else:
             folders = [folder / part for folder in folders]
-    yield from (path for path in folders if files.is_file(section_file(path)))
+    yield from (path for path in folders if files.is_file(file_holding(path)))
 
 
 def _gives(redacted: str, text: str, stands_for: StandsFor) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from turnetl.errors import BadArchive
 from turnetl.lake import path_text
-from turnetl.lake.paths import section_file
+from turnetl.lake.paths import file_holding
 from turnetl.object_url import SCHEMES, archive_url
 from turnetl.parsing import opencode_store, prompt_history
 from turnetl.parsing.archive_files import ArchiveFiles
@@ -60,16 +60,16 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
                 problems.setdefault(item.message, item)
             else:
                 archives |= {
-                    real: path for real, path in _sections(item, files) if real not in archives
+                    real: path for real, path in _archives_in(item, files) if real not in archives
                 }
     ordered = sorted(archives.values(), key=lambda path: path.parts)
     return ExpandedPaths(tuple(ordered), tuple(problems.values()))
 
 
-def _sections(file: FoundFile, files: ArchiveFiles) -> list[tuple[str, Path]]:
+def _archives_in(file: FoundFile, files: ArchiveFiles) -> list[tuple[str, Path]]:
     """Return the archives in a file, each with its real path."""
     path = Path(file.path)
-    archives = prompt_history.sections(path, files)
+    archives = prompt_history.project_archives(path, files)
     return [(file.real_path + str(one)[len(str(path)) :], one) for one in archives]
 
 
@@ -93,7 +93,7 @@ def _expand(path: str, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
         return [_problem(path, SkipReason.MISSING, what)]
     if os.path.lexists(path):
         return _existing(path)
-    if prompt_history.is_section(Path(path)) and section_file(Path(path)).is_file():
+    if prompt_history.is_project_archive(Path(path)) and file_holding(Path(path)).is_file():
         return [FoundFile(path, os.path.realpath(path))]
     if not glob.has_magic(path):
         return [_problem(path, SkipReason.MISSING, "does not exist; check the path")]

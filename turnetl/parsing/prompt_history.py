@@ -15,7 +15,7 @@ import msgspec
 from turnetl import ids
 from turnetl.errors import BadArchive
 from turnetl.formats import PROMPT_HISTORY, sniff
-from turnetl.lake.paths import may_be_history, section_file
+from turnetl.lake.paths import file_holding, may_be_history
 from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import decompress
 from turnetl.parsing.local_archives import LOCAL
@@ -109,7 +109,7 @@ class PromptHistories:
         self._last = None
 
 
-def sections(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
+def project_archives(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
     """Return the archives of a history of prompts, in the order of their first prompts.
 
     Args:
@@ -131,9 +131,9 @@ def sections(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
     return [path / name for name in history.names] or [path]
 
 
-def is_section(path: Path) -> bool:
+def is_project_archive(path: Path) -> bool:
     """Return whether an archive is a project of a history of prompts."""
-    return section_file(path) != path
+    return file_holding(path) != path
 
 
 def _is_history(head: bytes) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from turnetl import ids
 from turnetl.errors import BadArchive
-from turnetl.lake.paths import section_file
+from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, problems, prompt_history
 from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import DecompressionStatus, decompress, is_compressed
@@ -76,8 +76,8 @@ def stat_archive(path: Path, files: ArchiveFiles = LOCAL) -> ArchiveStat:
     Raises:
         BadArchive: it does not exist or is not a file.
     """
-    if prompt_history.is_section(path):
-        return _file_stat(path, files.state(section_file(path)))
+    if prompt_history.is_project_archive(path):
+        return _file_stat(path, files.state(file_holding(path)))
     file = files.state(path)
     paths = opencode_store.session_files(path, files)
     if paths is None:
@@ -102,7 +102,7 @@ def read_stored(
         BadArchive: they cannot be read.
     """
     histories = histories or PromptHistories()
-    if prompt_history.is_section(archive.path):
+    if prompt_history.is_project_archive(archive.path):
         data, file = histories.read(archive.path, archive.files[0], files)
         return data, _file_stat(archive.path, file)
     histories.release()

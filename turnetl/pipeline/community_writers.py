@@ -13,7 +13,7 @@ from turnetl.llm.prices import Price
 from turnetl.llm.routing import PromptRouter
 from turnetl.model import Usage
 from turnetl.pipeline.requested_model import requested_model
-from turnetl.report.costs import format_cost, token_count
+from turnetl.report.costs import format_cost
 from turnetl.settings import Settings
 from turnetl.summaries.communities.model_naming import (
     PROMPT,
@@ -79,7 +79,7 @@ class OpenedWriter:
             f"{len(plan.missing):,}",
             plan.group,
             f"{estimate.calls:,}",
-            f"{token_count(estimate):,}",
+            f"{estimate.tokens:,}",
             format_cost(estimate.cost),
         )
 

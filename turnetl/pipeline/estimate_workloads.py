@@ -30,7 +30,6 @@ from turnetl.ingestion.estimate_record import (
     Range,
 )
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.cost_bounds import total_tokens
 from turnetl.llm.journal.stats import JournalStats
 from turnetl.llm.meter import EMBEDDINGS
 from turnetl.llm.prices import Prices
@@ -97,7 +96,7 @@ def _with_cost(progress: Progress, stack: ModelStack) -> Progress:
 
     def advance(update: ProgressUpdate) -> None:
         used = stack.used()
-        progress(replace(update, cost=RunCost(total_tokens(used), used.cost)))
+        progress(replace(update, cost=RunCost(used.tokens, used.cost)))
 
     return advance
 
@@ -238,7 +237,7 @@ def _group(workload: Workload, by_turn: Mapping[TurnId, Usage]) -> GroupEstimate
         chunks=sum(turn.chunks for turn in pending),
         text_tokens=sum(turn.tokens for turn in pending),
         requests=max(total.calls, 0),
-        tokens=max(total_tokens(total), 0),
+        tokens=max(total.tokens, 0),
         cost=None if total.cost is None else max(total.cost, 0.0),
     )
 

@@ -18,7 +18,7 @@ from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import TurnFile
-from turnetl.lake.paths import section_file
+from turnetl.lake.paths import file_holding
 from turnetl.model import GroupId
 from turnetl.object_url import url_text
 from turnetl.parsing.archive_files import ArchiveFiles
@@ -102,7 +102,7 @@ def _archive_finder(settings: Settings, names: Iterable[str]) -> Callable[[str],
                 if (found := stands_for()) is None:
                     return True
                 path = find_archive(archive, found, files)
-            return files.is_file(section_file(path))
+            return files.is_file(file_holding(path))
         except BadArchive as error:
             return error.reason is not SkipReason.MISSING
 

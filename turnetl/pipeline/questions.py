@@ -20,7 +20,7 @@ from turnetl.pipeline.index import advice_if_busy, check_graph, update_index
 from turnetl.pipeline.index_repair import open_repaired
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.report.costs import format_cost, token_count
+from turnetl.report.costs import format_cost
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def _state_cost(estimate: QuestionEstimate) -> None:
             "journal cost nothing",
             estimate.model,
             f"{estimate.turns:,}",
-            f"{token_count(estimate.usage):,}",
+            f"{estimate.usage.tokens:,}",
             format_cost(estimate.usage.cost),
         )
 

@@ -24,7 +24,6 @@ from turnetl.evaluation.template_trial import (
 )
 from turnetl.extraction.given_template import GivenTemplate, given_template
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.llm.cost_bounds import total_tokens
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.stack import ModelStack
 from turnetl.model import Episode
@@ -186,7 +185,7 @@ class _Comparing:
     def _reporter(self, stack: ModelStack, total: int) -> Callable[[int], None]:
         def report(done: int) -> None:
             used = stack.used()
-            cost = RunCost(total_tokens(used), used.cost)
+            cost = RunCost(used.tokens, used.cost)
             self._progress(ProgressUpdate(_STAGE, "turns", done, total, cost))
 
         return report

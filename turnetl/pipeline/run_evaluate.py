@@ -25,7 +25,6 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.json_output.evaluate import read_baseline
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.cost_bounds import total_tokens
 from turnetl.llm.meter import Meter
 from turnetl.model import GroupId, TurnId, Usage
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
@@ -216,7 +215,7 @@ class _Evaluation:
         cost = None
         if self.meter is not None:
             used = self.meter.total
-            cost = RunCost(total_tokens(used), used.cost)
+            cost = RunCost(used.tokens, used.cost)
         self.progress(ProgressUpdate(_STAGE, name, done, total, cost))
 
 

@@ -11,7 +11,7 @@ from turnetl.clock import Clock
 from turnetl.llm.routing import PromptRouter
 from turnetl.llm.stack import ModelStack
 from turnetl.model import GroupId, Usage
-from turnetl.report.costs import format_cost, token_count
+from turnetl.report.costs import format_cost
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # imports numpy
@@ -45,7 +45,7 @@ class SummaryWriter:
                 group,
                 f"{count:,}",
                 f"{estimate.calls:,}",
-                f"{token_count(estimate):,}",
+                f"{estimate.tokens:,}",
                 format_cost(estimate.cost),
             )
 

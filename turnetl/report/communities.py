@@ -7,7 +7,7 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.ingestion.community_report import CommunityReport, GroupCommunities
 from turnetl.report import status
-from turnetl.report.costs import format_cost, token_count
+from turnetl.report.costs import format_cost
 from turnetl.report.layout import add_group_column, caption, plural
 
 
@@ -55,6 +55,6 @@ def _counts(report: CommunityReport, group: GroupCommunities) -> tuple[int, ...]
 def _summary(report: CommunityReport) -> str:
     if report.model is None:
         return "named and summarised by rules, without requests"
-    used = f"{plural(report.usage.calls, 'request')}, {token_count(report.usage):,} tokens"
+    used = f"{plural(report.usage.calls, 'request')}, {report.usage.tokens:,} tokens"
     about = "about " if report.is_dry_run else ""
     return f"{report.model}: {about}{used}, cost {format_cost(report.usage.cost)}"

@@ -51,11 +51,6 @@ def format_cost(cost: float | None) -> str:
     return f"${cost:,.4f}" if 0 < cost < 1 else f"${cost:,.2f}"
 
 
-def token_count(usage: Usage) -> int:
-    """Return the tokens of requests and responses."""
-    return usage.prompt_tokens + usage.completion_tokens
-
-
 def cached_share(usage: Usage) -> float:
     """Return the share of the prompt tokens that the provider took from its own cache."""
     return usage.cached_tokens / usage.prompt_tokens if usage.prompt_tokens else 0.0

@@ -30,7 +30,7 @@ def comparison(
         cost = costs.format_cost(usage.cost)
         rows += [
             ("requests", *count_cells(estimate.requests), f"{usage.calls:,}"),
-            ("tokens", *count_cells(estimate.tokens), f"{costs.token_count(usage):,}"),
+            ("tokens", *count_cells(estimate.tokens), f"{usage.tokens:,}"),
             ("cost", *cost_cells(estimate.cost), cost),
         ]
     if seconds is not None and estimate.seconds is not None:

@@ -13,7 +13,7 @@ from turnetl.evaluation.recall_report import (
     RankChange,
     StageRecall,
 )
-from turnetl.report.costs import format_cost, token_count
+from turnetl.report.costs import format_cost
 from turnetl.report.index import unread_messages
 from turnetl.report.layout import caption, limited, plural
 
@@ -102,7 +102,7 @@ def _summary(report: EvaluationReport) -> str:
     used = report.usage
     return (
         f"{summary}; model {report.model}: {plural(used.calls, 'request')}, "
-        f"{token_count(used):,} tokens, cost {format_cost(used.cost)}"
+        f"{used.tokens:,} tokens, cost {format_cost(used.cost)}"
     )
 
 

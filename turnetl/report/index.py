@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.index.report import IndexReport, IndexStatus, QuestionEstimate, QuestionReport
-from turnetl.report.costs import format_cost, token_count
+from turnetl.report.costs import format_cost
 from turnetl.report.layout import add_group_column, format_minute, plural, size
 
 _MISSING = "search index: none yet; the next search makes it, or `turnetl index`"
@@ -90,7 +90,7 @@ def _questions(status: IndexStatus, report: QuestionReport | None) -> str:
         line += f", {report.turns:,} of them new"
         if report.failed:
             line += f"; {plural(report.failed, 'response')} not valid: run the command again"
-        used = f"{plural(report.usage.calls, 'request')}, {token_count(report.usage):,} tokens"
+        used = f"{plural(report.usage.calls, 'request')}, {report.usage.tokens:,} tokens"
         line += f"; {used}, cost {format_cost(report.usage.cost)}"
     return f"{line}\n"
 

@@ -155,7 +155,7 @@ def _usage(report: IngestReport) -> str:
     """Return what the models were used for, and what that cost."""
     usage, parts = costs.total(report.usage_by_prompt), []
     if usage.calls:
-        parts.append(f"{usage.calls:,} calls, {costs.token_count(usage):,} tokens")
+        parts.append(f"{usage.calls:,} calls, {usage.tokens:,} tokens")
     if share := costs.cached_share(usage):
         parts.append(f"{share:.0%} of the prompt tokens from the provider's cache")
     if report.journal_hits:

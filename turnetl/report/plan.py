@@ -145,7 +145,7 @@ def _pilot(pilot: PilotSummary, turns: int) -> list[str]:
     usage, sentences = pilot.usage, []
     sentences.append(
         f"the pilot of {plural(pilot.turns, 'turn')} sent {plural(usage.calls, 'request')} with "
-        f"{costs.token_count(usage):,} tokens, cost: {costs.format_cost(usage.cost)}; the run "
+        f"{usage.tokens:,} tokens, cost: {costs.format_cost(usage.cost)}; the run "
         "finds their responses in the journal"
     )
     if pilot.asked > turns:

@@ -114,7 +114,7 @@ def _expected(report: RedoReport) -> str:
     if used.calls:
         parts.append(
             f"when they were ingested, all their requests were {used.calls:,} with "
-            f"{costs.token_count(used):,} tokens, cost: {costs.format_cost(used.cost)}"
+            f"{used.tokens:,} tokens, cost: {costs.format_cost(used.cost)}"
         )
     return "; ".join(parts)
 
@@ -124,7 +124,7 @@ def _outcome(report: RedoReport) -> str:
     parts = [f"{plural(report.undone, 'turn')} undone, {report.committed:,} ingested again"]
     if usage.calls or report.journal_hits:
         parts.append(
-            f"{usage.calls:,} calls, {costs.token_count(usage):,} tokens, "
+            f"{usage.calls:,} calls, {usage.tokens:,} tokens, "
             f"{report.journal_hits:,} responses from the journal, "
             f"cost: {costs.format_cost(usage.cost)}"
         )

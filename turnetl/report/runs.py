@@ -117,7 +117,7 @@ def _turns(recorded: RecordedRun) -> str:
 
 
 def _requests(run: TurnRun) -> str:
-    tokens, cost = costs.token_count(run.usage), costs.format_cost(run.usage.cost)
+    tokens, cost = run.usage.tokens, costs.format_cost(run.usage.cost)
     return f"{run.usage.calls:,} calls, {tokens:,} tokens, cost: {cost}"
 
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.model import Usage
-from turnetl.report.costs import format_cost, token_count
+from turnetl.report.costs import format_cost
 from turnetl.report.layout import format_minute, hanging, indented, plural, relative_path, unwrapped
 from turnetl.retrieval.hits import SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.query import quoted_parts
@@ -79,7 +79,7 @@ def usage_messages(usage: Usage) -> list[str]:
     """Return what the model that ranked the results used, if requests were sent."""
     if not usage.calls:
         return []
-    used = f"{plural(usage.calls, 'request')}, {token_count(usage):,} tokens"
+    used = f"{plural(usage.calls, 'request')}, {usage.tokens:,} tokens"
     return [f"the model ranked the results: {used}, cost {format_cost(usage.cost)}"]
 
 

@@ -221,7 +221,7 @@ def _cost_lines(group: GroupReport) -> list[str]:
     usage = group.usage or Usage()
     if not usage.calls:
         return []
-    tokens = costs.token_count(usage)
+    tokens = usage.tokens
     return [f"(cost so far: {costs.format_cost(usage.cost)}, {tokens:,} tokens)"]
 
 

@@ -12,7 +12,7 @@ from turnetl.ingestion.summarize_report import (
     SummarizeReport,
 )
 from turnetl.report import status
-from turnetl.report.costs import format_cost, token_count
+from turnetl.report.costs import format_cost
 from turnetl.report.layout import add_group_column, caption, plural
 
 
@@ -95,6 +95,6 @@ def _summary(report: SummarizeReport) -> str:
     summaries = f"{plural(count, f'{kind}summary', f'{kind}summaries')} {done}"
     if report.model is None:
         return summaries
-    requests, tokens = plural(report.usage.calls, "request"), token_count(report.usage)
+    requests, tokens = plural(report.usage.calls, "request"), report.usage.tokens
     cost = format_cost(report.usage.cost)
     return f"{summaries}; {report.model}: {requests}, {tokens:,} tokens, cost {cost}"

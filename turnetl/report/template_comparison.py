@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.evaluation.template_report import ComparedTemplate, TemplateComparison
-from turnetl.report.costs import UNKNOWN, format_cost, token_count, total
+from turnetl.report.costs import UNKNOWN, format_cost, total
 from turnetl.report.layout import caption, limited, plural
 from turnetl.report.migration_comparison import percent
 
@@ -43,7 +43,7 @@ def summary(report: TemplateComparison) -> str:
     paid = total(report.paid)
     return (
         f"model {report.model}; {plural(paid.calls, 'request')} sent now, "
-        f"{token_count(paid):,} tokens, cost {format_cost(paid.cost)}; the journal had the other "
+        f"{paid.tokens:,} tokens, cost {format_cost(paid.cost)}; the journal had the other "
         f"responses. Two facts say the same if they share an entity and their cosine is at "
         f"least {report.fact_similarity:g}."
     )

@@ -8,7 +8,7 @@ import msgspec
 from turnetl.index.packing import unpack
 
 
-class _Place(msgspec.Struct):
+class _TurnLines(msgspec.Struct):
     """The part of a receipt that says where its turn is."""
 
     archive: str
@@ -16,11 +16,11 @@ class _Place(msgspec.Struct):
     last_line: int
 
 
-_PLACES = msgspec.json.Decoder(_Place)
+_LINES = msgspec.json.Decoder(_TurnLines)
 
 
 class TurnsByLine:
-    """The places of the turns of a catalog. Later turns are added at each question."""
+    """The archive lines of the turns of a catalog. Later turns are added at each question."""
 
     def __init__(self) -> None:
         self._last_key = 0
@@ -37,8 +37,8 @@ class TurnsByLine:
         self._read(connection)
         return [
             key
-            for places in self._of(archive)
-            for first, last, key in places
+            for turns in self._of(archive)
+            for first, last, key in turns
             if first <= line <= last
         ]
 
@@ -46,16 +46,16 @@ class TurnsByLine:
         if archive in self._by_archive:
             yield self._by_archive[archive]
             return
-        for path, places in self._by_archive.items():
+        for path, turns in self._by_archive.items():
             if path.endswith(f"/{archive}"):
-                yield places
+                yield turns
 
     def _read(self, connection: sqlite3.Connection) -> None:
         rows = connection.execute(
             "SELECT key, receipt FROM turns WHERE key > ? ORDER BY key", (self._last_key,)
         )
         for key, receipt in rows:
-            place = unpack(receipt, _PLACES)
-            places = self._by_archive.setdefault(place.archive, [])
-            places.append((place.first_line, place.last_line, key))
+            lines = unpack(receipt, _LINES)
+            turns = self._by_archive.setdefault(lines.archive, [])
+            turns.append((lines.first_line, lines.last_line, key))
             self._last_key = key
