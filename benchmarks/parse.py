@@ -6,9 +6,9 @@ process of its own on files that were just written. Two rounds alternate over th
 faster one counts. Wall times mean something only on a machine that does nothing else, and a speed
 of two processes only on a disk in memory: `--folder /dev/shm`.
 
-    python -m benchmarks.parse [--megabytes N] [--archives N] [--folder FOLDER]
+    python -m benchmarks.parse [--megabytes N] [--archives N] [--folder FOLDER] [--formats]
 
-Exits with 1 if a limit is exceeded.
+Exits with 1 if a limit is exceeded. With --formats, it prints the speed of each format alone.
 """
 
 import argparse
@@ -49,6 +49,8 @@ MAX_EXTRA_MB = 100.0
 """MB that many archives may take in addition to one: their reports are kept until the end."""
 MAX_SMALL_BYTES = 20_000
 """Maximum bytes of an archive that is copied ten thousand times."""
+MAX_COPIES = 2_000
+"""Archives of one format that are measured alone."""
 CHATS = ("openai_conv", "sharegpt")
 ROUNDS = 2
 
@@ -200,6 +202,25 @@ def check_speed(work: WorkFolder, megabytes: int) -> list[bool]:
     ]
 
 
+def print_formats(work: WorkFolder, megabytes: int) -> None:
+    """Print the speed of each format alone. Most formats have small archives only."""
+    once = recognised(parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives)
+    names = format_names(once)
+    for name in sorted(set(names)):
+        archives = [path for path, other in zip(once, names, strict=True) if other == name]
+        times = min(math.ceil(megabytes * 1e6 / size(archives)), MAX_COPIES // len(archives))
+        paths = work.copies(archives, times)
+        plain, redacted = (
+            min(work.cost(variant, paths).cpu for _ in range(ROUNDS))
+            for variant in (parse, parse_redacted)
+        )
+        print(
+            f"  {name:<16}{len(paths):5} archives, mean {mb(paths) / len(paths) * 1e3:6.1f} KB",
+            end="",
+        )
+        print(f"{mb(paths) / plain:8.1f} MB per CPU-second, redacted {mb(paths) / redacted:.1f}")
+
+
 def check_small_archives(work: WorkFolder) -> bool:
     """Measure whether processes are started for a few MB in many archives."""
     once = recognised(parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives)
@@ -283,5 +304,10 @@ if __name__ == "__main__":
     parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--archives", type=int, default=10_000)
     parser.add_argument("--folder", type=Path, help="where the copies are made")
+    parser.add_argument("--formats", action="store_true", help="only the speed of each format")
     arguments = parser.parse_args()
+    if arguments.formats:
+        with tempfile.TemporaryDirectory(dir=arguments.folder) as temporary:
+            print_formats(WorkFolder(Path(temporary)), arguments.megabytes)
+        sys.exit()
     sys.exit(not main(arguments.megabytes, arguments.archives, arguments.folder))
