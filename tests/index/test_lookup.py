@@ -79,6 +79,29 @@ async def test_turns_are_put_in_the_order_of_time(index: LookupIndex) -> None:
     assert index.newest(Selection(), limit=2) == ordered[:0:-1]
 
 
+async def test_a_page_of_the_newest_turns_is_that_of_all_of_them(opened: PersistentIndex) -> None:
+    loaded = contents(*TEXTS)
+    same_time = tuple(
+        replace(receipt, started_at=loaded.receipts[number // 2].started_at)
+        for number, receipt in enumerate(loaded.receipts)
+    )
+    await opened.catch_up(LoadedGraph(replace(loaded, receipts=same_time)), EMBEDDER, now=NOW)
+    for chosen in (
+        Selection(),
+        Selection(groups=(loaded.group_id,)),
+        Selection(since=same_time[0].started_at),
+        Selection(file=FILE.name),
+    ):
+        newest = [*opened.newest(chosen, limit=9)]
+        turns = opened.turns(opened.select(chosen).tolist())
+        assert newest == sorted(
+            turns, key=lambda key: (turns[key].started_at, turns[key].turn_id), reverse=True
+        )
+        for skip in range(len(newest) + 1):
+            page = opened.newest(chosen, limit=2, skip=skip)
+            assert page == newest[skip : skip + 2]
+
+
 async def test_an_entity_is_found_by_its_name_in_any_case(index: LookupIndex) -> None:
     assert index.lookup().entities_named("CHECKOUT") == [SESSION]
     assert index.lookup().entities_named("check") == []

@@ -173,9 +173,9 @@ class PersistentIndex:
         with self._reading() as parts:
             return parts.select(selection)
 
-    def newest(self, selection: Selection, *, limit: int) -> Sequence[int]:
+    def newest(self, selection: Selection, *, limit: int, skip: int = 0) -> Sequence[int]:
         with self._reading() as parts:
-            return parts.catalog.selector.newest(selection, limit)
+            return parts.catalog.selector.newest(selection, limit, skip)
 
     def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:
         with self._reading() as parts:

@@ -176,8 +176,14 @@ class SearchIndex(Protocol):
         """Return the turns that meet all conditions."""
         ...
 
-    def newest(self, selection: Selection, *, limit: int) -> Sequence[int]:
-        """Return the newest turns that meet all conditions, at most `limit`, newest first."""
+    def newest(self, selection: Selection, *, limit: int, skip: int = 0) -> Sequence[int]:
+        """Return the newest turns that meet all conditions, newest first.
+
+        Args:
+            selection: the conditions.
+            limit: at most this many turns.
+            skip: leave out this many newer turns.
+        """
         ...
 
     def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:

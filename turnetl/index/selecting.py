@@ -41,6 +41,12 @@ _VALUES = {
     Condition.LABEL: "SELECT min(label) FROM entity_labels GROUP BY folded",
     Condition.RELATION: "SELECT min(relation) FROM facts GROUP BY folded",
 }
+_TIMES = """
+SELECT started_at FROM turns WHERE {where} ORDER BY started_at DESC LIMIT :limit OFFSET :skip"""
+_NEWER = "SELECT count(*) FROM turns WHERE {where} AND started_at > :newest"
+_NEWEST = """
+SELECT key FROM turns WHERE {where}
+ORDER BY started_at DESC, turn_id DESC LIMIT :limit OFFSET :skip"""
 
 
 class Selector:
@@ -55,15 +61,21 @@ class Selector:
         rows = self._query(f"SELECT key FROM turns WHERE {where} ORDER BY key", parameters)
         return np.array([key for (key,) in rows], dtype=np.int64)
 
-    def newest(self, selection: Selection, limit: int) -> list[int]:
+    def newest(self, selection: Selection, limit: int, skip: int = 0) -> list[int]:
         """See `SearchIndex.newest`."""
         where, parameters = _turn_conditions(selection)
-        rows = self._query(
-            f"SELECT key FROM turns WHERE {where} "
-            "ORDER BY started_at DESC, turn_id DESC LIMIT :limit",
-            {**parameters, "limit": limit},
-        )
-        return [key for (key,) in rows]
+        page = {**parameters, "limit": limit, "skip": skip}
+        if not selection.selects_facts:
+            # Only the order of equal times needs the rows, which are all over the file: first the
+            # times of the page are found, mostly in an index alone.
+            times = self._query(_TIMES.format(where=where), page)
+            if not times:
+                return []
+            page |= {"newest": times[0][0], "oldest": times[-1][0]}
+            ((newer,),) = self._query(_NEWER.format(where=where), page)
+            page["skip"] = max(0, skip - newer)
+            where += " AND started_at BETWEEN :oldest AND :newest"
+        return [key for (key,) in self._query(_NEWEST.format(where=where), page)]
 
     def selected_facts(self, selection: Selection, keys: Collection[int]) -> set[str]:
         """See `SearchIndex.selected_facts`."""

@@ -24,6 +24,6 @@ def timeline(index: LookupIndex, selection: Selection, *, limit: int, skip: int 
         limit: at most this many turns.
         skip: leave out this many turns after those that are returned.
     """
-    count = index.status().turns if selection.is_empty else len(index.select(selection))
-    last = index.newest(selection, limit=skip + limit)[skip:][::-1]
+    count = len(index.select(selection))
+    last = index.newest(selection, limit=limit, skip=skip)[::-1]
     return Timeline(tuple(summarize(index, last)), count)
