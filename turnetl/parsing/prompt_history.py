@@ -60,13 +60,14 @@ class PromptHistory:
         it; before the first project, to that one.
         """
         runs = self._runs or {name: [(0, len(self._data))]}
-        pieces, position = [b""], 0
+        data, blank = memoryview(self._data), memoryview(self._blank)
+        pieces, position = [blank[:0]], 0
         for start, end in runs.get(name, ()):
-            pieces += [self._blank[position:start], self._data[start:end]]
+            pieces += [blank[position:start], data[start:end]]
             position = end
         # The last piece alone, to copy the others once. It is blank only if it is the only one.
-        pieces[-1] = pieces[-1].rstrip(b" \n")
-        return b"".join([*pieces, b"\n"])
+        last = bytes(pieces.pop()).rstrip(b" \n")
+        return b"".join([*pieces, last, b"\n"])
 
 
 class PromptHistories:
