@@ -5,7 +5,7 @@ import io
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from mcp.client.stdio import stdio_client as sdk_stdio_client
 
 from tests.cli.command import clean_environment, command_line
 from tests.mcp.clients import text_of
-from tests.mcp.processes import open_streams_ignored, stdio_server
+from tests.mcp.processes import LineClient, open_streams_ignored, stdio_server
 from turnetl.mcp.messages import MAX_MESSAGE
 from turnetl.mcp.stdio import split_lines
 
@@ -28,6 +28,13 @@ QUERY = "why did the checkout tests fail"
 TURN = "turn 66185fa7"
 LISTING = b'{"jsonrpc": "2.0", "id": %b, "method": "tools/list"}'
 NO_IDS = (b"1e400", b"-1e400", b"NaN", b"1.5", b"null", b"true", b"[1]")
+
+
+@pytest.fixture(scope="module")
+def lasting(filled: Path) -> Iterator[LineClient]:
+    """Return a client of one server, which every invalid line is sent to."""
+    with stdio_server(filled) as client:
+        yield client
 
 
 def test_the_client_of_the_sdk_is_answered(filled: Path) -> None:
@@ -77,14 +84,13 @@ def test_a_client_that_shares_no_code_with_the_sdk_is_answered(filled: Path) -> 
     ],
 )
 def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(
-    line: bytes, code: int, filled: Path
+    line: bytes, code: int, lasting: LineClient
 ) -> None:
-    with stdio_server(filled) as client:
-        client.send(line)
-        rejection = client.receive()
-        assert (rejection["id"], rejection["error"]["code"]) == (None, code)
-        client.call(1, "list")
-        assert client.receive()["id"] == 1
+    lasting.send(line)
+    rejection = lasting.receive()
+    assert (rejection["id"], rejection["error"]["code"]) == (None, code)
+    lasting.call(1, "list")
+    assert lasting.receive()["id"] == 1
 
 
 def test_a_request_that_is_malformed_or_huge_is_an_error_and_the_server_goes_on(
