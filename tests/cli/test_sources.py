@@ -72,6 +72,19 @@ def test_a_variable_that_names_no_folder_is_a_message(tmp_path: Path) -> None:
     assert result.messages == [f"turnetl: `CODEX_HOME` names `{missing}`, which does not exist"]
 
 
+def test_a_variable_that_names_a_file_is_a_message_and_nothing_is_said_to_be_in_the_lake(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "notes"
+    file.touch()
+    result = run_in_process("sources", folder=tmp_path, CLAUDE_CONFIG_DIR=str(file))
+    assert result.exit_code == 0
+    expected = f"turnetl: `{file}` is no folder: an agent keeps its archives in one"
+    assert result.messages == [expected]
+    assert "no archives found" in result.stdout
+    assert "the lake holds" not in result.stdout
+
+
 def test_a_lake_that_is_a_file_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "lake").write_text("")
     result = run_in_process("sources", "--lake", "lake", folder=tmp_path)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from stat import S_ISDIR
 
 from turnetl import formats
 from turnetl.agents.locations import AgentMachine, Location, agent_locations
@@ -94,11 +95,14 @@ class _Counted:
 def _list(location: Location) -> _Listed:
     retention = read_retention(location)
     try:
-        os.stat(location.folder)  # noqa: PTH116 - `exists` hides that it may not be examined
+        found = os.stat(location.folder)  # noqa: PTH116 - `exists` hides that it is unreadable
     except (FileNotFoundError, NotADirectoryError):
         return _Listed(location, retention, exists=False)
     except OSError as error:
         return _Listed(location, retention, exists=True, problems=(_unreadable(location, error),))
+    if not S_ISDIR(found.st_mode):
+        problem = f"`{location.folder}` is no folder: an agent keeps its archives in one"
+        return _Listed(location, retention, exists=True, problems=(problem,))
     paths = tuple(path for path in location.archives if _is_present(path))
     expanded = expand(paths)
     problems = [problem.message for problem in expanded.problems if problem.reason not in _EXPECTED]

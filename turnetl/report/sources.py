@@ -87,6 +87,8 @@ def _when(time: datetime, now: datetime) -> str:
 
 def _summary(report: SourcesReport) -> str:
     pending = [archive for source in report.sources for archive in source.pending]
+    if not any(source.archives for source in report.sources):
+        return "no archives found"
     if not pending:
         return "the lake holds all of these archives as they are now"
     turns = sum(archive.new_turns or 0 for archive in pending)
