@@ -114,14 +114,7 @@ def _redacted_turns(
     if redactor.redacts_persons:
         _redact_persons(archive, changed, name_counts, redactor)
     if any(counts[first_text:]):
-        ends = list(accumulate((_text_count(turn) for turn in turns), initial=first_text))
-        redactions = [sum(counts[start:end]) for start, end in pairwise(ends)]
-        turns = [
-            _with_texts(turn, texts[start:end]) if redacted_here else turn
-            for turn, (start, end), redacted_here in zip(
-                turns, pairwise(ends), redactions, strict=True
-            )
-        ]
+        turns, redactions = _with_all_texts(turns, redacted, first_text)
     if any(name_counts.values()):
         named = [sum(name_counts[name] for name in turn_names(turn)) for turn in turns]
         redactions = [number + more for number, more in zip(redactions, named, strict=True)]
@@ -134,6 +127,26 @@ def _redacted_turns(
         changed[archive.path],
         with_models(archive.parsed.subagent_usage, changed),
     )
+
+
+def _with_all_texts(
+    turns: Sequence[RawTurn], redacted: RedactedTexts, first_text: int
+) -> tuple[list[RawTurn], list[int]]:
+    """Return turns with their redacted texts, and the number of redactions in each.
+
+    Args:
+        turns: as the reader returned them.
+        redacted: the texts of an archive: names, then those of each turn in their order.
+        first_text: number of the names.
+    """
+    texts, counts = redacted
+    ends = list(accumulate(map(_text_count, turns), initial=first_text))
+    redactions = [sum(counts[start:end]) for start, end in pairwise(ends)]
+    clean = [
+        _with_texts(turn, texts[start:end]) if redacted_here else turn
+        for turn, (start, end), redacted_here in zip(turns, pairwise(ends), redactions, strict=True)
+    ]
+    return clean, redactions
 
 
 def _redact_persons(
