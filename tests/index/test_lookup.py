@@ -206,3 +206,16 @@ async def test_a_turn_is_found_by_each_of_its_lines(index: PersistentIndex) -> N
             assert key in index.turns_at(archive, line)
     assert index.turns_at(receipt.archive, 10**6) == []
     assert index.turns_at(name[1:], receipt.first_line) == []
+
+
+async def test_lines_that_were_read_ahead_are_those_of_all_turns_that_are_added_later(
+    opened: PersistentIndex,
+) -> None:
+    first, *others = TEXTS
+    await opened.catch_up(graph(first), EMBEDDER, now=NOW)
+    assert opened.read_ahead(1)
+    assert not opened.read_ahead(1)
+    await opened.catch_up(graph(first, *others), EMBEDDER, now=NOW)
+    assert opened.read_ahead(1)
+    for key, indexed in opened.turns(opened.select(Selection()).tolist()).items():
+        assert key in opened.turns_at(indexed.receipt.archive, indexed.receipt.first_line)

@@ -235,6 +235,11 @@ class PersistentIndex:
         with self._reading() as parts:
             return parts.turns_by_line.find(parts.catalog.connection, archive, line)
 
+    def read_ahead(self, limit: int) -> bool:
+        """Read for `turns_at` where turns are: see `TurnsByLine.read_ahead`."""
+        with self._reading() as parts:
+            return parts.turns_by_line.read_ahead(parts.catalog.connection, limit)
+
     def lookup(self) -> Lookup:
         with self._reading() as parts:
             return parts.catalog.lookup()
@@ -247,13 +252,8 @@ class PersistentIndex:
         catalog = Catalog.open_for_reading(path) if read_only else Catalog.open(path)
         try:
             self._check(catalog)
-            return IndexParts(
-                self._folder,
-                catalog,
-                self._index_embedder.dimensions,
-                self._before_step,
-                read_only=read_only,
-            )
+            size, step = self._index_embedder.dimensions, self._before_step
+            return IndexParts(self._folder, catalog, size, step, read_only=read_only)
         except BaseException:
             catalog.close()
             raise

@@ -1,4 +1,4 @@
-"""Which turn is at a line of an archive: read from all receipts at the first question."""
+"""Which turn is at a line of an archive, read from all receipts: ahead, or at a question."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -17,6 +17,8 @@ class _TurnLines(msgspec.Struct):
 
 
 _LINES = msgspec.json.Decoder(_TurnLines)
+_AT_ONCE = 10_000
+"""Turns whose receipts are in memory at a time."""
 
 
 class TurnsByLine:
@@ -34,13 +36,35 @@ class TurnsByLine:
             archive: a path as receipts have it, or the end of one.
             line: from 1.
         """
-        self._read(connection)
+        while self.read_ahead(connection, _AT_ONCE):
+            pass
         return [
             key
             for turns in self._of(archive)
             for first, last, key in turns
             if first <= line <= last
         ]
+
+    def read_ahead(self, connection: sqlite3.Connection, limit: int) -> bool:
+        """Read the lines of some turns, so that the next question takes less time.
+
+        Args:
+            connection: as of `find`.
+            limit: of at most this many turns.
+
+        Returns:
+            Whether there may be more.
+        """
+        rows = connection.execute(
+            "SELECT key, receipt FROM turns WHERE key > ? ORDER BY key LIMIT ?",
+            (self._last_key, limit),
+        ).fetchall()
+        for key, receipt in rows:
+            lines = unpack(receipt, _LINES)
+            turns = self._by_archive.setdefault(lines.archive, [])
+            turns.append((lines.first_line, lines.last_line, key))
+            self._last_key = key
+        return len(rows) == limit
 
     def _of(self, archive: str) -> Iterator[list[tuple[int, int, int]]]:
         if archive in self._by_archive:
@@ -49,13 +73,3 @@ class TurnsByLine:
         for path, turns in self._by_archive.items():
             if path.endswith(f"/{archive}"):
                 yield turns
-
-    def _read(self, connection: sqlite3.Connection) -> None:
-        rows = connection.execute(
-            "SELECT key, receipt FROM turns WHERE key > ? ORDER BY key", (self._last_key,)
-        )
-        for key, receipt in rows:
-            lines = unpack(receipt, _LINES)
-            turns = self._by_archive.setdefault(lines.archive, [])
-            turns.append((lines.first_line, lines.last_line, key))
-            self._last_key = key

@@ -9,7 +9,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnetl.clock import Clock
 from turnetl.errors import TurnetlError
@@ -19,8 +19,14 @@ from turnetl.mcp.definitions import ToolRunner
 from turnetl.mcp.server import history_server
 from turnetl.settings import Settings
 
+if TYPE_CHECKING:  # see the module
+    from turnetl.pipeline.index import OpenIndex
+    from turnetl.pipeline.index_reader import IndexReader
+
 _HANDSHAKE = 0.5
 """Seconds after which the tools are prepared, if there was no call."""
+_STEP = 2_000
+"""Turns whose receipts are read between two calls, in about 10 ms."""
 
 
 async def serve_client(settings: Settings, clock: Clock, directory: Path) -> None:
@@ -69,6 +75,7 @@ class _LazyTools:
         self._opened = opened
         self._opening = asyncio.Lock()
         self._run: ToolRunner | None = None
+        self._reader: IndexReader | None = None
 
     async def run(self, tool: str, given: Any) -> Answer:
         """Run a tool; an embedder that cannot be used as it is configured is an error of it."""
@@ -91,6 +98,18 @@ class _LazyTools:
             else:
                 # Another embedder may cost money.
                 await self.run("timeline", TimelineArguments())
+            await self._read_ahead()
+
+    async def _read_ahead(self) -> None:
+        """Read at which lines turns are, in steps between which calls are answered."""
+
+        async def step(opened: "OpenIndex") -> bool:
+            return opened.index.read_ahead(_STEP)
+
+        has_more = self._reader is not None
+        while has_more and self._reader is not None:
+            has_more = (await self._reader.read(step)).value
+            await asyncio.sleep(0)
 
     async def _open(self) -> ToolRunner:
         from turnetl.mcp.calls import ToolContext  # noqa: PLC0415 - see the module
@@ -100,6 +119,7 @@ class _LazyTools:
         reader = await self._opened.enter_async_context(
             open_index_reader(self._settings, self._clock)
         )
+        self._reader = reader
         return tool_runner(ToolContext(reader, self._clock, self._directory))
 
 
