@@ -168,7 +168,7 @@ def test_a_file_that_is_no_evaluation_is_refused_as_a_baseline(content: str, sho
         ("question\tturn\nwhy?\n", "line 2: a row needs a question and the turn"),
         ("question\tturn\n\ta.jsonl:1\n", "line 2: a row needs a question and the turn"),
         ("question\tturn\nwhy?\ta.jsonl:1\nwhy?\tb.jsonl:1\n", "line 3: no turn has the id"),
-        ("question\tturn\nwhy?\ta.jsonl:77\n", "line 2: no turn has the id or the place"),
+        ("question\tturn\nwhy?\ta.jsonl:77\n", "line 2: no turn has the id or the archive line"),
     ],
 )
 def test_a_bad_file_of_questions_is_refused_with_its_line(

@@ -149,7 +149,10 @@ def test_labels_come_first_in_the_sample(lake: Path, provider: FakeProvider) -> 
         ("question\tfact\nx\ty\n", "has no columns `turn` and `fact`"),
         ("turn\tfact\na.jsonl:1\n", "line 2: a row needs a turn"),
         ("turn\tfact\na.jsonl:1\tok\nelsewhere.jsonl:1\tyes\n", "line 3: no turn has the id or"),
-        ("turn\tfact\na.jsonl:99\tyes\n", "line 2: no turn has the id or the place `a.jsonl:99`"),
+        (
+            "turn\tfact\na.jsonl:99\tyes\n",
+            "line 2: no turn has the id or the archive line `a.jsonl:99`",
+        ),
         (b"\xff\xfe\x00", "is no table of UTF-8 text"),
     ],
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl.errors import BadUsage
-from turnetl.evaluation.turn_places import TurnPlaces
+from turnetl.evaluation.located_turns import LocatedTurns
 from turnetl.llm.vectors import Matrix
 from turnetl.migration.fact_match import EntityIndex, FactStatement
 from turnetl.model import TurnId
@@ -64,7 +64,7 @@ class LabelScore:
         return self.matching / self.extracted if self.extracted else None
 
 
-def read_expected(path: Path, places: TurnPlaces) -> list[ExpectedFact]:
+def read_expected(path: Path, turns: LocatedTurns) -> list[ExpectedFact]:
     """Read labelled facts: a table separated by tabs with the columns `turn` and `fact`.
 
     `source` and `target` may name entities that the fact must be about.
@@ -75,11 +75,11 @@ def read_expected(path: Path, places: TurnPlaces) -> list[ExpectedFact]:
     expected = []
     for row in read_tsv(path, ("turn", "fact"), _ENTITIES, row_needs=_ROW_NEEDS):
         try:
-            place = places.find(row.values["turn"])
+            turn = turns.find(row.values["turn"])
         except BadUsage as error:
             raise BadUsage(f"`{path}`, line {row.line}: {error}") from error
         names = tuple(name for one in _ENTITIES if (name := row.values[one]))
-        expected.append(ExpectedFact(place.turn_id, row.values["fact"], names, row.line))
+        expected.append(ExpectedFact(turn.turn_id, row.values["fact"], names, row.line))
     return expected
 
 
@@ -107,15 +107,15 @@ def score_labels(
     matching: set[int] = set()
     checked = []
     for row, label in enumerate(expected):
-        of_turn = [place for place, stated in enumerate(turns) if label.turn_id in stated]
+        of_turn = [position for position, stated in enumerate(turns) if label.turn_id in stated]
         if cosines is None or not of_turn:
             checked.append(CheckedFact(label, is_found=False, nearest="", similarity=0.0))
             continue
         named = [set(index.sharing([name]).tolist()) for name in label.entities]
-        fitting = [place for place in of_turn if all(place in one for one in named)]
-        found = [place for place in fitting if cosines[row, place] >= similarity]
+        fitting = [position for position in of_turn if all(position in one for one in named)]
+        found = [position for position in fitting if cosines[row, position] >= similarity]
         matching.update(found)
-        nearest = max(fitting or of_turn, key=lambda place: float(cosines[row, place]))
+        nearest = max(fitting or of_turn, key=lambda position: float(cosines[row, position]))
         cosine = max(0.0, float(cosines[row, nearest]))
         checked.append(CheckedFact(label, bool(found), facts[nearest].text, round(cosine, 4)))
     labelled = {label.turn_id for label in expected}

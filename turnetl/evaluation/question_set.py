@@ -8,7 +8,7 @@ from pathlib import Path
 
 from turnetl import ids
 from turnetl.errors import BadUsage, RunStopped, Skip
-from turnetl.evaluation.turn_places import TurnPlaces
+from turnetl.evaluation.located_turns import LocatedTurns
 from turnetl.index.questions import QuestionTask, write_questions
 from turnetl.llm.chat import ChatModel
 from turnetl.model import GroupId, TurnId
@@ -58,7 +58,7 @@ class WrittenQuestions:
     """Why the rest was not asked for."""
 
 
-def read_question_file(path: Path, places: TurnPlaces) -> list[EvaluationQuestion]:
+def read_question_file(path: Path, located: LocatedTurns) -> list[EvaluationQuestion]:
     """Read a table separated by tabs with the columns `question` and `turn`.
 
     A question may be in several rows, with a turn each.
@@ -71,10 +71,10 @@ def read_question_file(path: Path, places: TurnPlaces) -> list[EvaluationQuestio
     for row in read_tsv(path, _COLUMNS, row_needs=_ROW_NEEDS):
         question, turn = (row.values[name] for name in _COLUMNS)
         try:
-            found = places.find_all(turn)
+            found = located.find_all(turn)
         except BadUsage as error:
             raise BadUsage(f"`{path}`, line {row.line}: {error}") from error
-        turns.setdefault(question, set()).update(place.turn_id for place in found)
+        turns.setdefault(question, set()).update(one.turn_id for one in found)
         groups.setdefault(question, found[0].group_id)
     return [
         EvaluationQuestion(text, tuple(sorted(right)), groups[text])

@@ -9,6 +9,7 @@ from pathlib import Path
 from turnetl import wiring
 from turnetl.clock import Clock
 from turnetl.errors import BadUsage
+from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
 from turnetl.evaluation.question_set import (
     EvaluationQuestion,
     WrittenQuestions,
@@ -18,7 +19,6 @@ from turnetl.evaluation.question_set import (
 )
 from turnetl.evaluation.recall import Searcher, rerank_all
 from turnetl.evaluation.recall_report import Baseline, EvaluationReport, QuestionSource
-from turnetl.evaluation.turn_places import TurnPlace, TurnPlaces
 from turnetl.graph_model import Receipt
 from turnetl.group_names import select_groups
 from turnetl.index.persistent import PersistentIndex
@@ -179,7 +179,7 @@ class _Evaluation:
     ) -> WrittenQuestions:
         if self.options.questions is not None:
             every = await self._receipts(index, ()) if self.options.groups else receipts
-            asked = read_question_file(self.options.questions, TurnPlaces(map(_place, every)))
+            asked = read_question_file(self.options.questions, LocatedTurns(map(_located, every)))
             return WrittenQuestions(_about(asked, receipts, f"`{self.options.questions}`"))
         if baseline is not None:
             asked = [one.question for one in baseline.questions]
@@ -254,8 +254,8 @@ def _about(
     return found
 
 
-def _place(receipt: Receipt) -> TurnPlace:
-    return TurnPlace(
+def _located(receipt: Receipt) -> LocatedTurn:
+    return LocatedTurn(
         receipt.turn_id,
         receipt.group_id,
         receipt.archive,

@@ -14,8 +14,8 @@ from turnetl.errors import BadUsage, Fatal
 from turnetl.estimation.sample import PendingTurn
 from turnetl.estimation.workload import Workload
 from turnetl.evaluation.expected_facts import ExpectedFact, read_expected
+from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
 from turnetl.evaluation.template_trial import TrialTurn
-from turnetl.evaluation.turn_places import TurnPlace, TurnPlaces
 from turnetl.evaluation.turn_sample import sample_turns
 from turnetl.extraction.given_template import GivenTemplate
 from turnetl.graph_model import Receipt
@@ -114,10 +114,11 @@ def expected_facts(workload: Workload, options: ComparisonOptions) -> list[Expec
         return None
     columns = ("turn_id", "group_id", "archive", "first_line", "last_line")
     rows = workload.plan.rows.select(columns).collect()
-    places = TurnPlaces(
-        TurnPlace(TurnId(turn), GroupId(group), *place) for turn, group, *place in rows.iter_rows()
+    located = LocatedTurns(
+        LocatedTurn(TurnId(turn), GroupId(group), *lines)
+        for turn, group, *lines in rows.iter_rows()
     )
-    return read_expected(options.expected, places)
+    return read_expected(options.expected, located)
 
 
 def choose_turns(

@@ -11,7 +11,7 @@ _POSITION = re.compile(r"(?P<file>.+):(?P<line>\d{1,12})")
 
 
 @dataclass(frozen=True, slots=True)
-class TurnPlace:
+class LocatedTurn:
     """Where a turn stands."""
 
     turn_id: TurnId
@@ -22,13 +22,13 @@ class TurnPlace:
     last_line: int
 
 
-class TurnPlaces:
+class LocatedTurns:
     """The turns that a table may name."""
 
-    def __init__(self, places: Iterable[TurnPlace]) -> None:
-        self._places = {place.turn_id: place for place in places}
+    def __init__(self, turns: Iterable[LocatedTurn]) -> None:
+        self._turns = {turn.turn_id: turn for turn in turns}
 
-    def find(self, text: str) -> TurnPlace:
+    def find(self, text: str) -> LocatedTurn:
         """Return the turn with this id, or the beginning of one, or at this `file:line`.
 
         A file is the path of an archive or the end of one.
@@ -41,38 +41,38 @@ class TurnPlaces:
             raise _ambiguous(text, found)
         return found[0]
 
-    def find_all(self, text: str) -> list[TurnPlace]:
+    def find_all(self, text: str) -> list[LocatedTurn]:
         """Return the same; of an archive that several groups have, the turns of all of them.
 
         Raises:
             BadUsage: no turn, or several others.
         """
         name = text.strip()
-        if (exact := self._places.get(TurnId(name.lower()))) is not None:
+        if (exact := self._turns.get(TurnId(name.lower()))) is not None:
             return [exact]
         position = _POSITION.fullmatch(name)
         if position is not None:
             found = self._at(position["file"], int(position["line"]))
         else:
             start = name.lower()
-            found = [place for one, place in self._places.items() if one.startswith(start)]
+            found = [turn for one, turn in self._turns.items() if one.startswith(start)]
         if not found:
-            raise BadUsage(f"no turn has the id or the place `{name}`")
+            raise BadUsage(f"no turn has the id or the archive line `{name}`")
         if len(found) > 1 and (position is None or len({one.archive for one in found}) > 1):
             raise _ambiguous(text, found)
         return found
 
-    def _at(self, file: str, line: int) -> list[TurnPlace]:
+    def _at(self, file: str, line: int) -> list[LocatedTurn]:
         end = "/" + file.replace("\\", "/").removeprefix("./").lstrip("/")
         return [
-            place
-            for place in self._places.values()
-            if place.first_line <= line <= place.last_line
-            and (place.archive == file or f"/{place.archive}".replace("\\", "/").endswith(end))
+            turn
+            for turn in self._turns.values()
+            if turn.first_line <= line <= turn.last_line
+            and (turn.archive == file or f"/{turn.archive}".replace("\\", "/").endswith(end))
         ]
 
 
-def _ambiguous(text: str, found: Sequence[TurnPlace]) -> BadUsage:
+def _ambiguous(text: str, found: Sequence[LocatedTurn]) -> BadUsage:
     first, second = found[:2]
     return BadUsage(
         f"`{text.strip()}` names {len(found):,} turns, such as `{first.turn_id}` "

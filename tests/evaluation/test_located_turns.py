@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.errors import BadUsage
-from turnetl.evaluation.turn_places import TurnPlace, TurnPlaces
+from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
 from turnetl.model import GroupId, TurnId
 
 SHOP, OTHER = GroupId("shop"), GroupId("other")
-FIRST = TurnPlace(TurnId("aaaa1111"), SHOP, "/home/dev/.claude/shop/a.jsonl", 1, 4)
-SECOND = TurnPlace(TurnId("aaaa2222"), SHOP, "/home/dev/.claude/shop/a.jsonl", 5, 5)
-THIRD = TurnPlace(TurnId("bbbb3333"), OTHER, "/home/dev/.claude/other/a.jsonl", 1, 9)
-COPY = TurnPlace(TurnId("cccc4444"), OTHER, FIRST.archive, 1, 4)
-WINDOWS = TurnPlace(TurnId("dddd5555"), SHOP, r"C:\chats\shop\b.jsonl", 3, 8)
-PLACES = TurnPlaces([FIRST, SECOND, THIRD, WINDOWS])
+FIRST = LocatedTurn(TurnId("aaaa1111"), SHOP, "/home/dev/.claude/shop/a.jsonl", 1, 4)
+SECOND = LocatedTurn(TurnId("aaaa2222"), SHOP, "/home/dev/.claude/shop/a.jsonl", 5, 5)
+THIRD = LocatedTurn(TurnId("bbbb3333"), OTHER, "/home/dev/.claude/other/a.jsonl", 1, 9)
+COPY = LocatedTurn(TurnId("cccc4444"), OTHER, FIRST.archive, 1, 4)
+WINDOWS = LocatedTurn(TurnId("dddd5555"), SHOP, r"C:\chats\shop\b.jsonl", 3, 8)
+PLACES = LocatedTurns([FIRST, SECOND, THIRD, WINDOWS])
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ PLACES = TurnPlaces([FIRST, SECOND, THIRD, WINDOWS])
         (r"C:\chats\shop\b.jsonl:8", WINDOWS),
     ],
 )
-def test_a_turn_is_found(text: str, place: TurnPlace) -> None:
+def test_a_turn_is_found(text: str, place: LocatedTurn) -> None:
     assert PLACES.find(text) == place
 
 
@@ -41,7 +41,7 @@ def test_a_turn_is_found(text: str, place: TurnPlace) -> None:
     "text", ["eeee", "shop/a.jsonl:6", "op/a.jsonl:1", "a.jsonl", "shop/a.jsonl:0", ":1"]
 )
 def test_what_names_no_turn_is_refused(text: str) -> None:
-    with pytest.raises(BadUsage, match="no turn has the id or the place"):
+    with pytest.raises(BadUsage, match="no turn has the id or the archive line"):
         PLACES.find(text)
 
 
@@ -52,7 +52,7 @@ def test_what_names_several_turns_is_refused_with_two_of_them(text: str) -> None
 
 
 def test_an_archive_that_two_groups_have_names_the_turns_of_both() -> None:
-    places = TurnPlaces([FIRST, SECOND, COPY])
+    places = LocatedTurns([FIRST, SECOND, COPY])
     assert places.find_all("shop/a.jsonl:2") == [FIRST, COPY]
     with pytest.raises(BadUsage, match="names 2 turns"):
         places.find("shop/a.jsonl:2")
