@@ -179,11 +179,13 @@ class Catalog(CatalogState):
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
         """See `SearchIndex.facts`."""
         facts: dict[int, list[IndexedFact]] = {key: [] for key in keys}
-        for turn, fact, source, target in self.query(sql.FACTS, json.dumps(list(keys))):
+        rows = self.query(sql.FACTS, json.dumps(list(keys)))
+        # Most facts of a turn are about the same few entities.
+        packed = {end for _, _, *ends in rows for end in ends}
+        entities = {end: unpack(end, _ENTITIES) for end in packed}
+        for turn, fact, source, target in rows:
             facts[turn].append(
-                IndexedFact(
-                    unpack(fact, _FACTS), unpack(source, _ENTITIES), unpack(target, _ENTITIES)
-                )
+                IndexedFact(unpack(fact, _FACTS), entities[source], entities[target])
             )
         for of_turn in facts.values():
             of_turn.sort(key=lambda indexed: (indexed.fact.created_at, indexed.fact.uuid))
