@@ -1,5 +1,6 @@
 """Graphiti's classes read what the stores wrote, and the stores read what Graphiti wrote."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -73,8 +74,8 @@ async def graphiti(url: str) -> Any:
     if parts.scheme == "ladybug":
         return LadybugDriver(str(Path(parts.path)))
     address = f"{parts.scheme}://{parts.hostname}:{parts.port}"
-    driver = Neo4jDriver(address, parts.username, parts.password)
-    # The driver starts this in the background; a test waits for it.
+    # In a thread without a loop: the driver would start this in the background, twice in all.
+    driver = await asyncio.to_thread(Neo4jDriver, address, parts.username, parts.password)
     await driver.build_indices_and_constraints()
     return driver
 

@@ -1,5 +1,6 @@
 """Graphiti's searches return the same from the group in memory as from a real Neo4j."""
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -118,7 +119,8 @@ async def ingest_samples(neo4j: Neo4jServer, model: ChatModel, folder: Path) -> 
 @asynccontextmanager
 async def database(neo4j: Neo4jServer) -> AsyncIterator[GraphDriver]:
     """Open Graphiti's own driver, with all its indexes."""
-    driver = Neo4jDriver(neo4j.address, neo4j.user, neo4j.password)
+    # In a thread without a loop: the driver would build them in the background, too.
+    driver = await asyncio.to_thread(Neo4jDriver, neo4j.address, neo4j.user, neo4j.password)
     await driver.build_indices_and_constraints()
     neo4j.run("CALL db.awaitIndexes(300)")
     yield driver

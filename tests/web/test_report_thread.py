@@ -1,6 +1,7 @@
 """Work in a thread of its own that its caller can cancel."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -46,10 +47,15 @@ class StoppedWork:
 
 async def cancelled(task: asyncio.Task[None], begun: threading.Event) -> None:
     await asyncio.to_thread(begun.wait)
+    problems: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: problems.append(context["message"]))
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
     assert task.cancelled()
+    gc.collect()
+    assert not problems
 
 
 async def test_the_caller_gets_the_result_and_goes_on_meanwhile() -> None:

@@ -32,6 +32,8 @@ async def run_in_thread(work: Callable[[Progress], Coroutine[Any, Any, T]]) -> T
         return await asyncio.shield(ended)
     except asyncio.CancelledError:
         running.stop()
+        # Nobody awaits it now: an error that was never retrieved would be written to the log.
+        ended.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.wait([ended], timeout=STOP_SECONDS)
         raise
 
