@@ -51,6 +51,8 @@ def test_a_search_is_filtered_by_project_and_time_and_a_hit_is_opened(entered: P
     entered.get_by_label("Search all turns").fill("tests fail")
     entered.get_by_role("button", name="Search").click()
     expect(entered.get_by_role("link", name=PROMPT)).to_be_visible()
+    # Before the script has run, a filter waits for its button.
+    entered.wait_for_load_state()
     address = entered.url
     entered.get_by_label("Project").select_option("shoebox")
     expect(entered.get_by_role("link", name=PROMPT)).to_have_count(0)
@@ -73,6 +75,8 @@ def test_a_filter_whose_response_does_not_arrive_opens_its_page(
     entered.get_by_label("Search all turns").fill("tests fail")
     entered.get_by_role("button", name="Search").click()
     expect(entered.get_by_role("link", name=PROMPT)).to_be_visible()
+    # Before the script has run, a filter waits for its button.
+    entered.wait_for_load_state()
     entered.evaluate(f"() => {{ {failing} = () => Promise.reject(new TypeError('stopped')) }}")
     entered.get_by_label("Project").select_option("shoebox")
     expect(entered.get_by_role("link", name=PROMPT)).to_have_count(0)
