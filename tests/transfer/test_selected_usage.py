@@ -145,7 +145,7 @@ class CountingRedactor(NoRedactor):
 
 
 def test_many_files_are_redacted_with_few_scans(lake: Lake, tmp_path: Path) -> None:
-    """Models, texts, and the paths of turns and of metadata: each in all files at once."""
+    """The redactor runs once each for models, texts, paths of turns and paths of metadata."""
     redactor = CountingRedactor()
     export = to_parquet(lake, [SHOP], None, ExportContent(()), redactor)
     assert redactor.scans == 4

@@ -87,7 +87,7 @@ def contains_phrases(query: Query, text: str) -> bool:
     if not query.phrases:
         return True
     folded = text.casefold()
-    # Few of the texts that are looked through have the words, and white space is no part of these.
+    # Words have no white space to normalize, and most texts lack one of them.
     if not all(word in folded for phrase in query.phrases for word in phrase.split()):
         return False
     normalized = " ".join(folded.split())

@@ -75,7 +75,8 @@ def merged_usage(
 
     Args:
         new: metadata of the file of the other lake, redacted.
-        stored: metadata of the imported file; None: it does not exist. Another reader counts anew.
+        stored: metadata of the imported file; None: it does not exist. If another version of the
+            reader, or another format, wrote its tokens, they are not kept.
         redactor: removes secrets that an earlier import left in the names of models.
     """
     usage = new.subagent_usage
@@ -86,8 +87,8 @@ def merged_usage(
     merged: dict[tuple[object, ...], SubagentUsage] = {}
     for one in (*_redacted_again(before or (), usage or (), redactor), *(usage or ())):
         day = one.started_at and one.started_at.date()
-        place = one.subagent, one.model, day
-        merged[place] = max(merged.get(place, one), one, key=_tokens)
+        key = one.subagent, one.model, day
+        merged[key] = max(merged.get(key, one), one, key=_tokens)
     return tuple(sorted(merged.values(), key=_order))
 
 
@@ -105,7 +106,7 @@ def _tokens(usage: SubagentUsage) -> int:
 
 
 def _order(usage: SubagentUsage) -> tuple[str, str, str]:
-    """Return the place of an entry in the order of a parse."""
+    """Return the sort key of an entry, as a parse orders them."""
     day = "" if usage.started_at is None else usage.started_at.date().isoformat()
     return usage.subagent, usage.model or "", day
 

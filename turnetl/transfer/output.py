@@ -45,7 +45,7 @@ _NAME = re.compile(
 
 
 WRITERS = 8
-"""Files that are written at once: a disk takes milliseconds to make each of them durable."""
+"""Threads that write files concurrently: most of the time is waiting for the disk to sync."""
 
 
 @dataclass(frozen=True, slots=True)

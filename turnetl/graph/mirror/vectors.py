@@ -23,11 +23,11 @@ _BLOCK_ROWS = 1_024
 _QUERIES = 32
 """Queries that are compared together, for the memory that this takes."""
 _FEW = 4
-"""Times the limit of a search: up to so many vectors, all are compared exactly."""
+"""A group with at most this many times the limit of a search is compared exactly, as a whole."""
 _RECALLED_ROWS, _RECALLED_SEARCHES = 2_000, 500
 """From how many vectors on the latest searches are kept, and how many of them."""
 _RECALLED_ADDED = 1_024
-"""A search is made anew after more vectors than this were added since."""
+"""Vectors added since a search, beyond which its kept result is discarded."""
 _ROUNDING = 2e-6
 """More than float32 rounds in a rough cosine, relative to the lengths of both vectors."""
 _TINY = 1e-44
