@@ -93,7 +93,7 @@ EPISODES = Table(
         Column("noise", pl.String, "rule that marks the turn as noise; null if it is kept"),
         Column("copies", pl.Int32, "number of other archives that hold the same turn"),
         Column("text", pl.String, "episode body, as it is sent"),
-        Column("chunks", TEXTS, "`text` in chunks that fit into one prompt each"),
+        Column("chunks", TEXTS, "`text` in chunks of one prompt each; empty: it is one chunk"),
         Column("chars_before", pl.Int64, "`chars` of the turn"),
         Column("chars_after", pl.Int64, "characters of `text`"),
         Column("tokens", pl.Int64, "estimated tokens of `text`"),

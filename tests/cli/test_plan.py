@@ -167,6 +167,7 @@ def test_without_pilot_and_history_the_amounts_are_lower_bounds_and_no_request_i
     planned = here.json("plan", "a")
     assert planned["method"] == "bounds"
     assert planned["total"]["requests"] == {"low": 68, "expected": 68, "high": None}
+    assert all(group["chunks"] == group["turns"] > 0 for group in planned["groups"])
     assert here.json("backfill", "a")["usage"]["calls"] > 68
 
 

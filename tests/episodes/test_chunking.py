@@ -118,9 +118,9 @@ def test_a_line_after_a_boundary_keeps_its_indentation() -> None:
     assert second.startswith(f"assistant: {lines[first.count('item')]}")
 
 
-def test_a_short_text_is_one_unchanged_chunk() -> None:
+def test_a_short_text_is_one_unchanged_chunk_of_which_no_copy_is_listed() -> None:
     texts = ["user: Q", "", "  user: blanks stay \n\n"]
-    assert chunking.chunk_texts(pl.Series(texts)).to_list() == [[text] for text in texts]
+    assert chunking.chunk_texts(pl.Series(texts)).to_list() == [[], [], []]
 
 
 def test_a_long_text_of_whitespace_is_one_empty_chunk() -> None:

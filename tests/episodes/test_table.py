@@ -1,5 +1,6 @@
 from dataclasses import replace
 from datetime import timedelta
+from hashlib import blake2b
 from itertools import permutations
 
 import polars as pl
@@ -93,7 +94,12 @@ def test_lengths_are_those_of_the_turn_and_of_the_text() -> None:
     assert row["chars_before"] == 5000
     assert row["chars_after"] == len(row["text"])
     assert row["tokens"] == pl.select(chunking.estimate_expr(pl.lit(row["text"]))).item()
-    assert row["chunks"] == [row["text"]]
+
+
+def test_a_text_that_is_one_chunk_is_stored_once_and_its_digest_is_that_of_the_text() -> None:
+    row = built(turn()).row(0, named=True)
+    assert row["chunks"] == []
+    assert row["text_hash"] == blake2b(row["text"].encode(), digest_size=16).hexdigest()
 
 
 def test_the_patterns_for_its_group_and_kind_apply_to_a_text() -> None:

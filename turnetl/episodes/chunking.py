@@ -48,7 +48,7 @@ _MAX_CHARACTER = 32
 def chunk_texts(texts: pl.Series, limit: int = CHUNK_LIMIT) -> pl.Series:
     """Return `chunks`: the list of chunks of each text.
 
-    A text of at most `limit` tokens is one chunk, unchanged.
+    A text of at most `limit` tokens is one chunk, unchanged: its list is empty.
     """
     rows = texts.to_frame("text").with_row_index()
     # No byte is more than a token, so shorter texts need no estimate.
@@ -57,7 +57,7 @@ def chunk_texts(texts: pl.Series, limit: int = CHUNK_LIMIT) -> pl.Series:
     chunked = [list(chunks(text, limit)) or [""] for text in long["text"]]
     split = long.select("index", pl.Series("chunks", chunked, dtype=pl.List(pl.String)))
     joined = rows.join(split, on="index", how="left", maintain_order="left")
-    return joined.select(pl.coalesce("chunks", pl.concat_list("text")).alias("chunks"))["chunks"]
+    return joined.select(pl.col("chunks").fill_null(pl.lit([], pl.List(pl.String))))["chunks"]
 
 
 def chunks(text: str, limit: int = CHUNK_LIMIT) -> Iterator[str]:

@@ -57,7 +57,7 @@ def rendered_columns(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
     measured = chunked.with_columns(
         pl.col("text").str.len_chars().cast(pl.Int64).alias("chars_after"),
         chunking.estimate_expr(pl.col("text")).alias("tokens"),
-        _digests(chunked["chunks"]),
+        _digests(chunked),
     )
     return measured.select(RENDERED)
 
@@ -77,9 +77,11 @@ def render_texts(turns: pl.DataFrame, filters: Filters) -> pl.Series:
     return pl.concat(rendered).sort("position")["text"]
 
 
-def _digests(chunks: pl.Series) -> pl.Series:
-    """Return `text_hash`, one per list of chunks."""
+def _digests(chunked: pl.DataFrame) -> pl.Series:
+    """Return `text_hash` from `text` and `chunks`."""
+    in_chunks = pl.col("chunks").list.len() > 0
+    joined = pl.when(in_chunks).then(pl.col("chunks").list.join(_SEPARATOR)).otherwise("text")
+    texts = chunked.select(joined.cast(pl.Binary)).to_series()
     # Not polars' own hash: its value may change with the next release.
-    joined = chunks.list.join(_SEPARATOR).cast(pl.Binary)
-    digests = [blake2b(data, digest_size=16).hexdigest() for data in joined.to_list()]
+    digests = [blake2b(data, digest_size=16).hexdigest() for data in texts.to_list()]
     return pl.Series("text_hash", digests, dtype=pl.String)

@@ -11,8 +11,8 @@ TEXT = 7
 that it calls."""
 CHUNK_LIMIT = 6000
 """Maximum size of a chunk, in estimated tokens."""
-CHUNKING = 2
-"""Version of the split positions; raise it with every change of `chunking`, `fences` or `tokens`
-that moves one."""
+CHUNKING = 3
+"""Version of the column `chunks`; raise it with every change of `chunking`, `fences` or `tokens`
+that moves a split position, and of what the column lists."""
 CLASSIFICATION = 1
 """Raise it with every change of the results of `classify`."""

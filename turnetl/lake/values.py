@@ -28,7 +28,8 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
 def episode_from_row(row: Mapping[str, Any]) -> Episode:
     """Return a row of the episodes table as a value."""
     fields = {name: row[name] for name in _EPISODE_FIELDS}
-    return Episode(turn=turn_from_row(row), **fields | {"chunks": tuple(row["chunks"])})
+    chunks = tuple(row["chunks"]) or (row["text"],)
+    return Episode(turn=turn_from_row(row), **fields | {"chunks": chunks})
 
 
 _TURN_FIELDS = schema.TURNS.polars.names()
