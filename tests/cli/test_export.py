@@ -134,6 +134,20 @@ def test_imported_turns_are_ingested_and_no_archive_of_theirs_is_missing(
     status = run_in_process("status", "--json", folder=tmp_path).json
     assert status["committed"] > 20
     assert all(group["missing_archives"] == [] for group in status["groups"])
+    again = run_in_process("import", lake, "--machine", "laptop", folder=tmp_path)
+    assert again.stdout.startswith("0 turns of `laptop` added\n")
+
+
+def test_lines_of_an_imported_archive_are_on_its_machine(home: Path, tmp_path: Path) -> None:
+    run_in_process("import", home / ".turnetl" / "lake", "--machine", "laptop", folder=tmp_path)
+    assert run_in_process("filter", folder=tmp_path).exit_code == 0
+    assert run_in_process("ingest", folder=tmp_path).exit_code == 0
+    (hit,) = run_in_process("search", "cents", "-n", "1", "--json", folder=tmp_path).json["hits"]
+    result = run_in_process("show", hit["id"], "--raw", folder=tmp_path)
+    assert result.exit_code == 1
+    (message,) = result.messages
+    assert "is an archive of the machine `laptop`" in message
+    assert "check the path" not in message
 
 
 def test_after_an_import_the_turns_of_both_machines_are_ingested_once(

@@ -22,6 +22,8 @@ from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.conversation import from_turn
 from turnetl.retrieval.details import Details, TurnDetails, details
 from turnetl.settings import Settings
+from turnetl.skip_reasons import SkipReason
+from turnetl.transfer.redacted_paths import archive_machine
 
 log = logging.getLogger(__name__)
 
@@ -166,6 +168,12 @@ async def open_index(
 
 def _archive_lines(receipt: Receipt, stands_for: StandsFor) -> list[str]:
     """Return the lines of a turn; an error names the archive as the receipt does."""
+    if (machine := archive_machine(receipt.archive)) is not None:
+        raise BadArchive(
+            SkipReason.MISSING,
+            f"`{receipt.archive}` is an archive of the machine `{machine}`, from which the turn "
+            "was imported: read its lines there",
+        )
     files = wiring.archive_files()
     path = find_archive(receipt.archive, stands_for, files)
     try:

@@ -74,10 +74,10 @@ def import_view(report: ImportReport) -> RenderableType:
     counts = Counter(file.outcome for file in report.files)
     outcomes = ", ".join(f"{counts[outcome]:,} {outcome}" for outcome in counts)
     verb = "would be added" if report.dry_run else "added"
-    left_out = {*report.damaged}
-    groups = plural(len({file.group for file in report.files if file not in left_out}), "group")
+    groups = {file.group for file in report.files if file.added > 0}
+    to_groups = f" to {plural(len(groups), 'group')}" if groups else ""
     lines = [
-        Text(f"{plural(report.added, 'turn')} of `{report.machine}` {verb} to {groups}"),
+        Text(f"{plural(report.added, 'turn')} of `{report.machine}` {verb}{to_groups}"),
         Text(f"{plural(len(report.files), 'archive')}: {outcomes}"),
     ]
     if report.changes_tables and not report.dry_run:

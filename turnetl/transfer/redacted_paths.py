@@ -67,8 +67,14 @@ def local_path(path: str) -> str:
     return path[found.end() :] if found else path
 
 
-def _machine(path: str, redactor: Redactor, keeps_machines: bool) -> str:
+def archive_machine(path: str) -> str | None:
+    """Return the machine of an imported archive; None: it is of this machine."""
     found = _MACHINE.match(path)
-    if found is None or keeps_machines:
-        return found[0] if found else ""
-    return f"{redacted_machine(found[1], redactor)}:"
+    return found[1] if found else None
+
+
+def _machine(path: str, redactor: Redactor, keeps_machines: bool) -> str:
+    machine = archive_machine(path)
+    if machine is None:
+        return ""
+    return f"{machine if keeps_machines else redacted_machine(machine, redactor)}:"
