@@ -89,6 +89,7 @@ async def test_a_turn_is_stored_with_its_receipt_and_text(index: SearchIndex) ->
     keys = index.select(Selection())
     held = [index.turns(keys.tolist())[key] for key in keys.tolist()]
     assert [one.text for one in held] == list(TEXTS.values())
+    assert list(index.texts([*keys.tolist(), 99]).values()) == list(TEXTS.values())
     assert held[0].receipt == receipt("cart", 0)
     assert [one.previous for one in held] == [None, keys[0], keys[1]]
 

@@ -50,7 +50,7 @@ WORDS = st.text(st.sampled_from("aA\u00df \t\n\u2003=\u017f"), min_size=1, max_s
 
 
 def query_with(*phrases: str) -> Query:
-    return Query("", {}, phrases, np.zeros(0, np.int64), np.zeros(2, np.float32))
+    return Query("", {}, phrases, {}, np.zeros(0, np.int64), np.zeros(2, np.float32))
 
 
 @given(st.lists(WORDS, max_size=2), WORDS, WORDS)

@@ -20,7 +20,7 @@ from turnetl.index.catalog_state import CatalogState
 from turnetl.index.folding import fold
 from turnetl.index.lookup import Lookup
 from turnetl.index.packing import pack, unpack
-from turnetl.index.port import IndexedFact, IndexedTurn, Keys
+from turnetl.index.port import IndexedFact, IndexedTurn, Keys, unpacked_text
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.report import IndexedGroup
 from turnetl.index.selecting import Selector, microseconds, time_of
@@ -166,6 +166,11 @@ class Catalog(CatalogState):
                 sql.TURNS, json.dumps(list(keys))
             )
         }
+
+    def texts(self, keys: Collection[int]) -> dict[int, str]:
+        """See `SearchIndex.texts`."""
+        rows = self.query(sql.TEXTS, json.dumps(list(keys)))
+        return {key: unpacked_text(text) for key, text in rows}
 
     def next_turns(self, keys: Collection[int], selected: Keys | None) -> list[int]:
         """See `SearchIndex.next_turns`; ascending."""

@@ -98,6 +98,9 @@ SELECT t.key, t.turn_id, t.started_at, t.receipt, t.text, (
     ORDER BY p.started_at DESC, p.turn_id DESC LIMIT 1)
 FROM turns t WHERE t.key IN (SELECT value FROM json_each(?))"""
 
+TEXTS = """
+SELECT key, text FROM turns WHERE key IN (SELECT value FROM json_each(?))"""
+
 NEXT_TURNS = """
 SELECT (
     SELECT n.key FROM turns n

@@ -66,8 +66,7 @@ class PersistentIndex:
         Raises:
             DamagedIndex: a file is damaged or missing.
             IndexBusy: another process locks it.
-            IndexUnusable: it is of another version or another embedder, or the folder cannot be
-                written.
+            IndexUnusable: it is of another version or embedder, or the folder cannot be written.
         """
         self._folder = folder
         self._index_embedder = IndexEmbedder(embedder, dimensions)
@@ -138,8 +137,7 @@ class PersistentIndex:
     ) -> CatchUpReport:
         with self.writing() as parts:
             parts.remove_words()
-            follower = Follower(parts, graph, embedder)
-            report = await follower.catch_up(on_progress or _no_progress)
+            report = await Follower(parts, graph, embedder).catch_up(on_progress or _no_progress)
             with parts.catalog.transaction():
                 parts.catalog.record("caught_up_at", now.isoformat())
             return report
@@ -195,9 +193,8 @@ class PersistentIndex:
         self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
         with self._reading() as parts:
-            check_embedder(
-                self._index_embedder, IndexEmbedder(self._index_embedder.name, len(vector))
-            )
+            own = self._index_embedder
+            check_embedder(own, IndexEmbedder(own.name, len(vector)))
             return parts.vectors.best_per_turn(vector, keys, limit)
 
     def passage_tokens(self, keys: Keys) -> PassageTokens:
@@ -216,6 +213,10 @@ class PersistentIndex:
     def turns(self, keys: Collection[int]) -> Mapping[int, IndexedTurn]:
         with self._reading() as parts:
             return parts.catalog.turns(keys)
+
+    def texts(self, keys: Collection[int]) -> Mapping[int, str]:
+        with self._reading() as parts:
+            return parts.catalog.texts(keys)
 
     def next_turns(self, keys: Collection[int], selected: Keys | None) -> Collection[int]:
         with self._reading() as parts:

@@ -75,7 +75,12 @@ class IndexedTurn:
     @property
     def text(self) -> str:
         """The episode text, decompressed at each use as the receipt."""
-        return zlib.decompress(self.packed_text).decode("utf-8", "surrogatepass")
+        return unpacked_text(self.packed_text)
+
+
+def unpacked_text(packed: bytes) -> str:
+    """Return the text of `IndexedTurn.packed_text`."""
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +243,10 @@ class SearchIndex(Protocol):
 
     def turns(self, keys: Collection[int]) -> Mapping[int, IndexedTurn]:
         """Return the turns with these keys; an unknown key is left out."""
+        ...
+
+    def texts(self, keys: Collection[int]) -> Mapping[int, str]:
+        """Return the episode texts of these turns; an unknown key is left out."""
         ...
 
     def next_turns(self, keys: Collection[int], selected: Keys | None) -> Collection[int]:

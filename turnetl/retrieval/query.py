@@ -36,6 +36,8 @@ class Query:
     """The weight of each term."""
     phrases: tuple[str, ...]
     """Quoted texts, which a hit must contain as they are, apart from case and white space."""
+    phrase_terms: Mapping[str, float]
+    """The weight of each term of the phrases."""
     tokens: NDArray[np.int64]
     """The distinct tokens of its words, without those of the most common words."""
     vector: NDArray[np.float32]
@@ -48,10 +50,12 @@ async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Q
     plain = used.replace('"', " ")
     (tokens,) = static_model.tokenize([content_words(plain) or plain])
     vector, *unrelated = stack(await embedder.embed([plain, *_UNRELATED]))
+    tokenizer, phrases = Tokenizer(), quoted_parts(text)
     return Query(
         text=text,
-        terms=dict.fromkeys(Tokenizer().count(plain), 1.0),
-        phrases=tuple(_normalize(phrase) for phrase in quoted_parts(text)),
+        terms=dict.fromkeys(tokenizer.count(plain), 1.0),
+        phrases=tuple(map(_normalize, phrases)),
+        phrase_terms=dict.fromkeys(tokenizer.count("\n".join(phrases)), 1.0),
         tokens=np.array(list(dict.fromkeys(tokens)), dtype=np.int64),
         vector=_without_shared(vector, np.array(unrelated)),
     )

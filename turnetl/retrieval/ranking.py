@@ -55,7 +55,9 @@ MIN_SIMILARITY = 0.2
 _CANDIDATES = 200
 """Turns that each of the first stages proposes."""
 _PHRASE_CANDIDATES = 2_000
-"""As above, if a hit must contain a phrase: turns with all its words may not have the phrase."""
+"""Turns in which a phrase is looked for: those with all its words may not have the phrase."""
+_READ = 300
+"""Texts that are in memory at once."""
 _SCORE_DIGITS = 6
 """Equal passages have cosines that differ in later ones, as they are computed in float32."""
 _COMPARED = 300
@@ -91,9 +93,11 @@ def rank(
         weights: of the kinds of evidence to use.
     """
     proposed = _proposed(query, index, keys, weights)
+    if query.phrases:
+        keys = _with_phrases(query, index, keys, _turns_of(proposed))
+        proposed = _proposed(query, index, keys, weights)
     found = _candidates(query, index, keys, weights, proposed)
-    ordered = _best_first(found, proposed, weights)
-    best = _with_phrases(query, index, ordered) if query.phrases else ordered[:_COMPARED]
+    best = _best_first(found, proposed, weights)[:_COMPARED]
     candidates = np.array(sorted(best), dtype=np.int64)
     turns = index.turns(candidates.tolist())
     evidence = _evidence(query, candidates, index, static_model, weights)
@@ -116,14 +120,13 @@ def _proposed(
     query: Query, index: SearchIndex, keys: Keys | None, weights: Mapping[Evidence, float]
 ) -> dict[Evidence, Mapping[int, float]]:
     """Return the best turns of each of the first stages."""
-    limit = _PHRASE_CANDIDATES if query.phrases else _CANDIDATES
     proposed: dict[Evidence, Mapping[int, float]] = {
-        kind: index.term_shares(field, query.terms, keys, limit=limit)
+        kind: index.term_shares(field, query.terms, keys, limit=_CANDIDATES)
         for kind, field in _FIELDS.items()
         if kind in weights
     }
     if Evidence.SIMILARITY in weights:
-        similar = index.similarities(query.vector, keys, limit=limit)
+        similar = index.similarities(query.vector, keys, limit=_CANDIDATES)
         proposed[Evidence.SIMILARITY] = {
             key: cosine for key, cosine in similar.items() if cosine >= MIN_SIMILARITY
         }
@@ -137,14 +140,16 @@ def _candidates(
     weights: Mapping[Evidence, float],
     proposed: Mapping[Evidence, Mapping[int, float]],
 ) -> set[int]:
-    found = {key for of_stage in proposed.values() for key in of_stage}
+    found = _turns_of(proposed)
     if Evidence.PREVIOUS_TURN in weights:
         found.update(index.next_turns(found, keys))
-    if query.phrases and not query.terms:  # "is it", "=": no index has these
-        limit = _PHRASE_CANDIDATES
-        everything = index.newest(Selection(), limit=limit) if keys is None else keys[-limit:]
-        found.update(map(int, everything))
+    if query.phrases and keys is not None:  # no stage may have found why they match
+        found.update(keys.tolist())
     return found
+
+
+def _turns_of(proposed: Mapping[Evidence, Mapping[int, float]]) -> set[int]:
+    return {key for of_stage in proposed.values() for key in of_stage}
 
 
 def _best_first(
@@ -162,16 +167,22 @@ def _best_first(
     return sorted(newest_first, key=scores.__getitem__, reverse=True)
 
 
-def _with_phrases(query: Query, index: SearchIndex, ordered: Sequence[int]) -> list[int]:
-    """Return the first turns that contain the phrases, not more than are compared."""
+def _with_phrases(
+    query: Query, index: SearchIndex, keys: Keys | None, proposed: Collection[int]
+) -> Keys:
+    """Return the turns that contain the phrases, of the proposed ones and the likely ones."""
+    limit = _PHRASE_CANDIDATES
+    likely: Iterable[int]
+    if query.phrase_terms:
+        likely = index.term_shares(Field.TEXT, query.phrase_terms, keys, limit=limit)
+    else:  # "is it", "=": no index has these
+        likely = index.newest(Selection(), limit=limit) if keys is None else keys[-limit:].tolist()
+    found = sorted({*proposed, *likely})
     kept: list[int] = []
-    for start in range(0, len(ordered), _COMPARED):
-        keys = ordered[start : start + _COMPARED]
-        turns = index.turns(keys)
-        kept += [key for key in keys if key in turns and contains_phrases(query, turns[key].text)]
-        if len(kept) >= _COMPARED:
-            break
-    return kept[:_COMPARED]
+    for start in range(0, len(found), _READ):
+        texts = index.texts(found[start : start + _READ])
+        kept += [key for key, text in texts.items() if contains_phrases(query, text)]
+    return np.array(sorted(kept), dtype=np.int64)
 
 
 def _evidence(
