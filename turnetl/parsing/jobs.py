@@ -51,8 +51,12 @@ NumberedJob = tuple[int, ArchiveJob]
 
 
 def batches(jobs: Iterable[NumberedJob]) -> Iterator[tuple[NumberedJob, ...]]:
-    """Yield the jobs in their order: one large archive, or many small ones together."""
-    remaining = deque(jobs)
+    """Yield the jobs, the largest first: one large archive, or many small ones together.
+
+    Parallel processes so finish at nearly the same time, and copies of an archive, which are of the
+    same size, are redacted together.
+    """
+    remaining = deque(sorted(jobs, key=_largest_first))
     while remaining:
         yield tuple(_next_batch(remaining))
 
@@ -71,6 +75,11 @@ def unchanged_report(
         retained_turns=metadata.retained_turns,
         group_is_intended=group_is_intended,
     )
+
+
+def _largest_first(numbered: NumberedJob) -> tuple[int, int]:
+    position, job = numbered
+    return -job.stat.size, position
 
 
 def _next_batch(remaining: deque[NumberedJob]) -> Iterator[NumberedJob]:

@@ -40,8 +40,7 @@ def parse_in_processes(
     Raises:
         Fatal: the lake cannot be written, or no process can be started.
     """
-    largest_first = sorted(jobs, key=lambda numbered: (-numbered[1].stat.size, numbered[0]))
-    queue = deque(batches(largest_first))
+    queue = deque(batches(jobs))
     with _workers(options, min(processes, len(queue))) as workers:
         while workers:
             ready = wait([worker.pipe for worker in workers])

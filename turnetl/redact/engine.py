@@ -12,6 +12,7 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 from turnetl.redact import plausible
+from turnetl.redact.clean_texts import CleanTexts
 from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.literal_search import literal_search
 from turnetl.redact.normalised import normalise, undisguised
@@ -58,6 +59,7 @@ class RedactionEngine:
         self._key = key
         self._pii = pii
         self._scanner = SecretScanner()
+        self._clean = CleanTexts()
 
     def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
         """Return the texts of each archive: see `SecretRedactor.redact_many`."""
@@ -97,7 +99,8 @@ class RedactionEngine:
         return redacted
 
     def _candidates(self, texts: list[str]) -> dict[int, list[SecretRule]]:
-        rules_by_index = candidates(texts, self._scanner, patterns={SPLIT_PATTERN: has_split})
+        patterns = {SPLIT_PATTERN: has_split}
+        rules_by_index = candidates(texts, self._scanner, patterns=patterns, clean=self._clean)
         for index, rules in pii_candidates(texts).items() if self._pii else ():
             rules_by_index.setdefault(index, []).extend(rules)
         return rules_by_index

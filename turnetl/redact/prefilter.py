@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import polars as pl
 
+from turnetl.redact.clean_texts import CleanTexts
 from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.literal_search import LiteralSearch, literal_search
 from turnetl.redact.normalised import DISGUISED, normalised_texts
@@ -37,6 +38,7 @@ def candidates(
     scanner: SecretScanner,
     rules: Sequence[SecretRule] = RULES,
     patterns: Mapping[str, Callable[[bytes], bool]] = _NO_PATTERNS,
+    clean: CleanTexts | None = None,
 ) -> dict[int, list[SecretRule]]:
     """Return the indexes of the texts that need a closer look, with the rules that match them.
 
@@ -49,10 +51,15 @@ def candidates(
         rules: turnetl's own rules.
         patterns: patterns without a literal to search for. A text that matches one is a candidate
             if the function, given the text, returns True.
+        clean: texts that earlier calls with the same rules and patterns found to be no candidates.
+            They are not searched, and those of this call are added. None: all are searched.
     """
+    clean = CleanTexts() if clean is None else clean
+    unknown = clean.unknown(texts)
     rules_by_text: dict[str, list[SecretRule]] = {}
-    for chunk in _chunks(list(dict.fromkeys(texts))):
+    for chunk in _chunks([*unknown]):
         rules_by_text |= _candidates_of_chunk(chunk, scanner, tuple(rules), patterns)
+    clean.add({text: key for text, key in unknown.items() if text not in rules_by_text})
     if not rules_by_text:
         return {}
     return {
