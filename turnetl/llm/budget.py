@@ -120,7 +120,7 @@ class Budget:
         command = "the same command" if is_enough else "the command with a larger budget"
         return BudgetExhausted(
             f"the budget is too small for another {work}: {' and '.join(spent)} are used, and the "
-            f"next {work} may use up to {' and '.join(more)}; committed turns are kept, "
+            f"next {work} may use up to {' and '.join(more)}; finished work is kept, "
             f"and {command} resumes there"
         )
 
