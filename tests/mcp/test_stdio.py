@@ -113,6 +113,13 @@ def test_a_request_that_is_malformed_or_huge_is_an_error_and_the_server_goes_on(
         assert "Only the first 2,000 characters" in str(answers[7]["result"])
 
 
+def test_a_text_that_was_cut_within_a_character_is_answered(lasting: LineClient) -> None:
+    lasting.call(2, "search", query=f"{QUERY} \ud83d")
+    answer = lasting.receive()
+    assert answer["id"] == 2
+    assert TURN in str(answer["result"])
+
+
 def test_concurrent_requests_are_all_answered(filled: Path) -> None:
     with stdio_server(filled) as client:
         for number in range(1, 61):

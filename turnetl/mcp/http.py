@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnetl import local_server
-from turnetl.mcp.messages import MAX_MESSAGE, problem_of
+from turnetl.mcp.messages import MAX_MESSAGE, problem_of, with_whole_characters
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
@@ -98,6 +98,7 @@ class MessageCheck:
         if len(body) > MAX_MESSAGE:
             await PlainTextResponse(_TOO_LARGE, 413)(scope, receive, send)
             return
+        body = with_whole_characters(body)
         problem = problem_of(body)
         if problem is not None:
             text = problem.model_dump_json(by_alias=True, exclude={"error": {"data"}})

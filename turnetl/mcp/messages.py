@@ -1,5 +1,6 @@
 """What is wrong with a message of a client that the SDK would not answer."""
 
+import re
 from typing import Any
 
 import mcp_types as types
@@ -13,6 +14,23 @@ _NOT_A_MESSAGE = (
     "not a JSON-RPC 2.0 message; the id of a request is a text or an integer, and each message is "
     "sent by itself"
 )
+_ESCAPES = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+"""The escapes of JSON; the group is half of a character."""
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def with_whole_characters(message: bytes) -> bytes:
+    """Return a message with U+FFFD in place of each half of a character.
+
+    A client in JavaScript sends one if a model or the client has cut a text within a character. No
+    decoder of the SDK takes it, and its request would have no answer with its id.
+    """
+    if _HALF.search(message) is None:
+        return message
+    return _ESCAPES.sub(lambda found: rb"\ufffd" if found[1] else found[0], message)
 
 
 def has_unusable_id(message: Any) -> bool:

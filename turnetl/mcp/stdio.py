@@ -19,7 +19,13 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from turnetl.mcp.messages import MAX_MESSAGE, has_unusable_id, not_a_message, not_json
+from turnetl.mcp.messages import (
+    MAX_MESSAGE,
+    has_unusable_id,
+    not_a_message,
+    not_json,
+    with_whole_characters,
+)
 
 _CHUNK = 1 << 16
 _WAITING_LINES = 16
@@ -74,7 +80,8 @@ class InputLines:
         # The loop is closed when the server has ended: nobody waits for lines then.
         with suppress(RuntimeError):
             for line in split_lines(self._read, self._max_line):
-                self._put(answerable(line.decode("utf-8", "replace")))
+                text = with_whole_characters(line).decode("utf-8", "replace")
+                self._put(answerable(text))
             self._put(None)
 
     def _put(self, line: str | None) -> None:
