@@ -1,4 +1,4 @@
-"""The one function of Graphiti that is replaced: it must return the same as Graphiti's own."""
+"""The functions of Graphiti that are replaced: they must return the same as Graphiti's own."""
 
 import inspect
 from importlib.util import find_spec, module_from_spec
@@ -22,6 +22,8 @@ from turnetl import ids
 from turnetl.extraction.llm import LlmExtractor
 
 REPLACED = "_minhash_signature"
+OF_NAMES = ("_normalize_string_exact", "_normalize_name_for_fuzzy", "_shingles")
+CACHED = (*OF_NAMES, "_lsh_bands")
 NAMES = st.text("abcdefghij0189' _./é", max_size=30)
 SHARED_FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -51,6 +53,18 @@ def test_a_signature_equals_the_original(original: ModuleType, name: str) -> Non
 
 
 @SHARED_FIXTURE
+@given(NAMES)
+def test_the_forms_of_a_name_equal_the_original_also_when_they_are_cached(
+    original: ModuleType, name: str
+) -> None:
+    for form in (*OF_NAMES, *OF_NAMES):
+        assert getattr(dedup_helpers, form)(name) == getattr(original, form)(name)
+    signature = signature_of(original, name)
+    for _ in range(2):
+        assert dedup_helpers._lsh_bands(signature) == vars(original)["_lsh_bands"](signature)  # noqa: SLF001
+
+
+@SHARED_FIXTURE
 @given(st.lists(NAMES, max_size=6))
 def test_candidates_are_in_the_same_buckets(original: ModuleType, names: list[str]) -> None:
     nodes = [EntityNode(name=name or "x", group_id="shop") for name in names]
@@ -58,9 +72,20 @@ def test_candidates_are_in_the_same_buckets(original: ModuleType, names: list[st
     assert _build_candidate_indexes(nodes).lsh_buckets == expected.lsh_buckets
 
 
-def test_graphiti_calls_the_replacement(original: ModuleType) -> None:
-    assert getattr(dedup_helpers, REPLACED) is not getattr(original, REPLACED)
-    assert _build_candidate_indexes.__globals__[REPLACED] is getattr(dedup_helpers, REPLACED)
+@pytest.mark.usefixtures("original")
+@pytest.mark.parametrize("name", [REPLACED, *CACHED])
+def test_graphiti_calls_the_replacement(name: str) -> None:
+    used = _build_candidate_indexes.__globals__[name]
+    assert used is getattr(dedup_helpers, name)
+    is_replaced = used.__module__ != dedup_helpers.__name__
+    assert is_replaced if name == REPLACED else hasattr(used, "cache_info")
+
+
+@pytest.mark.usefixtures("original")
+def test_a_second_extractor_replaces_nothing_again() -> None:
+    before = [getattr(dedup_helpers, name) for name in (REPLACED, *CACHED)]
+    LlmExtractor(CannedModel(), ToyEmbedder(), prompts=fixed_prompt(None))
+    assert [getattr(dedup_helpers, name) for name in (REPLACED, *CACHED)] == before
 
 
 def test_graphitis_function_has_not_changed(original: ModuleType) -> None:

@@ -1,23 +1,30 @@
 """The stoplist: names that are not entities, such as temporary paths, hashes and run ids.
 
-A node `/tmp/x81`, `3f2a9c1`, `line 42` or `user` connects nothing and is never searched for. Each
-check is a polars expression over names; its key is the reason under which discarded names are
-counted. In doubt a name is kept: `ed25519`, `404 Not Found`, `#123`, `v2.1` and `2.1` may be
-meaningful names.
+A node `/tmp/x81`, `3f2a9c1`, `line 42` or `user` connects nothing and is never searched for. The
+key of a check is the reason under which discarded names are counted. In doubt a name is kept:
+`ed25519`, `404 Not Found`, `#123`, `v2.1` and `2.1` may be meaningful names.
 """
 
-from collections.abc import Sequence
-
-import polars as pl
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 from turnetl.extraction.discard_reasons import DiscardReason
 
 MAX_NAME_LENGTH = 300
 """Characters of a name. A longer one is a sentence, and no graph index accepts it."""
 
-_NAME = pl.col("name")
+_CACHED_NAMES = 4_000
+"""The names of a project recur."""
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_HEX = r"^(?:(?:commit|hash|sha|digest|revision|sha1|sha256|sha512|md5)[ :#-]*)?[0-9a-f]{7,128}$"
+_HEX = re.compile(
+    r"^(?:(?:commit|hash|sha|digest|revision|sha1|sha256|sha512|md5)[ :#-]*)?[0-9a-f]{7,128}$"
+)
+_HASH_RANGE = re.compile(r"^[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}$")
+_DIGIT_LETTER, _LETTER_DIGIT = re.compile("[0-9][a-f]"), re.compile("[a-f][0-9]")
+_DIGIT = re.compile("[0-9]")
+_ARTICLE = re.compile(r"^(?i:the|a|an|this|that|my|your|our|current|some)\s+")
 _LONG_HASH = 20
 """Characters from which any hexadecimal string is a hash, mixed or not."""
 _MONTH = (
@@ -56,24 +63,54 @@ prompt turn conversation session task step thing things something everything not
 example
 """
 """Compared in lower case only: with a capital letter they may name a class."""
+_NAMES, _NOUNS = frozenset(_GENERIC_NAMES.split()), frozenset(_GENERIC_NOUNS.split())
 
 
-def _matches(*patterns: str) -> pl.Expr:
-    return _NAME.str.contains("|".join(f"(?:{pattern})" for pattern in patterns))
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name without quotes, punctuation and runs of spaces around and in it."""
+
+    original: str
+    lower: str
+
+    @classmethod
+    def of(cls, text: str) -> "_Name":
+        stripped = text.lstrip(_LEADING).rstrip(_TRAILING)
+        original = re.sub(r"\s+", " ", stripped)
+        return cls(original, original.lower())
 
 
-_letter_digit_changes = _NAME.str.count_matches("[0-9][a-f]") + _NAME.str.count_matches(
-    "[a-f][0-9]"
-)
-_looks_random = (_letter_digit_changes > 1) & (_NAME.str.count_matches("[0-9]") > 1)
-_article = r"^(?i:the|a|an|this|that|my|your|our|current|some)\s+"
-_is_generic = _NAME.str.replace(_article, "").is_in(_GENERIC_NAMES.split()) | pl.col(
-    "original"
-).str.replace(_article, "").is_in(_GENERIC_NOUNS.split())
+_Check = Callable[[_Name], bool]
 
-CHECKS: dict[DiscardReason, pl.Expr] = {
-    DiscardReason.TOO_LONG: _NAME.str.len_chars() > MAX_NAME_LENGTH,
-    DiscardReason.EMPTY: ~_NAME.str.contains(r"[\p{L}\p{N}]"),
+
+def _matches(*patterns: str) -> _Check:
+    pattern = re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+    return lambda name: pattern.search(name.lower) is not None
+
+
+def _is_hash(name: _Name) -> bool:
+    if _HASH_RANGE.search(name.lower):
+        return True
+    return _HEX.search(name.lower) is not None and (
+        len(name.lower) >= _LONG_HASH or _looks_random(name.lower)
+    )
+
+
+def _looks_random(name: str) -> bool:
+    changes = len(_DIGIT_LETTER.findall(name)) + len(_LETTER_DIGIT.findall(name))
+    return changes > 1 and len(_DIGIT.findall(name)) > 1
+
+
+def _is_generic(name: _Name) -> bool:
+    return (
+        _ARTICLE.sub("", name.lower, count=1) in _NAMES
+        or _ARTICLE.sub("", name.original, count=1) in _NOUNS
+    )
+
+
+CHECKS: Mapping[DiscardReason, _Check] = {
+    DiscardReason.TOO_LONG: lambda name: len(name.lower) > MAX_NAME_LENGTH,
+    DiscardReason.EMPTY: lambda name: not any(map(str.isalnum, name.lower)),
     DiscardReason.TEMPORARY_PATH: _matches(
         r"^(?:file://)?(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm|run/user)(?:/|$)",
         r"appdata[\\/]+local[\\/]+temp(?:[\\/]|$)",
@@ -83,16 +120,16 @@ CHECKS: dict[DiscardReason, pl.Expr] = {
         r"^tmp(?:[a-z_]{7}\d|[a-z0-9_]{0,6}\d[a-z_]\w{0,6})$",
     ),
     DiscardReason.UUID: _matches(_UUID),
-    DiscardReason.HASH: (_matches(_HEX) & (_looks_random | (_NAME.str.len_chars() >= _LONG_HASH)))
-    | _matches(r"^[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}$"),
+    DiscardReason.HASH: _is_hash,
     DiscardReason.PROCESS_ID: _matches(
         r"^(?:p?pid|tid|process(?: id)?|thread(?: id)?)\s*[:=#]?\s*\(?\d+\)?$",
     ),
     DiscardReason.RUN_ID: _matches(
         r"^(?:run|build|job|attempt|iteration|retry|workflow run)(?: id)?\s*[:=#]?\s*\d+$",
-        r"^(?:toolu|msg|req|call|chatcmpl|resp|asst|thread|run)[_-][a-z0-9]*\d[a-z0-9]*\d[a-z0-9]*$",
+        # One way to match each name: a model may write one that takes another expression minutes.
+        r"^(?:toolu|msg|req|call|chatcmpl|resp|asst|thread|run)[_-][a-z]*\d[a-z]*\d[a-z0-9]*$",
         r"^(?:run|build|job|session|request|trace|span|task|agent|shell|bash)"
-        r"(?:[ _-]?id)?[ :#=_-]+(?:[0-9a-f]*[0-9][a-f][0-9a-f]*[0-9][0-9a-f]*|\d{5,})$",
+        r"(?:[ _-]?id)?[ :#=_-]+(?:[a-f]*[0-9]+[a-f]+[0-9][0-9a-f]*|\d{5,})$",
     ),
     DiscardReason.LINE_NUMBER: _matches(
         # `L2` is kept: it names a cache or a norm.
@@ -124,20 +161,13 @@ CHECKS: dict[DiscardReason, pl.Expr] = {
 }
 """By reason. The first check that matches a name gives its reason."""
 
-_reason = pl.coalesce(
-    *(pl.when(check).then(pl.lit(reason.value)) for reason, check in CHECKS.items()),
-    pl.lit(None, pl.String),
-).alias("reason")
-
 
 def reasons(names: Sequence[str]) -> list[DiscardReason | None]:
     """Return for each name the reason to discard it, or None to keep it."""
-    if not names:
-        return []
-    stripped = _NAME.str.strip_chars_start(_LEADING).str.strip_chars_end(_TRAILING)
-    original = pl.DataFrame({"name": names}, schema={"name": pl.String}).select(
-        stripped.str.replace_all(r"\s+", " ").alias("original")
-    )
-    lowered = original.with_columns(pl.col("original").str.to_lowercase().alias("name"))
-    found = lowered.select(_reason)["reason"]
-    return [None if reason is None else DiscardReason(reason) for reason in found]
+    return [_reason(name) for name in names]
+
+
+@lru_cache(maxsize=_CACHED_NAMES)
+def _reason(text: str) -> DiscardReason | None:
+    name = _Name.of(text)
+    return next((reason for reason, check in CHECKS.items() if check(name)), None)

@@ -92,7 +92,7 @@ class LlmExtractor:
         self._prompts = prompts
         self._ontology = ontology
         self._parameters = parameters
-        graphiti_patch.cache_signatures()
+        graphiti_patch.cache_forms_of_names()
         graphiti_log.prepare()
         self._chunk_extractor = ChunkExtractor(
             model, GraphitiEmbedder(embedder), ontology, split_text
