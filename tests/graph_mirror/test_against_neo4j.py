@@ -34,7 +34,7 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph.mirror.similarity import ScoredUuid
+from turnetl.graph.mirror.similarity import ScoredUuid, query_matrix
 from turnetl.graph.open import open_graph
 from turnetl.graph.search.adapters import GroupSearch, SearchIndexes
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
@@ -142,7 +142,7 @@ async def compare_searches(
             await node_similarity_search(driver, vector, ALL, [GROUP], ENTITY_LIMIT, MIN_SCORE)
             for driver in (served, mirror)
         ]
-        (near,) = candidates.nearest_entities([vector], ALL_RESULTS, -1)
+        (near,) = candidates.nearest_entities(query_matrix([vector]), ALL_RESULTS, -1)
         yield compared("entities", nodes, near)
     for fact, other in list(pairwise(contents.facts))[::3]:
         text = f"{fact.text[:50]} {other.text[-50:]}"
@@ -154,7 +154,7 @@ async def compare_searches(
                 )
                 for driver in (served, mirror)
             ]
-            (near,) = candidates.nearest_facts([vector], ALL_RESULTS, -1)
+            (near,) = candidates.nearest_facts(query_matrix([vector]), ALL_RESULTS, -1)
             yield compared(f"facts{of}", edges, near)
             edges = [
                 await edge_fulltext_search(driver, text, pair, [GROUP], FACT_LIMIT)

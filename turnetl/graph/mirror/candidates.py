@@ -10,7 +10,14 @@ from typing import TypeVar
 
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView
-from turnetl.graph.mirror.similarity import QueryVector, ScoredUuid, SimilarityIndex, nearest_of
+from turnetl.graph.mirror.similarity import (
+    QueryVector,
+    ScoredUuid,
+    SimilarityIndex,
+    nearest_of,
+    query_matrix,
+)
+from turnetl.llm.vectors import Matrix
 from turnetl.model import Entity, Fact
 
 _Value = TypeVar("_Value", Entity, Fact)
@@ -51,7 +58,7 @@ class CandidateIndex:
         self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[Entity]]:
         """Return the entities nearest to each vector, best first."""
-        nearest = self.nearest_entities(vectors, limit, min_score)
+        nearest = self.nearest_entities(query_matrix(vectors), limit, min_score)
         return [
             [entity for uuid, _ in scored if (entity := self.group.entity(uuid))]
             for scored in nearest
@@ -61,7 +68,7 @@ class CandidateIndex:
         self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[Fact]]:
         """Return the facts nearest to each vector, best first."""
-        nearest = self.nearest_facts(vectors, limit, min_score)
+        nearest = self.nearest_facts(query_matrix(vectors), limit, min_score)
         return [self._facts(uuid for uuid, _ in scored) for scored in nearest]
 
     def facts_near_between(
@@ -85,14 +92,16 @@ class CandidateIndex:
         return self._facts(uuids)
 
     def nearest_entities(
-        self, vectors: Sequence[QueryVector], limit: int, min_score: float
+        self, queries: Matrix, limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
-        return self._entity_vectors.nearest(vectors, limit, min_score)
+        """Return the entities nearest to each query, a row, best first, with their scores."""
+        return self._entity_vectors.nearest(queries, limit, min_score)
 
     def nearest_facts(
-        self, vectors: Sequence[QueryVector], limit: int, min_score: float
+        self, queries: Matrix, limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
-        return self._fact_vectors.nearest(vectors, limit, min_score)
+        """Return the facts nearest to each query, a row, best first, with their scores."""
+        return self._fact_vectors.nearest(queries, limit, min_score)
 
     def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:
         """Return the facts between two entities, or from one entity to itself."""

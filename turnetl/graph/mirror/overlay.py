@@ -14,7 +14,8 @@ from typing_extensions import override
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup, empty_contents
-from turnetl.graph.mirror.similarity import QueryVector, ScoredUuid
+from turnetl.graph.mirror.similarity import ScoredUuid
+from turnetl.llm.vectors import Matrix
 from turnetl.model import Entity, Fact, GroupId
 
 
@@ -161,17 +162,17 @@ class OverlayCandidates(CandidateIndex):
 
     @override
     def nearest_entities(
-        self, vectors: Sequence[QueryVector], limit: int, min_score: float
+        self, queries: Matrix, limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
-        base = self._below().nearest_entities(vectors, limit, min_score)
-        return _best(base, self._new.nearest_entities(vectors, limit, min_score), limit)
+        base = self._below().nearest_entities(queries, limit, min_score)
+        return _best(base, self._new.nearest_entities(queries, limit, min_score), limit)
 
     @override
     def nearest_facts(
-        self, vectors: Sequence[QueryVector], limit: int, min_score: float
+        self, queries: Matrix, limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
-        base = self._below().nearest_facts(vectors, limit, min_score)
-        return _best(base, self._new.nearest_facts(vectors, limit, min_score), limit)
+        base = self._below().nearest_facts(queries, limit, min_score)
+        return _best(base, self._new.nearest_facts(queries, limit, min_score), limit)
 
     @override
     def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:

@@ -43,14 +43,21 @@ class SimilarityIndex:
             self._index = self._index or VectorIndex(len(unpack(first[1])))
             self._index.extend(chain([first], keyed))
 
-    def nearest(
-        self, vectors: Sequence[QueryVector], limit: int, min_score: float
-    ) -> list[list[ScoredUuid]]:
-        """Return those nearest to each vector, best first, with a score above `min_score`."""
+    def nearest(self, queries: Matrix, limit: int, min_score: float) -> list[list[ScoredUuid]]:
+        """Return those nearest to each query, best first, with a score above `min_score`.
+
+        The queries are rows, as of `query_matrix`.
+        """
         if self._index is None:
-            return [[] for _ in vectors]
-        nearest = self._index.nearest(_queries(vectors), limit, 2 * min_score - 1 - _ROUNDING)
-        return [_above(of_vector, min_score) for of_vector in nearest]
+            return [[] for _ in queries]
+        nearest = self._index.nearest(queries, limit, 2 * min_score - 1 - _ROUNDING)
+        return _above(nearest, min_score)
+
+
+def query_matrix(vectors: Sequence[QueryVector]) -> Matrix:
+    """Return the embeddings of queries as rows."""
+    queries: Matrix = np.asarray(vectors, dtype=np.float32)
+    return queries
 
 
 def nearest_of(
@@ -58,22 +65,19 @@ def nearest_of(
 ) -> list[ScoredUuid]:
     """Return the nearest of a few values, as an index of them returns them."""
     keyed = list(_vectors(values))
-    (query,) = finite(_queries([vector]))
+    (query,) = finite(query_matrix([vector]))
     found = exact_cosines([embedding for _, embedding in keyed], query)
-    return _above(best([key for key, _ in keyed], found, limit), min_score)
+    (above,) = _above([best([key for key, _ in keyed], found, limit)], min_score)
+    return above
 
 
 def _vectors(values: Iterable[_Embedded]) -> Iterator[tuple[str, Vector]]:
     return ((value.uuid, value.embedding) for value in values if value.embedding is not None)
 
 
-def _queries(vectors: Sequence[QueryVector]) -> Matrix:
-    queries: Matrix = np.asarray(vectors, dtype=np.float32)
-    return queries
-
-
-def _above(nearest: Sequence[Nearest], min_score: float) -> list[ScoredUuid]:
-    cosine = np.array([cosine for _, cosine in nearest], dtype=np.float32)
-    scores: list[float] = ((np.float32(1) + cosine) / np.float32(2)).tolist()
-    scored = zip(nearest, scores, strict=True)
-    return [(uuid, score) for (uuid, _), score in scored if score > min_score]
+def _above(nearest: Sequence[Sequence[Nearest]], min_score: float) -> list[list[ScoredUuid]]:
+    """Return for each query what has a score above the minimum."""
+    cosines = np.array([cosine for of_query in nearest for _, cosine in of_query], np.float32)
+    scores = iter(((np.float32(1) + cosines) / np.float32(2)).tolist())
+    scored = [[(uuid, next(scores)) for uuid, _ in of_query] for of_query in nearest]
+    return [[one for one in of_query if one[1] > min_score] for of_query in scored]

@@ -34,6 +34,8 @@ _TINY = 1e-44
 """More than float32 rounds where numbers are almost zero."""
 _MAX_LENGTH = 1e18
 """The products of longer vectors may exceed float32."""
+_SHORT = 1e12
+"""A vector without larger numbers is not as long."""
 
 Number = TypeVar("Number", np.int8, np.float32)
 Positions = NDArray[np.int64]
@@ -81,6 +83,8 @@ class VectorIndex:
         The cost is least if many queries are searched together; the results do not depend on it.
         """
         queries = finite(queries)
+        if len(self._keys) <= _FEW * limit:
+            return self._nearest_of_few(queries, limit)
         searches = [(query.tobytes(), limit, min_cosine) for query in queries]
         recalled = [self._recalled(search) for search in searches]
         unknown = [number for number, positions in enumerate(recalled) if positions is None]
@@ -88,6 +92,15 @@ class VectorIndex:
         return [
             self._best(query, search, next(found) if positions is None else positions)
             for query, search, positions in zip(queries, searches, recalled, strict=True)
+        ]
+
+    def _nearest_of_few(self, queries: Matrix, limit: int) -> list[list[Nearest]]:
+        exact = exact_cosines(self._vectors, queries)
+        order = np.argsort(-exact, kind="stable")[:, :limit]
+        cosines = np.take_along_axis(exact, order, axis=1).tolist()
+        return [
+            list(zip([self._keys[at] for at in positions], of_query, strict=True))
+            for positions, of_query in zip(order.tolist(), cosines, strict=True)
         ]
 
     def _best(self, query: Matrix, search: _Search, positions: Positions) -> list[Nearest]:
@@ -114,9 +127,8 @@ class VectorIndex:
             del self._recent[next(iter(self._recent))]
 
     def _possible_all(self, queries: Matrix, limit: int, min_cosine: float) -> Iterable[Positions]:
-        count = len(self._keys)
-        if count <= _FEW * limit or not limit:
-            return [np.arange(count)] * len(queries)
+        if not limit:
+            return [np.arange(0)] * len(queries)
         parts = range(0, len(queries), _QUERIES)
         return chain.from_iterable(
             self._possible(queries[first : first + _QUERIES], limit, min_cosine) for first in parts
@@ -178,17 +190,21 @@ class VectorIndex:
             self._scales = _grown(self._scales, np.zeros(rows, np.float32))
 
 
-def exact_cosines(vectors: Sequence[Vector], query: Matrix) -> Matrix:
+def exact_cosines(vectors: Sequence[Vector], queries: Matrix) -> Matrix:
     """Return the inner product of each vector with the query; each is independent of the others.
 
     The products of two float32 are exact in float64, and so is their sum up to what the rounding to
     float32 removes.
+
+    Args:
+        vectors: the vectors.
+        queries: one query, or several as rows; these are then the rows of what is returned.
     """
     if not vectors:
-        return np.zeros(0, dtype=np.float32)
-    products = np.multiply(stack(vectors), query, dtype=np.float64)
-    of_rows: Matrix = products.sum(axis=1).astype(np.float32)
-    return of_rows
+        return np.zeros((*queries.shape[:-1], 0), dtype=np.float32)
+    products = np.multiply(stack(vectors), queries[..., np.newaxis, :], dtype=np.float64)
+    sums: Matrix = products.sum(axis=-1).astype(np.float32)
+    return sums
 
 
 def best(keys: Sequence[str], cosines: Matrix, limit: int) -> list[Nearest]:
@@ -199,6 +215,8 @@ def best(keys: Sequence[str], cosines: Matrix, limit: int) -> list[Nearest]:
 
 def finite(rows: Matrix) -> Matrix:
     """Return the rows, with zeros for one that is not finite, or whose products may not be."""
+    if np.abs(rows).max(initial=0) <= _SHORT:
+        return rows
     are_finite = _are_finite(rows)
     return rows if are_finite.all() else np.where(are_finite[:, np.newaxis], rows, np.float32(0))
 

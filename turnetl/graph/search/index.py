@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from turnetl.graph.mirror.fulltext import FullTextIndex
-from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex
+from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex, query_matrix
 from turnetl.graph.search.searched_graph import Embedded
 from turnetl.graph_model import Community, EpisodeNode
 from turnetl.llm.float_lists import floats
@@ -60,7 +60,7 @@ class VectorSearch(Generic[Embedded]):
 
     def scored(self, vector: Sequence[float], limit: int, min_score: float) -> list[ScoredUuid]:
         """Return the uuids of the same values with their scores."""
-        return self._similarity.nearest([vector], limit, min_score)[0]
+        return self._similarity.nearest(query_matrix([vector]), limit, min_score)[0]
 
     def vectors(self, uuids: Iterable[str]) -> dict[str, list[float]]:
         """Return the vectors of these values, in the same order, without those that have none."""
