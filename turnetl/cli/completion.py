@@ -1,12 +1,12 @@
 """Completion of commands and options in the shell."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from turnetl import console
 from turnetl.cli.options import NO_DIAGNOSTICS, SETUP_COMMANDS, DiagnosticOptions
+from turnetl.cli.paths import PathOption
 from turnetl.control_characters import displayed_text
 from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
@@ -23,7 +23,7 @@ app = App(
 def install(
     *,
     shell: Shell = None,
-    output: Path | None = None,
+    output: PathOption = None,
     diagnostics: DiagnosticOptions = NO_DIAGNOSTICS,  # noqa: ARG001 - the console reads them
 ) -> int:
     """Install the completion script, and load it in new shells.

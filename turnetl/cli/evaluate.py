@@ -1,6 +1,5 @@
 """The command that measures the search on the user's own turns."""
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -15,18 +14,19 @@ from turnetl.cli.options import (
     Flag,
     GroupNames,
 )
+from turnetl.cli.paths import PathOption
 from turnetl.clock import now
 
 
 def evaluate(
     *,
     groups: GroupNames = (),
-    questions: Path | None = None,
+    questions: PathOption = None,
     sample: Annotated[int, Parameter(validator=Number(gte=1))] = 50,
     seed: int = 0,
     rerank: Flag = False,
-    save: Path | None = None,
-    baseline: Path | None = None,
+    save: PathOption = None,
+    baseline: PathOption = None,
     budget: BudgetOption = (),
     common: CommonOptions = NO_COMMON,
 ) -> int:

@@ -23,6 +23,7 @@ from turnetl.cli.options import (
     PilotTurns,
     SelectionOptions,
 )
+from turnetl.cli.paths import PathOption, path
 from turnetl.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
@@ -34,6 +35,7 @@ PlanFile = Annotated[
     Path | None,
     Parameter(
         name="--plan",
+        converter=path,
         help="A file of `migrate plan --write` in which you filled in the column `session`.",
     ),
 ]
@@ -88,7 +90,7 @@ def plan(
     groups: GroupNames = (),
     format: str | None = None,  # noqa: A002 - the name of the option
     plan_file: PlanFile = None,
-    write: Path | None = None,
+    write: PathOption = None,
     pilot: PilotTurns = None,
     extractor: ExtractorOption = None,
     extraction: ExtractionOptions = NO_EXTRACTION,
@@ -177,8 +179,8 @@ def run(
 def compare(
     *,
     groups: GroupNames = (),
-    questions: Path | None = None,
-    html: Path | None = None,
+    questions: PathOption = None,
+    html: PathOption = None,
     common: CommonOptions = NO_COMMON,
 ) -> int:
     """Compare the old data with the turns that a migration ingested. Only the verdict is written.

@@ -9,6 +9,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from turnetl.cli.option_values import budget_settings, read_assumed_time, read_shard
+from turnetl.cli.paths import PathOption
 from turnetl.cli.times import Since, Until
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
@@ -103,7 +104,7 @@ class SettingsOptions(DiagnosticOptions):
     "Folder of the tables, or s3://, gs://, az:// [env: TURNETL_LAKE; default: ~/.turnetl/lake]."
     graph: str | None = None
     "ladybug:///path/file.lbug or bolt://user:password@host:7687 [env: TURNETL_GRAPH]."
-    config: Path | None = None
+    config: PathOption = None
     "JSON config file [default: ./graphiti.config.json if trusted, then that in ~/.graphiti]."
 
     def settings(self, **arguments: Any) -> "Settings":
@@ -138,7 +139,7 @@ class ArchiveOptions:
 
     group: str | None = None
     "Group of all turns: a name, or a template of {project}, {format}, {user}, {host}."
-    group_map: Path | None = None
+    group_map: PathOption = None
     "TOML file with exceptions from --group."
     format: str | None = None
     "Parse all archives as this format; `turnetl formats` lists them."
@@ -172,7 +173,7 @@ class NoiseOptions:
     "Rule to disable in this run; repeatable. `turnetl rules` lists the rules."
     enable_rule: Annotated[tuple[str, ...], _REPEATABLE] = ()
     "Rule to enable in this run that is disabled by default; repeatable."
-    rules: Path | None = None
+    rules: PathOption = None
     "TOML file with rules of your own."
 
     @property

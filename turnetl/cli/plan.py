@@ -1,7 +1,6 @@
 """The command that estimates a run before anything is spent."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -21,6 +20,7 @@ from turnetl.cli.options import (
     NoiseOptions,
     PilotTurns,
 )
+from turnetl.cli.paths import PathOption
 from turnetl.cli.times import Since, Until
 from turnetl.clock import now
 from turnetl.errors import BadUsage
@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spe
 class PlannedArchiveOptions:
     """How archives are parsed for the estimate of a backfill."""
 
-    group_map: Path | None = None
+    group_map: PathOption = None
     "TOML file with exceptions from --group, with archives."
     format: str | None = None
     "Parse all archives as this format; `turnetl formats` lists them."

@@ -15,6 +15,7 @@ from turnetl.cli.options import (
     CommonOptions,
     ExtractorOption,
 )
+from turnetl.cli.paths import PathOption
 from turnetl.clock import now
 from turnetl.exit_code import ExitCode
 
@@ -76,8 +77,8 @@ def compare(
     group: str | None = None,
     sample: Annotated[int, Parameter(validator=Number(gte=1))] = 20,
     seed: int = 0,
-    expect: Path | None = None,
-    output: Path | None = None,
+    expect: PathOption = None,
+    output: PathOption = None,
     budget: BudgetOption = (),
     extractor: ExtractorOption = None,
     assume_time: str | None = None,

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from cyclopts import (
@@ -21,6 +22,8 @@ _EXPECTED: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
     bool: "`true` or `false`",
+    Path: "a path",
+    Path | None: "a path",
     datetime | None: f"a time such as {EXAMPLES}",
 }
 """What an option of each type takes."""

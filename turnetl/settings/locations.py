@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from turnetl.object_url import SCHEMES, object_url
 from turnetl.url_scheme import url_scheme
@@ -23,6 +23,13 @@ def default_lake(environment: Mapping[str, str], home: Path) -> Path:
     return data / "turnetl" / "lake" if data.is_absolute() else home / ".turnetl" / "lake"
 
 
+def _not_empty(path: object) -> object:
+    # A `Path` of nothing is the working directory.
+    if path == "":
+        raise ValueError("must not be empty")
+    return path
+
+
 def _expanded(path: Path) -> Path:
     if "\0" in str(path):
         raise ValueError("must be a path without NUL characters")
@@ -37,7 +44,7 @@ def _expanded(path: Path) -> Path:
         raise ValueError("must not begin with `~` and an unknown user") from None
 
 
-UserPath = Annotated[Path, AfterValidator(_expanded)]
+UserPath = Annotated[Path, BeforeValidator(_not_empty), AfterValidator(_expanded)]
 """A path that may begin with `~`."""
 
 
@@ -53,5 +60,5 @@ def _expanded_lake(path: Path) -> Path:
     )
 
 
-LakePath = Annotated[Path, AfterValidator(_expanded_lake)]
+LakePath = Annotated[Path, BeforeValidator(_not_empty), AfterValidator(_expanded_lake)]
 """A path that may begin with `~`. The URL of a lake was replaced before."""
