@@ -7,7 +7,7 @@ its C++ writer (pyarrow); where no arro3 wheel exists, pyarrow writes.
 
 import io
 from collections.abc import Callable, Iterable
-from typing import IO
+from typing import IO, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +20,8 @@ try:
 except ImportError:
     write_parquet = None  # type: ignore[assignment]  # Linux on ARM: see pyproject.toml
 
+ArrowRows: TypeAlias = pa.Table | pa.RecordBatch
+"""Rows of a table. The writer takes a tenth less time for those in one record batch."""
 HAS_ARRO3 = write_parquet is not None
 _SMALL = 1000
 """Rows. Dictionaries and zstd for every column do not pay for fewer rows."""
@@ -31,14 +33,14 @@ UNIFORM_BYTES = min(_LARGE, _GROUP)
 """Bytes of a table below which its encoding does not depend on its bytes in memory."""
 
 
-def encode(rows: pa.Table, metadata: str) -> memoryview:
+def encode(rows: ArrowRows, metadata: str) -> memoryview:
     """Return the file. The same rows and metadata give the same bytes."""
     if not HAS_ARRO3 or rows.get_total_buffer_size() > _LARGE:
         return encode_with_pyarrow(rows, metadata)
     return encode_with_arro3(rows, metadata)
 
 
-def encode_with_arro3(rows: pa.Table, metadata: str) -> memoryview:
+def encode_with_arro3(rows: ArrowRows, metadata: str) -> memoryview:
     small = rows.num_rows < _SMALL
     file = io.BytesIO()
     write_parquet(
@@ -52,7 +54,7 @@ def encode_with_arro3(rows: pa.Table, metadata: str) -> memoryview:
     return file.getbuffer()
 
 
-def encode_with_pyarrow(rows: pa.Table, metadata: str) -> memoryview:
+def encode_with_pyarrow(rows: ArrowRows, metadata: str) -> memoryview:
     small = rows.num_rows < _SMALL
     file = pa.BufferOutputStream()
     with pq.ParquetWriter(
@@ -63,7 +65,7 @@ def encode_with_pyarrow(rows: pa.Table, metadata: str) -> memoryview:
         write_statistics=not small,
         store_schema=False,
     ) as writer:
-        writer.write_table(rows, row_group_size=_rows_per_group(rows))
+        writer.write(rows, row_group_size=_rows_per_group(rows))
         writer.add_key_value_metadata({METADATA_KEY: metadata})
     return memoryview(file.getvalue())
 
@@ -90,7 +92,7 @@ def write_row_groups(
     seal_file(file)
 
 
-def _rows_per_group(rows: pa.Table) -> int:
+def _rows_per_group(rows: ArrowRows) -> int:
     groups: int = 1 + rows.get_total_buffer_size() // _GROUP
     height: int = rows.num_rows
     return max(1, -(-height // groups))

@@ -37,7 +37,7 @@ from turnetl.lake.values import turn_from_row
 from turnetl.model import GroupId, Turn
 
 if TYPE_CHECKING:  # a run that writes no table does without it
-    import pyarrow as pa
+    from turnetl.lake.encoding import ArrowRows
 
 
 class Lake(EpisodesTables):
@@ -125,7 +125,7 @@ class Lake(EpisodesTables):
 
     def write_turns(
         self,
-        turns: "pl.DataFrame | pa.Table",
+        turns: "pl.DataFrame | ArrowRows",
         metadata: ArchiveMetadata,
         *,
         digest: str | None = None,

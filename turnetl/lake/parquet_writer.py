@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from turnetl import schema
 from turnetl.lake.checksum import sealed
-from turnetl.lake.encoding import encode, write_row_groups
+from turnetl.lake.encoding import ArrowRows, encode, write_row_groups
 from turnetl.lake.parquet import ReplaceFile, check_schema, write_error
 from turnetl.lake.temporary import replace_file
 
@@ -25,7 +25,7 @@ def _replace_local(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def write_table(
     path: Path,
-    rows: pl.DataFrame | pa.Table,
+    rows: pl.DataFrame | ArrowRows,
     table: schema.Table,
     metadata: str,
     replace: ReplaceFile = _replace_local,
@@ -49,7 +49,7 @@ def write_table(
 
 
 def table_bytes(
-    path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table, metadata: str
+    path: Path, rows: pl.DataFrame | ArrowRows, table: schema.Table, metadata: str
 ) -> bytes:
     """Return the file that `write_table` writes; it raises the same, and names the path."""
     return b"".join(sealed(encode(_checked(path, rows, table), metadata)))
@@ -108,7 +108,7 @@ def _parquet_type(dtype: pa.DataType) -> pa.DataType:
     return dtype
 
 
-def _checked(path: Path, rows: pl.DataFrame | pa.Table, table: schema.Table) -> pa.Table:
+def _checked(path: Path, rows: pl.DataFrame | ArrowRows, table: schema.Table) -> ArrowRows:
     if isinstance(rows, pl.DataFrame):
         check_schema(path, rows.schema, table)
         return rows.to_arrow().cast(arrow_schema(table))

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import polars as pl
-import pyarrow as pa
 
 from turnetl import formats
 from turnetl.errors import TableUnusable
@@ -24,6 +23,7 @@ from turnetl.lake import (
     set_aside,
     write_error,
 )
+from turnetl.lake.encoding import ArrowRows
 from turnetl.parsing import problems, retained_turns, sources
 from turnetl.parsing.archive_head import check_head
 from turnetl.parsing.archive_paths import shown_path
@@ -89,7 +89,7 @@ class DescribedArchive:
 class TurnsTable:
     """A turns file that is ready to be written, and the report on its archive."""
 
-    rows: pl.DataFrame | pa.Table
+    rows: pl.DataFrame | ArrowRows
     metadata: ArchiveMetadata
     report: ArchiveReport
 
@@ -152,7 +152,7 @@ def describe(
     return DescribedArchive(archive, _metadata(job, archive, options))
 
 
-def build(archives: Sequence[DescribedArchive]) -> list[pa.Table]:
+def build(archives: Sequence[DescribedArchive]) -> list[ArrowRows]:
     """Step 4: build the rows of several archives together."""
     return build_rows(
         [
@@ -165,7 +165,7 @@ def build(archives: Sequence[DescribedArchive]) -> list[pa.Table]:
 
 
 def complete(
-    job: ArchiveJob, described: DescribedArchive, rows: pa.Table, options: ParseOptions
+    job: ArchiveJob, described: DescribedArchive, rows: ArrowRows, options: ParseOptions
 ) -> TurnsTable:
     """Add the turns of the previous file that the archive no longer holds, and the report."""
     archive, metadata = described.archive, described.metadata

@@ -12,10 +12,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-import pyarrow as pa
-
 from turnetl.errors import BadArchive, Fatal, LakeChanged, Retryable
 from turnetl.lake import Lake, path_text
+from turnetl.lake.encoding import ArrowRows
 from turnetl.lake.parallel import in_parallel
 from turnetl.parsing import problems
 from turnetl.parsing.archive_job import (
@@ -143,7 +142,7 @@ def _build_batch(
 
 
 def _build_one(
-    job: ArchiveJob, described: DescribedArchive, rows: pa.Table | None, options: ParseOptions
+    job: ArchiveJob, described: DescribedArchive, rows: ArrowRows | None, options: ParseOptions
 ) -> TurnsTable:
     """Complete a table. Without rows, build them first."""
     return complete(job, described, rows if rows is not None else build([described])[0], options)

@@ -11,11 +11,12 @@ import pyarrow as pa
 from turnetl import ids, schema
 from turnetl.errors import TableUnusable
 from turnetl.lake import ArchiveMetadata, Lake, arrow_schema
+from turnetl.lake.encoding import ArrowRows
 from turnetl.parsing.jobs import StoredArchive
 
 
 def rows_to_retain(
-    rows: pa.Table, metadata: ArchiveMetadata, stored: StoredArchive, lake: Lake
+    rows: ArrowRows, metadata: ArchiveMetadata, stored: StoredArchive, lake: Lake
 ) -> pl.DataFrame | None:
     """Return the stored turns of an archive that its new rows lack; None if there are none.
 
@@ -48,15 +49,16 @@ def rows_to_retain(
 
 
 def with_retained(
-    rows: pa.Table, metadata: ArchiveMetadata, retained: pl.DataFrame | None
-) -> tuple[pa.Table, ArchiveMetadata]:
+    rows: ArrowRows, metadata: ArchiveMetadata, retained: pl.DataFrame | None
+) -> tuple[ArrowRows, ArchiveMetadata]:
     """Return the rows with the retained ones after them, and the metadata that counts them."""
     if retained is None:
         return rows, metadata
     # Stored rows may have the path as another redactor left it.
     retained = retained.with_columns(archive=pl.lit(metadata.archive))
     table = retained.to_arrow().cast(arrow_schema(schema.TURNS))
-    return pa.concat_tables([rows, table]).combine_chunks(), replace(
+    now = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+    return pa.concat_tables([now, table]).combine_chunks(), replace(
         metadata, retained_turns=retained.height, retained_digest=ids.digest(*retained["turn_id"])
     )
 

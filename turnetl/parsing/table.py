@@ -17,7 +17,7 @@ import pyarrow as pa
 from turnetl import ids, schema
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.lake import arrow_schema
-from turnetl.lake.encoding import UNIFORM_BYTES
+from turnetl.lake.encoding import UNIFORM_BYTES, ArrowRows
 from turnetl.model import GroupId
 from turnetl.parsing.content_hash import content_hash
 from turnetl.parsing.excerpts import result_excerpt
@@ -52,9 +52,9 @@ class ArchiveTurns:
         return len(self.redacted.turns)
 
 
-def build_rows(archives: Sequence[ArchiveTurns]) -> list[pa.Table]:
+def build_rows(archives: Sequence[ArchiveTurns]) -> list[ArrowRows]:
     """Return the rows of `schema.TURNS` of each archive, in archive order."""
-    tables: list[pa.Table] = []
+    tables: list[ArrowRows] = []
     for together in _small_together(archives):
         is_shared = len(together) > 1 and any(map(len, together))
         batch = _batch(together) if is_shared else None
@@ -91,18 +91,15 @@ def _pieces(archive: ArchiveTurns) -> Iterator[ArchiveTurns]:
 
 
 def _whole(archive: ArchiveTurns) -> pa.Table:
-    return _table([_batch([piece]) for piece in _pieces(archive)])
-
-
-def _table(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    batches = [_batch([piece]) for piece in _pieces(archive)]
     return pa.Table.from_batches(batches, arrow_schema(schema.TURNS))
 
 
-def _slices(batch: pa.RecordBatch, archives: Sequence[ArchiveTurns]) -> Iterator[pa.Table]:
+def _slices(batch: pa.RecordBatch, archives: Sequence[ArchiveTurns]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of each archive in a batch, which shares its memory with them."""
     first = 0
     for archive in archives:
-        yield _table([batch.slice(first, len(archive))] if len(archive) else [])
+        yield batch.slice(first, len(archive))
         first += len(archive)
 
 
