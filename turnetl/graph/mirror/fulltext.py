@@ -11,11 +11,18 @@ import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+
+from turnetl.graph.mirror.maxscore import (
+    BestTotals,
+    FulltextScores,
+    TermPostings,
+    TextPositions,
+    best_totals,
+)
 
 _K1 = np.float32(1.2)
 _B = np.float32(0.75)
@@ -31,13 +38,6 @@ _TERM = re.compile(
     rf"|(?<=\d)[.,;'\u2018\u2019](?=\d))*"
 )
 
-_SPARSE = 8
-"""A query with fewer than one match in so many values needs no array of all values."""
-
-TextPositions = NDArray[np.int64]
-FulltextScores = NDArray[np.float32]
-
-
 _FACT_FIELDS = 2
 """Relation and text."""
 
@@ -48,7 +48,8 @@ class FullTextIndex:
     def __init__(self, fields: int = _FACT_FIELDS) -> None:
         """Create an empty index of values with this number of texts; by default of facts."""
         self.keys: list[str] = []
-        self.fields = tuple(_Field() for _ in range(fields))
+        self._impacts = _Impacts()
+        self.fields = tuple(_Field(number, self._impacts) for number in range(fields))
         # The same sentence is searched among a pair's facts and among all facts.
         self._cache: dict[tuple[str, int], list[tuple[str, float]]] = {}
 
@@ -84,31 +85,22 @@ class FullTextIndex:
             _FieldStatistics.of([index.fields[number] for index in indexes], terms)
             for number in range(len(self.fields))
         ]
-        matching, offset = [], 0
+        found, offset = [], 0
         for index in indexes:
-            positions, scores = index.matching(statistics)
-            matching.append((positions + offset, scores))
+            best = index.best(statistics, limit)
+            found.append((best.positions + offset, best.scores))
             offset += len(index)
-        positions, scores = (np.concatenate(arrays) for arrays in zip(*matching, strict=True))
-        return [(_key_at(indexes, positions[at]), float(scores[at])) for at in _best(scores, limit)]
+        positions, scores = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        order = _order(scores, limit)
+        keys = [_key_at(indexes, position) for position in positions[order].tolist()]
+        return list(zip(keys, scores[order].tolist(), strict=True))
 
-    def matching(
-        self, statistics: Sequence["_FieldStatistics"]
-    ) -> tuple[TextPositions, FulltextScores]:
-        """Return where the values with a term of the query are, ascending, and their scores."""
+    def best(self, statistics: Sequence["_FieldStatistics"], limit: int) -> BestTotals:
+        """Return the values with the highest scores, and some others that have a term too."""
         fields = zip(self.fields, statistics, strict=True)
-        found = [field.scores(of_field) for field, of_field in fields]
-        positions = np.concatenate([at for at, _ in found])
-        if len(positions) * _SPARSE < len(self):
-            values, rows = np.unique(positions, return_inverse=True)
-        else:
-            values, rows = np.arange(len(self)), positions
-        total, start = np.zeros(len(values)), 0
-        for at, scores in found:
-            total += np.bincount(rows[start : start + len(at)], scores, len(values))
-            start += len(at)
-        matching = np.flatnonzero(total > 0)
-        return values[matching], total[matching].astype(np.float32)
+        terms = [term for field, of_field in fields for term in field.postings(of_field.weights)]
+        denominators = self._impacts.denominators([one.mean_length for one in statistics])
+        return best_totals(terms, denominators, len(self), limit)
 
 
 def tokenize(text: str) -> Iterator[str]:
@@ -119,51 +111,78 @@ def tokenize(text: str) -> Iterator[str]:
             yield lower[start : start + _MAX_TERM_CHARS]
 
 
-class _Field:
-    """One field of every value: the postings of each term, and the length of each text."""
+class _Impacts:
+    """What decides how much a term adds to a score: its frequency in a text, the length of that.
+
+    There are few different ones, so that BM25 is computed for each of them and not for each value.
+    """
 
     def __init__(self) -> None:
+        self._numbers: dict[tuple[int, int, int], int] = {}
+        self._rows = array("f")
+        """Of each: field, frequency and length."""
+
+    def number(self, field: int, frequency: int, length: int) -> int:
+        """Return the number of an impact, the same for the same one."""
+        impact = field, frequency, length
+        number = self._numbers.get(impact)
+        if number is None:
+            number = self._numbers[impact] = len(self._numbers)
+            self._rows.extend(impact)
+        return number
+
+    def denominators(self, mean_lengths: Sequence[np.float32]) -> FulltextScores:
+        """Return for each impact by what the part of a weight is divided that is not added."""
+        fields, frequencies, lengths = np.frombuffer(self._rows, "f").reshape(-1, 3).T
+        means = np.array(mean_lengths, np.float32)[fields.astype(np.intp)]
+        one = np.float32(1)
+        denominators: FulltextScores = one + frequencies * (
+            one / (_K1 * ((one - _B) + _B * lengths / means))
+        )
+        return denominators
+
+
+class _Field:
+    """One field of every value: the values with each term."""
+
+    def __init__(self, number: int, impacts: _Impacts) -> None:
+        self._number, self._impacts = number, impacts
         self.texts = 0
         """Texts with at least one term."""
         self.length = 0
         """Terms of all texts."""
-        self._lengths = array("f")
-        self._postings: dict[str, tuple[array[int], array[float]]] = {}
+        self._values = 0
+        self._postings: dict[str, tuple[array[int], array[int]]] = {}
+        """Positions of the values with a term, ascending, and the number of its impact in each."""
 
     def add(self, terms: Iterator[str]) -> None:
         counts = Counter(terms)
-        length, position = counts.total(), len(self._lengths)
+        length = counts.total()
         self.texts += length > 0
         self.length += length
-        self._lengths.append(_encoded_length(length))
-        for term, count in counts.items():
-            positions, frequencies = self._postings.setdefault(term, (array("l"), array("f")))
-            positions.append(position)
-            frequencies.append(count)
+        encoded = _encoded_length(length)
+        for term, frequency in counts.items():
+            postings = self._postings.get(term)
+            if postings is None:
+                postings = self._postings[term] = array("q"), array("i")
+            positions, impacts = postings
+            positions.append(self._values)
+            impacts.append(self._impacts.number(self._number, frequency, encoded))
+        self._values += 1
 
-    def document_frequency(self, term: str) -> int:
-        """Return how many values contain the term."""
-        return len(self._postings[term][0]) if term in self._postings else 0
+    def document_frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
+        """Return how many values contain each term, of those that occur."""
+        postings = self._postings
+        return {term: len(postings[term][0]) for term in terms if term in postings}
 
-    def scores(self, statistics: "_FieldStatistics") -> tuple[TextPositions, FulltextScores]:
-        """Return where each term of the query occurs, and the BM25 score that it adds there."""
-        postings = [
-            (self._postings[term], weight)
-            for term, weight in statistics.weights.items()
-            if term in self._postings
-        ]
-        if not postings:
-            return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        positions = np.concatenate([np.frombuffer(at, "l") for (at, _), _ in postings])
-        frequencies = np.concatenate([np.frombuffer(count, "f") for (_, count), _ in postings])
-        weights = np.repeat(
-            np.array([weight for _, weight in postings], np.float32),
-            [len(at) for (at, _), _ in postings],
-        )
-        lengths = np.frombuffer(self._lengths, "f")[positions]
-        one = np.float32(1)
-        inverse_norm = one / (_K1 * ((one - _B) + _B * lengths / statistics.mean_length))
-        return positions, weights - weights / (one + frequencies * inverse_norm)
+    def postings(self, weights: Mapping[str, float]) -> Iterator[TermPostings]:
+        """Yield the postings of each term that occurs here, with its weight."""
+        for term, weight in weights.items():
+            if term in self._postings:
+                positions, impacts = self._postings[term]
+                yield TermPostings(
+                    weight, np.frombuffer(positions, "q"), np.frombuffer(impacts, "i")
+                )
 
 
 class _FieldStatistics:
@@ -171,7 +190,7 @@ class _FieldStatistics:
 
     def __init__(self, weights: Mapping[str, float], mean_length: np.float32) -> None:
         self.weights = weights
-        """A term that occurs twice in the query has twice the weight."""
+        """Of the terms that occur, float32. One that is in the query twice has twice the weight."""
         self.mean_length = mean_length
         """Terms per text."""
 
@@ -179,30 +198,36 @@ class _FieldStatistics:
     def of(cls, fields: Sequence[_Field], terms: Mapping[str, int]) -> "_FieldStatistics":
         texts = sum(field.texts for field in fields)
         mean_length = sum(field.length for field in fields) / texts if texts else 1.0
-        matching = {term: sum(field.document_frequency(term) for field in fields) for term in terms}
+        found = Counter[str]()
+        for field in fields:
+            found.update(field.document_frequencies(terms))
         weights = {
-            term: count * math.log(1 + (texts - matching[term] + 0.5) / (matching[term] + 0.5))
+            term: float(np.float32(count * _idf(texts, found[term])))
             for term, count in terms.items()
+            if term in found
         }
         return cls(weights, np.float32(mean_length))
+
+
+def _idf(texts: int, found: int) -> float:
+    return math.log(1 + (texts - found + 0.5) / (found + 0.5))
 
 
 def _key_at(indexes: Sequence[FullTextIndex], position: int) -> str:
     """Return the key at a position in the indexes, one after the other."""
     for index in indexes:
-        if position < len(index):
+        if position < len(index.keys):
             return index.keys[position]
-        position -= len(index)
+        position -= len(index.keys)
     raise IndexError(position)
 
 
-def _best(scores: FulltextScores, limit: int) -> list[int]:
-    """Return where the highest scores are; among equal ones the first."""
+def _order(scores: FulltextScores, limit: int) -> TextPositions:
+    """Return where the highest scores are, best first; among equal ones the first."""
     candidates = np.arange(len(scores))
     if len(scores) > 2 * limit > 0:
         candidates = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
-    best: list[int] = candidates[np.argsort(-scores[candidates], kind="stable")][:limit].tolist()
-    return best
+    return candidates[np.argsort(-scores[candidates], kind="stable")][:limit]
 
 
 @lru_cache(maxsize=1024)
