@@ -20,6 +20,7 @@ from neo4j import AsyncGraphDatabase
 from benchmarks.commit import DIMENSIONS, PROFILE, synthetic
 from tests.graph.sample_changes import NOW, TTL, receipt
 from turnetl.graph import ladybug_rows, neo4j_cypher, neo4j_rows, saga_rows, to_rows
+from turnetl.graph.neo4j_parameters import with_shared_times
 from turnetl.graph.open import open_graph
 from turnetl.ids import digest
 from turnetl.model import Change, GroupId
@@ -110,7 +111,8 @@ async def run_neo4j(url: str, statements: Iterable[tuple[Any, dict[str, Any]]]) 
         await session.begin_transaction() as transaction,
     ):
         for query, parameters in statements:
-            await transaction.run(query, parameters)
+            sent = with_shared_times(parameters) if "rows" in parameters else parameters
+            await transaction.run(query, sent)
         await transaction.commit()
 
 

@@ -13,7 +13,7 @@ from neo4j import AsyncDriver, AsyncTransaction, Query, Record
 
 from turnetl.graph import to_rows
 from turnetl.graph.neo4j_errors import translate_errors
-from turnetl.graph.neo4j_parameters import abbreviated
+from turnetl.graph.neo4j_parameters import abbreviated, with_shared_times
 
 _READ_FACTOR = 10
 """A read locks nothing, and a large group takes time: each of its answers has the limit."""
@@ -145,7 +145,8 @@ async def write_rows(
     Raises:
         GraphUnusable: the turn names an entity or a fact that the graph does not hold.
     """
-    result = await (await transaction.run(query, abbreviated(parameters))).single()
+    sent = abbreviated(with_shared_times(parameters))
+    result = await (await transaction.run(query, sent)).single()
     if result is not None and result["done"] != len(parameters["rows"]):
         raise to_rows.incomplete_graph(parameters["group"])
 

@@ -2,15 +2,15 @@
 
 A statement that may fail to match a row returns how many rows it wrote, as `done`. No statement
 traverses the relationships of a node that many turns mention: new data is created, and existing
-data is found through an index on its uuid.
-
-Properties are set and read as complete maps, so a TurnCommit has the columns of `schema.RECEIPTS`.
+data is found through an index on its uuid. Properties are set and read as complete maps, so a
+TurnCommit has the columns of `schema.RECEIPTS`.
 """
 
 from typing import LiteralString
 
 from turnetl import schema
 from turnetl.graph.neo4j_pages import LINK, NODE, SMALL_PAGE, in_pages, microseconds
+from turnetl.graph.neo4j_parameters import row_with_times
 
 # Graphiti's own names, so that it recognises its indexes.
 _GRAPHITI_INDEXES: tuple[LiteralString, ...] = (
@@ -106,11 +106,11 @@ SOME_ENTITIES: LiteralString = in_pages(
     _ENTITY,
     SMALL_PAGE,
 )
-_FACT_TIMES: LiteralString = microseconds(
-    "created_at", "valid_at", "invalid_at", "expired_at", "reference_time"
+_FACT_TIMES: tuple[LiteralString, ...] = (
+    *("created_at", "valid_at", "invalid_at", "expired_at", "reference_time"),
 )
 _FACT: LiteralString = f"""{{
-    properties: item {{.*, {_FACT_TIMES}}},
+    properties: item {{.*, {microseconds(*_FACT_TIMES)}}},
     source: startNode(item).uuid, target: endNode(item).uuid
 }}"""
 FACTS: LiteralString = in_pages(
@@ -250,29 +250,29 @@ UNWIND $rows AS row
 MATCH (n:Entity {uuid: row.uuid})
 REMOVE n:$(row.labels)
 """
-SAVE_ENTITIES: LiteralString = """
+SAVE_ENTITIES: LiteralString = f"""
 UNWIND $rows AS row
-MERGE (n:Entity {uuid: row.uuid})
+MERGE (n:Entity {{uuid: row.uuid}})
 SET n:$(row.labels)
-SET n = row
+SET n = {row_with_times("created_at")}
 WITH n, row
 CALL db.create.setNodeVectorProperty(n, 'name_embedding', row.name_embedding)
 RETURN count(*) AS done
 """
-CREATE_FACTS: LiteralString = """
+CREATE_FACTS: LiteralString = f"""
 UNWIND $rows AS row
-MATCH (source:Entity {uuid: row.source_node_uuid})
-MATCH (target:Entity {uuid: row.target_node_uuid})
+MATCH (source:Entity {{uuid: row.source_node_uuid}})
+MATCH (target:Entity {{uuid: row.target_node_uuid}})
 CREATE (source)-[e:RELATES_TO]->(target)
-SET e = row
+SET e = {row_with_times(*_FACT_TIMES)}
 WITH e, row
 CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embedding)
 RETURN count(*) AS done
 """
-UPDATE_FACTS: LiteralString = """
+UPDATE_FACTS: LiteralString = f"""
 UNWIND $rows AS row
-MATCH ()-[e:RELATES_TO {uuid: row.uuid}]->()
-SET e = row
+MATCH ()-[e:RELATES_TO {{uuid: row.uuid}}]->()
+SET e = {row_with_times(*_FACT_TIMES)}
 WITH e, row
 CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embedding)
 RETURN count(*) AS done

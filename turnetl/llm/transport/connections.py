@@ -43,15 +43,23 @@ class Connections:
         self._headers = {"Content-Type": "application/json", **headers}
         # The total timeout is enforced by the caller, over all chunks of a response.
         self._timeout = httpx.Timeout(None, connect=timeouts.connect)
+        self._extensions = {"timeout": self._timeout.as_dict()}
         self._idle: list[httpx.AsyncClient] = []
         self._closed = False
 
     @asynccontextmanager
-    async def post(self, url: str, body: bytes) -> AsyncIterator[httpx.Response]:
+    async def post(self, url: httpx.URL, body: bytes) -> AsyncIterator[httpx.Response]:
         client = self._idle.pop() if self._idle else self._open()
+        # The client would merge URL, headers, parameters and cookies again for each request.
+        request = httpx.Request(
+            "POST", url, headers=client.headers, content=body, extensions=self._extensions
+        )
         try:
-            async with client.stream("POST", url, content=body) as response:
+            response = await client.send(request, stream=True)
+            try:
                 yield response
+            finally:
+                await response.aclose()
         finally:
             if self._closed:
                 await client.aclose()

@@ -122,13 +122,14 @@ class Endpoint:
             BadUsage: the URL is invalid, or a header cannot carry the key.
         """
         check_key(api_key, env_prefix)
-        self._url, login = split_credentials(url, env_prefix)
-        self._name = f"{subject} at {httpx.URL(url).host}"
+        without_login, login = split_credentials(url, env_prefix)
+        self._url = httpx.URL(without_login)
+        self._name = f"{subject} at {self._url.host}"
         self._api_key = api_key
         self._env_prefix = env_prefix
         self._timeouts = timeouts
         # A proxy that is on another machine could read what is sent to this one.
-        by_proxy = not is_loopback(httpx.URL(url).host)
+        by_proxy = not is_loopback(self._url.host)
         self._connections = Connections(login | dict(headers), timeouts, by_proxy=by_proxy)
 
     async def post(self, body: Mapping[str, Any]) -> dict[str, Any]:
