@@ -1,6 +1,19 @@
-"""`python -m turnetl`."""
+"""`turnetl`, and `python -m turnetl`."""
 
-from turnetl.cli import main
+import sys
+
+from turnetl.exit_code import ExitCode
+
+
+def main() -> None:
+    """Run the command; Ctrl-C before it has been imported is no traceback, either."""
+    try:
+        from turnetl.cli import main as run  # noqa: PLC0415 - takes a quarter of a second
+    except KeyboardInterrupt:
+        print("turnetl: stopped before it began", file=sys.stderr)  # noqa: T201 - no console yet
+        sys.exit(ExitCode.INTERRUPTED)
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -45,6 +45,27 @@ sys.exit(console.run(app, []))
 """
 
 
+IN_IMPORT = """
+import signal, sys
+
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "cyclopts":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupted())
+from turnetl.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_while_the_command_is_imported_is_a_message_and_no_traceback() -> None:
+    program = [sys.executable, "-c", IN_IMPORT]
+    result = subprocess.run(program, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (result.returncode, result.stdout) == (130, "")
+    assert result.stderr == "turnetl: stopped before it began\n"
+
+
 @pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
 def test_a_signal_within_polars_waits_until_polars_is_done(stop_signal: signal.Signals) -> None:
     result = subprocess.run(
