@@ -56,3 +56,9 @@ def test_the_oldest_texts_are_forgotten_and_the_last_ones_never(length: int) -> 
         assert len(clean.unknown(texts)) >= len(texts) - 2 * 3
     assert not clean.unknown(texts[5:8])
     assert [*clean.unknown(texts)][:3] == texts[:3]
+
+
+def test_of_more_texts_than_are_remembered_the_first_ones_are() -> None:
+    clean = CleanTexts(size=3)
+    clean.add(clean.unknown("abcdefgh"))
+    assert [*clean.unknown("abcdefgh")] == [*"defgh"]

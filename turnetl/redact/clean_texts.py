@@ -6,11 +6,12 @@ tools.
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 _DIGESTED = 100
 """Characters from which on a text is remembered by its SHA-256. Most are shorter."""
 _REMEMBERED = 50_000
-"""Texts after which the older half is forgotten: at most 20 MB, for a hundred of archives."""
+"""Texts that are remembered at least; twice as many take 20 MB if they are ASCII."""
 
 TextKey = str | bytes
 """What a text is remembered by: itself, or its digest."""
@@ -23,7 +24,7 @@ class CleanTexts:
         """Remember no text yet.
 
         Args:
-            size: number of texts that are always remembered; at most twice as many are.
+            size: number of texts that are remembered at least; at most twice as many are.
         """
         self._size = size
         self._newer: set[TextKey] = set()
@@ -32,18 +33,19 @@ class CleanTexts:
     def unknown(self, texts: Iterable[str]) -> dict[str, TextKey]:
         """Return the distinct texts that are not remembered, in their order, each with its key."""
         newer, older = self._newer, self._older
-        keys = {text: _key(text) for text in dict.fromkeys(texts)}
+        keys = {
+            text: text if len(text) < _DIGESTED else _digest(text) for text in dict.fromkeys(texts)
+        }
+        if not newer and not older:
+            return keys
         return {text: key for text, key in keys.items() if key not in newer and key not in older}
 
     def add(self, clean: Mapping[str, TextKey]) -> None:
-        """Remember texts, by their keys."""
-        for key in clean.values():
-            if len(self._newer) >= self._size:
-                self._older, self._newer = self._newer, set()
-            self._newer.add(key)
+        """Remember texts, by their keys; of more than the size, the first ones."""
+        if len(self._newer) + len(clean) > self._size:
+            self._older, self._newer = self._newer, set()
+        self._newer.update(islice(clean.values(), self._size))
 
 
-def _key(text: str) -> TextKey:
-    if len(text) < _DIGESTED:
-        return text
+def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
