@@ -106,6 +106,29 @@ def test_an_entity_without_a_fact_is_exported(home: Path, tmp_path: Path) -> Non
     assert "compose" not in {one["name"] for one in objects(tmp_path / "other.jsonl", "entity")}
 
 
+def test_an_entity_without_a_fact_leads_to_the_turn_that_names_it(
+    home: Path, tmp_path: Path
+) -> None:
+    export(home, tmp_path / "out.jsonl", "--format", "jsonl")
+    (compose,) = (
+        one["uuid"] for one in objects(tmp_path / "out.jsonl", "entity") if one["name"] == "compose"
+    )
+    export(home, tmp_path / "out.graphml", "--format", "graphml")
+    graph = nx.read_graphml(io.BytesIO((tmp_path / "out.graphml").read_bytes()))
+    (turn,) = graph.predecessors(compose)
+    assert graph.nodes[turn]["kind"] == "turn"
+    export(home, tmp_path / "out.cypher", "--format", "cypher")
+    mention = f"(a:Episodic {{uuid: '{turn}'}}), (b:Entity {{uuid: '{compose}'}})"
+    assert mention in (tmp_path / "out.cypher").read_text(encoding="utf-8")
+    export(home, tmp_path / "notes")
+    pages = (tmp_path / "notes" / "entities").glob("compose-*.md")
+    (page,) = (one for one in pages if one.read_text("utf-8").startswith("# compose\n"))
+    assert f"#turn-{turn})." in page.read_text("utf-8")
+    sessions = (tmp_path / "notes" / "sessions").iterdir()
+    linked = [one for one in sessions if f"(../entities/{page.name})" in one.read_text("utf-8")]
+    assert [f'<a id="turn-{turn}">' in one.read_text("utf-8") for one in linked] == [True]
+
+
 def test_an_exported_lake_is_imported_equal(home: Path, tmp_path: Path) -> None:
     export(home, tmp_path / "out", "--format", "parquet")
     arguments = ("import", tmp_path / "out", "--machine", "laptop", "--lake", "new", "--json")

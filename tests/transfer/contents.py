@@ -62,4 +62,4 @@ def content(text: str = "Add a cart") -> ExportContent:
         entity("Ann", "e2", labels=("Person",)),
     ]
     stated = fact(text, relation=text, turns=(first.turn_id, other.turn_id), invalid_at=later)
-    return ordered(turns, entities, [stated])
+    return ordered(ExportContent(turns, entities, [stated]))

@@ -173,13 +173,17 @@ class Lookup:
             for key, touched in rows
         }
 
-    def entities_without_fact(self, keys: Collection[int]) -> list[Entity]:
-        """Return what these turns created or changed and no fact of any turn is about, by uuid."""
+    def entities_without_fact(self, keys: Collection[int]) -> dict[int, list[Entity]]:
+        """Return what each of these turns created or changed and no fact of any turn is about."""
         rows = self._query(sql.TOUCHED, json.dumps(list(keys)))
-        uuids = {
-            uuid for _, touched in rows for uuid in msgspec.json.decode(zlib.decompress(touched))[0]
+        touched = {key: msgspec.json.decode(zlib.decompress(uuids))[0] for key, uuids in rows}
+        all_uuids = sorted({uuid for uuids in touched.values() for uuid in uuids})
+        entities = self._entities(sql.WITHOUT_FACT, json.dumps(all_uuids))
+        found = {entity.uuid: entity for entity in entities}
+        return {
+            key: [found[uuid] for uuid in sorted(uuids) if uuid in found]
+            for key, uuids in touched.items()
         }
-        return self._entities(sql.WITHOUT_FACT, json.dumps(sorted(uuids)))
 
     def overview(self, keys: Keys) -> Overview:
         """Return what the turns with these keys are mostly about."""

@@ -16,7 +16,7 @@ from turnetl.group_names import select_groups
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.lake import Lake
-from turnetl.model import Entity, Fact, GroupId
+from turnetl.model import Entity, Fact, GroupId, TurnId
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import open_index
 from turnetl.pipeline.search import find_turns
@@ -68,8 +68,8 @@ class _Stated:
     """The selected turns that the graph holds."""
     needs_graph: bool = False
     """Whether only these turns meet the conditions."""
-    entities: Sequence[Entity] = ()
-    facts: Sequence[Fact] = ()
+    knowledge: ExportContent = ExportContent(())  # noqa: RUF009 - a frozen value
+    """Entities and facts, in no order."""
     unread: str | None = None
 
 
@@ -107,7 +107,7 @@ async def export(
     turns = selected_turns(lake, groups, where)
     progress(ProgressUpdate("export", "steps", 1, 2))
     exported = {one.turn.turn_id for one in turns}
-    content = _of_turns(ordered(turns, stated.entities, stated.facts), exported)
+    content = _of_turns(ordered(replace(stated.knowledge, turns=turns)), exported)
     run = _Export(options, wiring.redactor(settings, stores=False), content)
     if options.format is ExportFormat.PARQUET:
         report = run.write_turns_files(lake, groups, where)
@@ -211,8 +211,8 @@ async def _stated(
             return _Stated(groups, needs_graph=needs_graph, unread=opened.unread)
         keys = await _turn_keys(opened, options, clock, within)
         turn_ids = index.lookup().turn_ids(keys)
-        entities, facts = _facts(index, keys, selection.as_of)
-        return _Stated(groups, turn_ids, needs_graph, entities, facts, opened.unread)
+        knowledge = _knowledge(index, keys, selection.as_of)
+        return _Stated(groups, turn_ids, needs_graph, knowledge, opened.unread)
 
 
 async def _turn_keys(
@@ -230,24 +230,30 @@ async def _turn_keys(
     return selected
 
 
-def _facts(
+def _knowledge(
     index: PersistentIndex, keys: Sequence[int], as_of: datetime | None
-) -> tuple[list[Entity], list[Fact]]:
+) -> ExportContent:
     """Return the entities and facts of the turns, as they held at that time; None: all.
 
     An entity that no fact is about is one of the turns that name it.
     """
     entities: dict[str, Entity] = {}
     facts: dict[str, Fact] = {}
+    mentioned: dict[int, list[str]] = {}
+    lookup = index.lookup()
     for batch in batched(keys, _FACT_TURNS):
-        entities |= {one.uuid: one for one in index.lookup().entities_without_fact(batch)}
+        for key, without_fact in lookup.entities_without_fact(batch).items():
+            entities |= {one.uuid: one for one in without_fact}
+            mentioned[key] = [one.uuid for one in without_fact]
         for of_turn in index.facts(batch).values():
             for indexed in of_turn:
                 if held(indexed.fact, as_of):
                     facts[indexed.fact.uuid] = indexed.fact
                     entities[indexed.source.uuid] = indexed.source
                     entities[indexed.target.uuid] = indexed.target
-    return list(entities.values()), list(facts.values())
+    turns = lookup.turn_keys(lookup.turn_ids([key for key, named in mentioned.items() if named]))
+    named = {TurnId(turn): mentioned[key] for turn, key in turns.items()}
+    return ExportContent((), list(entities.values()), list(facts.values()), named)
 
 
 def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportContent:
@@ -258,7 +264,7 @@ def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportConte
     facts = [fact for fact in content.facts if not turn_ids.isdisjoint(fact.turns)]
     left_out = _ends(content.facts) - _ends(facts)
     entities = [entity for entity in content.entities if entity.uuid not in left_out]
-    return ExportContent(content.turns, entities, facts)
+    return replace(content, entities=entities, facts=facts)
 
 
 def _ends(facts: Iterable[Fact]) -> set[str]:

@@ -1,7 +1,7 @@
 """What is exported: turns with their facts and the entities of these."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import TypeVar
@@ -42,6 +42,8 @@ class ExportContent:
     """Those of the facts, and of the turns without a fact; by group and name, no embeddings."""
     facts: Sequence[Fact] = ()
     """The facts that the turns state, by group and time; without embeddings."""
+    mentioned: Mapping[TurnId, Sequence[str]] = field(default_factory=dict)
+    """The uuids of entities that a turn names and no fact is about."""
 
     @cached_property
     def sessions(self) -> tuple[ExportedSession, ...]:
@@ -67,30 +69,40 @@ class ExportContent:
         )
 
     @cached_property
+    def mentioned_in(self) -> Mapping[str, Sequence[TurnId]]:
+        """The turns that name each entity that no fact is about."""
+        return _grouped((uuid, turn) for turn, uuids in self.mentioned.items() for uuid in uuids)
+
+    @cached_property
     def entity_by_uuid(self) -> Mapping[str, Entity]:
         return {entity.uuid: entity for entity in self.entities}
 
     def mentions(self) -> Iterator[tuple[TurnId, str]]:
-        """Yield each turn with the uuid of each entity that its facts are about."""
+        """Yield each turn with the uuid of each entity that it names."""
         for exported in self.turns:
             facts = self.facts_by_turn.get(exported.turn.turn_id, ())
             ends = dict.fromkeys(uuid for fact in facts for uuid in (fact.source, fact.target))
-            yield from ((exported.turn.turn_id, uuid) for uuid in ends)
+            others = self.mentioned.get(exported.turn.turn_id, ())
+            yield from ((exported.turn.turn_id, uuid) for uuid in (*ends, *others))
 
     def without_noise(self) -> "ExportContent":
         """Return the same without the turns that are noise."""
         kept = [exported for exported in self.turns if exported.noise is None]
-        return ExportContent(kept, self.entities, self.facts)
+        return replace(self, turns=kept)
 
 
-def ordered(
-    turns: Iterable[ExportedTurn], entities: Iterable[Entity], facts: Iterable[Fact]
-) -> ExportContent:
+def ordered(content: ExportContent) -> ExportContent:
     """Return the content in its order."""
-    return ExportContent(
-        sorted(turns, key=lambda one: (*_session_key(one), one.turn.ordinal, one.turn.turn_id)),
-        sorted(entities, key=lambda one: (one.group_id, one.name, one.uuid)),
-        sorted(facts, key=lambda one: (one.group_id, one.valid_at or one.created_at, one.uuid)),
+    return replace(
+        content,
+        turns=sorted(
+            content.turns,
+            key=lambda one: (*_session_key(one), one.turn.ordinal, one.turn.turn_id),
+        ),
+        entities=sorted(content.entities, key=lambda one: (one.group_id, one.name, one.uuid)),
+        facts=sorted(
+            content.facts, key=lambda one: (one.group_id, one.valid_at or one.created_at, one.uuid)
+        ),
     )
 
 

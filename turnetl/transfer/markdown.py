@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from turnetl.control_characters import displayed_text
-from turnetl.model import Entity, Fact, ToolCall, Turn
+from turnetl.model import Entity, Fact, ToolCall, Turn, TurnId
 from turnetl.transfer.content import ExportContent, ExportedSession, ExportedTurn
 from turnetl.transfer.file_names import entity_file, session_file
 
@@ -99,6 +99,10 @@ def _turn(
     if facts:
         yield from ("", "### Facts", "")
         yield from (_fact_line(fact, content, paths, "../") for fact in facts)
+    if mentioned := content.mentioned.get(turn.turn_id):
+        named = [content.entity_by_uuid[uuid] for uuid in mentioned]
+        yield from ("", "### Other entities", "")
+        yield from (f"- {_link(one.name, f'../{paths[one.uuid]}')}" for one in named)
 
 
 def _part(title: str, texts: Iterable[str]) -> Iterator[str]:
@@ -135,14 +139,20 @@ def _entity(
         lines.append(f"- labels: {', '.join(map(inline, entity.labels))}")
     if entity.summary.strip():
         lines += ["", fenced(entity.summary)]
+    if links := _turn_links(content.mentioned_in.get(entity.uuid, ()), turn_links):
+        lines += ["", f"Named in {links}."]
     facts = content.facts_by_entity.get(entity.uuid, ())
     if facts:
         lines += ["", "## Facts", ""]
     for fact in facts:
-        targets = [turn_links[turn] for turn in fact.turns if turn in turn_links]
-        links = ", ".join(f"[turn]({target})" for target in targets)
+        links = _turn_links(fact.turns, turn_links)
         lines.append(_fact_line(fact, content, paths, "../") + (f" ({links})" if links else ""))
     return "\n".join(lines)
+
+
+def _turn_links(turns: Iterable[TurnId], turn_links: Mapping[str, str]) -> str:
+    """Return links to the turns that are exported."""
+    return ", ".join(f"[turn]({turn_links[turn]})" for turn in turns if turn in turn_links)
 
 
 def _fact_line(fact: Fact, content: ExportContent, paths: Mapping[str, str], base: str) -> str:

@@ -35,7 +35,8 @@ def redacted_content(content: ExportContent, redactor: Redactor) -> tuple[Export
     remaining = iter(redacted.texts)
     entities = [_with_entity_texts(entity, remaining) for entity in content.entities]
     facts = [_with_fact_texts(fact, remaining) for fact in content.facts]
-    return ExportContent(turns, entities, facts), in_turns + sum(redacted.counts)
+    clean = replace(content, turns=turns, entities=entities, facts=facts)
+    return clean, in_turns + sum(redacted.counts)
 
 
 def redacted_archives(
