@@ -226,6 +226,16 @@ def test_a_turn_about_which_the_model_can_think_of_nothing_is_counted(
     assert "could think of no question about 2 turns" in result.messages[0]
 
 
+def test_a_model_whose_responses_are_not_valid_is_said_to_be_the_reason(
+    shop: Path, writer: FakeProvider
+) -> None:
+    writer.responders = {**RESPONDERS, "questions": lambda _: {"question": "which tests?"}}
+    result = evaluate(shop, provider=writer)
+    assert result.exit_code == 1
+    assert "no question about 2 turns: model" in result.messages[-1]
+    assert "questions: Field required" in result.messages[-1]
+
+
 def test_questions_about_other_groups_are_left_out_and_counted(
     filled_samples: Path, tmp_path: Path
 ) -> None:

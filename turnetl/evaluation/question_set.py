@@ -54,6 +54,8 @@ class WrittenQuestions:
     """Turns about which the model could think of no question."""
     failed: int = 0
     """Turns whose response was not valid."""
+    problem: str = ""
+    """What was wrong with the last of them."""
     stopped: RunStopped | None = None
     """Why the rest was not asked for."""
 
@@ -140,6 +142,7 @@ def _add(
         case Skip():
             log.info("a turn has no question", exc_info=response)
             result.failed += 1
+            result.problem = str(response)
         case BaseException():
             raise response
         case ():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.errors import BadUsage, ModelUnusable, TurnetlError
 from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
 from turnetl.evaluation.question_set import (
     EvaluationQuestion,
@@ -205,10 +205,7 @@ class _Evaluation:
             sample, text_of, self.model, lambda done: self._report("questions", done, len(sample))
         )
         if not written.questions:
-            raise written.stopped or BadUsage(
-                f"the model could think of no question about {len(sample):,} turns: give more "
-                "with --sample, or questions of your own with --questions FILE"
-            )
+            raise written.stopped or _no_question(written)
         return written
 
     def _report(self, name: str, done: int, total: int) -> None:
@@ -217,6 +214,20 @@ class _Evaluation:
             used = self.meter.total
             cost = RunCost(used.tokens, used.cost)
         self.progress(ProgressUpdate(_STAGE, name, done, total, cost))
+
+
+def _no_question(written: WrittenQuestions) -> TurnetlError:
+    """Return why an evaluation without any question ends, and what to do."""
+    own = "questions of your own with --questions FILE"
+    if written.failed:
+        return ModelUnusable(
+            f"there is no question about {plural(written.failed + written.without, 'turn')}: "
+            f"{written.problem}; try another model, or give {own}"
+        )
+    return BadUsage(
+        f"the model could think of no question about {plural(written.without, 'turn')}: give more "
+        f"with --sample, or {own}"
+    )
 
 
 @asynccontextmanager
