@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 from turnetl import ids
 from turnetl.errors import RunStopped
@@ -257,4 +258,8 @@ def _unrecorded_until(contents: GroupContents) -> datetime | None:
 def _saga_turn(episode: Episode, at: datetime) -> SagaTurn:
     # As the graph returns the text, which is split there.
     text = "\n\n".join(episode.chunks)
-    return SagaTurn.of_text(episode.turn_id, episode.turn.session_id, at, text)
+    return _parsed_turn(episode.turn_id, episode.turn.session_id, at, text)
+
+
+# A turn is parsed for its commit, and needed again when it is applied.
+_parsed_turn = lru_cache(maxsize=16)(SagaTurn.of_text)

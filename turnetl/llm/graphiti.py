@@ -1,6 +1,7 @@
 """Graphiti's client classes over turnetl's ports: a model, an embedder, and placeholders."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NoReturn, cast, get_args
 
 from graphiti_core.cross_encoder.client import CrossEncoderClient
@@ -68,7 +69,7 @@ class GraphitiModel(LLMClient):
         request = ChatRequest(
             prompt_name=prompt_name or "",
             messages=tuple(
-                ChatMessage(_role(message.role), strip_invisible(message.content))
+                ChatMessage(_role(message.role), _prompt_text(message.content))
                 for message in messages
             ),
             schema=response_schema(response_model) if response_model is not None else None,
@@ -153,6 +154,12 @@ class NoReranker(CrossEncoderClient):
     @override
     async def rank(self, query: str, passages: list[str]) -> list[tuple[str, float]]:
         raise NotImplementedError("only a search recipe with a cross-encoder has a reranker")
+
+
+@lru_cache(maxsize=200)
+def _prompt_text(text: str) -> str:
+    """Strip a message, once for all turns with these instructions, ahead and when committed."""
+    return strip_invisible(text)
 
 
 def _role(role: str) -> Role:

@@ -56,10 +56,12 @@ class VectorIndex:
         self.dimensions = dimensions
         self._keys: list[str] = []
         self._vectors: list[Vector] = []
-        self._integers: Int8s = np.zeros((_INITIAL_ROWS, dimensions), dtype=np.int8)
-        self._scales: Matrix = np.zeros(_INITIAL_ROWS, dtype=np.float32)
+        self._integers: Int8s = np.zeros((0, dimensions), dtype=np.int8)
+        self._scales: Matrix = np.zeros(0, dtype=np.float32)
+        self._quantized = 0
+        """How many vectors are also integers; few vectors are compared without."""
         self._longest = self._largest_error = 0.0
-        """Of all vectors: the greatest length, and the greatest distance from the integers."""
+        """Of these: the greatest length, and the greatest distance from the integers."""
         self._recent: dict[_Search, tuple[int, Positions]] = {}
         """How many vectors were searched, and where the nearest of them are: a turn that ran ahead
         is searched for again when it is committed."""
@@ -72,7 +74,10 @@ class VectorIndex:
         """
         checked = iter([(key, self._checked(vector)) for key, vector in keyed])
         while block := list(islice(checked, _BLOCK_ROWS)):
-            self._add([key for key, _ in block], [vector for _, vector in block])
+            self._keys += [key for key, _ in block]
+            self._vectors += _finite([vector for _, vector in block])
+        if len(self._keys) >= _BLOCK_ROWS:
+            self._quantize_added()
 
     def nearest(
         self, queries: Matrix, limit: int, min_cosine: float = -np.inf
@@ -129,6 +134,7 @@ class VectorIndex:
     def _possible_all(self, queries: Matrix, limit: int, min_cosine: float) -> Iterable[Positions]:
         if not limit:
             return [np.arange(0)] * len(queries)
+        self._quantize_added()
         parts = range(0, len(queries), _QUERIES)
         return chain.from_iterable(
             self._possible(queries[first : first + _QUERIES], limit, min_cosine) for first in parts
@@ -170,22 +176,22 @@ class VectorIndex:
             )
         return vector
 
-    def _add(self, keys: Sequence[str], vectors: Sequence[Vector]) -> None:
-        vectors = list(_finite(vectors))
-        rows = stack(vectors)
-        integers, scales = quantized(rows)
-        self._reserve(len(self._keys) + len(keys))
-        added = slice(len(self._keys), len(self._keys) + len(keys))
-        self._integers[added], self._scales[added] = integers, scales
-        errors = _lengths(rows - integers * scales[:, np.newaxis])
-        self._longest = max(self._longest, float(_lengths(rows).max()))
-        self._largest_error = max(self._largest_error, float(errors.max()))
-        self._keys += keys
-        self._vectors += vectors
+    def _quantize_added(self) -> None:
+        """Make integers of the vectors that were added since the last call."""
+        self._reserve(len(self._keys))
+        while self._quantized < len(self._keys):
+            added = slice(self._quantized, min(self._quantized + _BLOCK_ROWS, len(self._keys)))
+            rows = stack(self._vectors[added])
+            integers, scales = quantized(rows)
+            self._integers[added], self._scales[added] = integers, scales
+            errors = _lengths(rows - integers * scales[:, np.newaxis])
+            self._longest = max(self._longest, float(_lengths(rows).max()))
+            self._largest_error = max(self._largest_error, float(errors.max()))
+            self._quantized = added.stop
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._scales):
-            rows = max(rows, 2 * len(self._scales))
+            rows = max(rows, 2 * len(self._scales), _INITIAL_ROWS)
             self._integers = _grown(self._integers, np.zeros((rows, self.dimensions), np.int8))
             self._scales = _grown(self._scales, np.zeros(rows, np.float32))
 
@@ -215,7 +221,7 @@ def best(keys: Sequence[str], cosines: Matrix, limit: int) -> list[Nearest]:
 
 def finite(rows: Matrix) -> Matrix:
     """Return the rows, with zeros for one that is not finite, or whose products may not be."""
-    if np.abs(rows).max(initial=0) <= _SHORT:
+    if _are_short(rows):
         return rows
     are_finite = _are_finite(rows)
     return rows if are_finite.all() else np.where(are_finite[:, np.newaxis], rows, np.float32(0))
@@ -236,12 +242,14 @@ def _order(cosines: Matrix, limit: int) -> Positions:
     return np.argsort(-cosines, kind="stable")[:limit]
 
 
-def _finite(vectors: Sequence[Vector]) -> Iterator[Vector]:
-    """Yield the vectors, with zeros for one that is not finite; see `finite`."""
+def _finite(vectors: Sequence[Vector]) -> Iterable[Vector]:
+    """Return the vectors, with zeros for one that is not finite; see `finite`."""
     rows = stack(vectors)
-    zeros = pack(np.zeros(rows.shape[1]))
-    for vector, is_finite in zip(vectors, _are_finite(rows), strict=True):
-        yield vector if is_finite else zeros
+    return vectors if _are_short(rows) else map(pack, finite(rows))
+
+
+def _are_short(rows: Matrix) -> bool:
+    return bool(np.abs(rows).max(initial=0) <= _SHORT)
 
 
 def _are_finite(rows: Matrix) -> NDArray[np.bool_]:
