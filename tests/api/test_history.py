@@ -170,17 +170,24 @@ async def test_while_another_writes_the_graph_an_answer_says_that_it_may_be_old(
     assert answer.unread is not None
 
 
+_NOT_GIVEN = "no id and no name is given"
+
+
 @pytest.mark.parametrize(
-    ("name", "message"), [("zzzz", "nothing has the id"), ("", "no id and no name is given")]
+    ("name", "item", "entity", "file"),
+    [
+        ("zzzz", "nothing has the id", "there is no entity", "there is no file"),
+        ("", _NOT_GIVEN, _NOT_GIVEN, _NOT_GIVEN),
+    ],
 )
 async def test_a_name_that_leads_to_nothing_is_an_error(
-    name: str, message: str, filled: turnetl.Settings
+    name: str, item: str, entity: str, file: str, filled: turnetl.Settings
 ) -> None:
-    with pytest.raises(BadUsage, match=message):
+    with pytest.raises(BadUsage, match=item):
         await turnetl.show(name, filled)
-    with pytest.raises(BadUsage, match="there is no entity"):
+    with pytest.raises(BadUsage, match=entity):
         await turnetl.entity(name, filled)
-    with pytest.raises(BadUsage, match="there is no file"):
+    with pytest.raises(BadUsage, match=file):
         await turnetl.file(name, filled)
     with pytest.raises(BadUsage):
         await turnetl.timeline(filled, session="zzzz")

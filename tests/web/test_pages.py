@@ -363,7 +363,7 @@ async def test_an_id_that_leads_to_nothing_is_a_page_with_a_sentence(
     assert "To the overview" in links(found)
 
 
-@pytest.mark.parametrize("page", ["turn", "session", "fact"])
+@pytest.mark.parametrize("page", ["turn", "session", "entity", "file", "fact"])
 async def test_a_page_of_an_item_without_an_id_says_that_it_is_missing(
     page: str, visitor: Visitor
 ) -> None:

@@ -67,11 +67,7 @@ def find_item(index: LookupIndex, text: str, directory: Path) -> IndexedItem:
         BadUsage: no item matches.
         AmbiguousItem: several items match.
     """
-    lookup, text = index.lookup(), _storable(text)
-    if not text.strip():
-        raise BadUsage(
-            "no id and no name is given: `turnetl search` and `turnetl timeline` print ids"
-        )
+    lookup, text = index.lookup(), _given(text)
     matches = lookup.with_prefix(text, _LISTED + 1)
     exact = [item for item in matches if item.id == text]
     named = exact or matches or [_item(entity) for entity in _named(lookup, text, directory)]
@@ -102,10 +98,10 @@ def find_entity(
         groups: only an entity of these groups; all groups if empty.
 
     Raises:
-        BadUsage: there is none.
+        BadUsage: there is none, or the text is empty.
         AmbiguousItem: there are several.
     """
-    text, is_file = _storable(text), label is not None and _is_same(label, FILE_LABEL)
+    text, is_file = _given(text), label is not None and _is_same(label, FILE_LABEL)
     candidates = _files(lookup, text) if is_file else lookup.entities_named(text)
     found = [
         entity
@@ -233,6 +229,19 @@ def _entity_described(entity: Entity) -> str:
     label = ", ".join(entity.labels) or "entity"
     name = one_line(entity.name, _NAME_CHARS)
     return f"{label} {entity.uuid[: ID_CHARS + 4]} ({name}, group {entity.group_id})"
+
+
+def _given(text: str) -> str:
+    """Return an id or a name as `_storable`.
+
+    Raises:
+        BadUsage: it is empty.
+    """
+    if not text.strip():
+        raise BadUsage(
+            "no id and no name is given: `turnetl search` and `turnetl timeline` print ids"
+        )
+    return _storable(text)
 
 
 def _storable(text: str) -> str:
