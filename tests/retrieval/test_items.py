@@ -136,10 +136,15 @@ async def test_the_beginning_of_an_id_leads_to_an_entity(index: LookupIndex) -> 
     assert find_entity(index.lookup(), "bbbb0003") == ERROR
 
 
-@pytest.mark.parametrize("name", ["check", "", "%", "\udc80", "fact 0"])
+@pytest.mark.parametrize("name", ["check", "%", "\udc80", "fact 0"])
 async def test_another_text_leads_to_no_entity(index: LookupIndex, name: str) -> None:
     with pytest.raises(BadUsage, match="there is no entity"):
         find_entity(index.lookup(), name)
+
+
+async def test_an_empty_text_leads_to_no_entity(index: LookupIndex) -> None:
+    with pytest.raises(BadUsage, match="no id and no name is given"):
+        find_entity(index.lookup(), " ")
 
 
 async def test_an_unknown_entity_is_named_with_similar_ones(index: LookupIndex) -> None:
