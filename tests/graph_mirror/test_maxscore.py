@@ -64,20 +64,39 @@ def test_several_indexes_return_what_an_exhaustive_search_of_all_values_returns(
 
 def test_frequent_terms_are_looked_up_for_the_best_values_only() -> None:
     rare, frequent = np.array([10, 20, 30]), np.arange(0, 1_000, 2)
-    unreadable = np.full(len(frequent), 1_000_000, np.int32)
+    unreadable = np.full(len(frequent), 1_000_000)
     unreadable[[5, 10, 15]] = 0
     terms = [
         TermPostings(0.5, frequent, unreadable),
-        TermPostings(4.0, rare, np.zeros(3, np.int32)),
+        TermPostings(4.0, rare, np.zeros(3, int)),
     ]
     best = best_totals(terms, np.array([2], np.float32), count=1_000, limit=2)
     assert best.positions.tolist() == [10, 20, 30]
     assert best.scores.tolist() == [2.25, 2.25, 2.25]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_of_many_values_are_those_with_the_highest_sums(seed: int) -> None:
+    chance, count, limit = np.random.default_rng(seed), 9_999, 20
+    denominators = chance.choice([1.2, 1.5, 2.0, 3.0], 8).astype(np.float32)
+    weights = np.linspace(7, 0.25, 12).round(2).tolist()
+    terms, totals = list[TermPostings](), np.zeros(count)
+    for number, weight in enumerate(weights):
+        positions = np.flatnonzero(chance.random(count) < 2.0 ** (number - len(weights)))
+        impacts = chance.integers(len(denominators), size=len(positions))
+        terms.append(TermPostings(weight, positions, impacts))
+        totals[positions] += weight - weight / denominators[impacts]
+    scores = totals.astype(np.float32)
+    best = best_totals(terms, denominators, count, limit)
+    expected = np.argsort(-scores, kind="stable")[:limit]
+    found = best.positions[np.argsort(-best.scores, kind="stable")[:limit]]
+    assert found.tolist() == expected.tolist()
+    assert best.scores.tolist() == scores[best.positions].tolist()
+
+
 def test_a_frequent_term_is_read_where_the_rare_ones_have_too_few_values() -> None:
-    frequent = TermPostings(0.5, np.arange(9), np.zeros(9, np.int32))
-    rare = TermPostings(4.0, np.array([7]), np.zeros(1, np.int32))
+    frequent = TermPostings(0.5, np.arange(9), np.zeros(9, int))
+    rare = TermPostings(4.0, np.array([7]), np.zeros(1, int))
     best = best_totals([rare, frequent], np.array([2], np.float32), count=9, limit=2)
     assert best.positions.tolist() == list(range(9))
     assert best.scores.tolist() == [0.25] * 7 + [2.25, 0.25]
@@ -90,8 +109,8 @@ def test_without_terms_nothing_is_among_the_best(limit: int) -> None:
 
 
 def test_a_value_that_a_frequent_term_lifts_among_the_best_is_returned() -> None:
-    rare = TermPostings(4.0, np.array([1, 2, 3, 4]), np.array([0, 0, 0, 1], np.int32))
-    frequent = TermPostings(0.5, np.arange(4, 100), np.zeros(96, np.int32))
+    rare = TermPostings(4.0, np.array([1, 2, 3, 4]), np.array([0, 0, 0, 1]))
+    frequent = TermPostings(0.5, np.arange(4, 100), np.zeros(96, int))
     best = best_totals([rare, frequent], np.array([2, 1.9], np.float32), count=100, limit=3)
     assert best.positions.tolist() == [1, 2, 3, 4]
     assert best.scores.argmax() == 3

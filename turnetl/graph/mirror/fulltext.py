@@ -121,6 +121,7 @@ class _Impacts:
         self._numbers: dict[tuple[int, int, int], int] = {}
         self._rows = array("f")
         """Of each: field, frequency and length."""
+        self._computed: tuple[Sequence[float], FulltextScores] = (), np.zeros(0, np.float32)
 
     def number(self, field: int, frequency: int, length: int) -> int:
         """Return the number of an impact, the same for the same one."""
@@ -131,9 +132,16 @@ class _Impacts:
             self._rows.extend(impact)
         return number
 
-    def denominators(self, mean_lengths: Sequence[np.float32]) -> FulltextScores:
+    def denominators(self, mean_lengths: Sequence[float]) -> FulltextScores:
         """Return for each impact by what the part of a weight is divided that is not added."""
-        fields, frequencies, lengths = np.frombuffer(self._rows, "f").reshape(-1, 3).T
+        means, computed = self._computed
+        if means != mean_lengths or len(computed) != len(self._numbers):
+            # Equal for all searches of a turn.
+            self._computed = mean_lengths, self._denominators(mean_lengths)
+        return self._computed[1]
+
+    def _denominators(self, mean_lengths: Sequence[float]) -> FulltextScores:
+        fields, frequencies, lengths = np.array(self._rows, np.float32).reshape(-1, 3).T
         means = np.array(mean_lengths, np.float32)[fields.astype(np.intp)]
         one = np.float32(1)
         denominators: FulltextScores = one + frequencies * (
@@ -164,7 +172,7 @@ class _Field:
         for term, frequency in counts.items():
             postings = self._postings.get(term)
             if postings is None:
-                postings = self._postings[term] = array("q"), array("i")
+                postings = self._postings[term] = array("q"), array("q")
             positions, impacts = postings
             positions.append(self._values)
             impacts.append(self._impacts.number(self._number, frequency, encoded))
@@ -181,14 +189,14 @@ class _Field:
             if term in self._postings:
                 positions, impacts = self._postings[term]
                 yield TermPostings(
-                    weight, np.frombuffer(positions, "q"), np.frombuffer(impacts, "i")
+                    weight, np.frombuffer(positions, "q"), np.frombuffer(impacts, "q")
                 )
 
 
 class _FieldStatistics:
     """The weight of each term of a query in a field, over all indexes that are searched."""
 
-    def __init__(self, weights: Mapping[str, float], mean_length: np.float32) -> None:
+    def __init__(self, weights: Mapping[str, float], mean_length: float) -> None:
         self.weights = weights
         """Of the terms that occur, float32. One that is in the query twice has twice the weight."""
         self.mean_length = mean_length
@@ -206,7 +214,7 @@ class _FieldStatistics:
             for term, count in terms.items()
             if term in found
         }
-        return cls(weights, np.float32(mean_length))
+        return cls(weights, mean_length)
 
 
 def _idf(texts: int, found: int) -> float:

@@ -26,6 +26,8 @@ _SHARE = 0.6
 greater one, fewer postings are read and more values are looked up."""
 _TOGETHER = 16_384
 """Postings of rare terms that are read together: few enough for the cache of a processor."""
+_BLOCKS = 2_048
+"""Of many values."""
 _ROUNDING = 1e-6
 """More than a score is rounded to float32, relative to it."""
 
@@ -37,7 +39,7 @@ class TermPostings(NamedTuple):
     """At least what the term adds to a score; float32."""
     positions: TextPositions
     """Where the values are, ascending."""
-    impacts: NDArray[np.int32]
+    impacts: NDArray[np.int64]
     """For each value, where its denominator is."""
 
 
@@ -65,11 +67,10 @@ def best_totals(
     certain = _certain_score(terms, denominators, limit)
     read = _count_read(terms, _SHARE * certain)
     totals = _totals(terms[:read], denominators, count)
-    positions = np.flatnonzero(totals >= certain if certain else totals)
     looked_up = terms[read:]
-    if looked_up:
-        least = _certainly(_kth(totals[positions], limit))
-        positions = np.flatnonzero(totals >= least - sum(term.weight for term in looked_up))
+    least = max(certain, _certainly(_kth_of_blocks(totals, limit)))
+    least -= sum(term.weight for term in looked_up)
+    positions = np.flatnonzero(totals >= least if least > 0 else totals)
     scores = totals[positions]
     for term in looked_up:
         _look_up(term, denominators, positions, scores)
@@ -134,6 +135,17 @@ def _look_up(
 def _scores(weight: FulltextScores | float, denominators: FulltextScores) -> FulltextScores:
     scores: FulltextScores = weight - weight / denominators
     return scores
+
+
+def _kth_of_blocks(totals: Totals, rank: int) -> float:
+    """Return a score that as many values as the rank have, or more: that of this rank, or less.
+
+    The greatest of each block of values is much faster to find than those of all values.
+    """
+    rows = max(len(totals) // _BLOCKS, 1)
+    columns = len(totals) // rows
+    greatest: Totals = totals[: rows * columns].reshape(rows, columns).max(axis=0, initial=0)
+    return _kth(greatest, rank)
 
 
 def _kth(scores: FulltextScores | Totals, rank: int) -> float:
