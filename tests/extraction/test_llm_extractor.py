@@ -188,8 +188,8 @@ def test_graphitis_building_blocks_have_the_expected_parameters() -> None:
         node_operations.resolve_extracted_nodes: (
             "clients extracted_nodes episode previous_episodes entity_types"
         ),
-        node_operations.extract_attributes_from_nodes: (
-            "clients nodes episode previous_episodes entity_types should_summarize_node"
+        node_operations.extract_attributes_only_from_nodes: (
+            "clients nodes episode previous_episodes entity_types"
         ),
         edge_operations.extract_edges: (
             "clients episode nodes previous_episodes edge_type_map group_id edge_types"

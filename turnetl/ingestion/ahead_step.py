@@ -64,4 +64,5 @@ def _with_times(
     """Yield the items with these times of creation, by uuid."""
     for item in items:
         if item is not None:
-            yield replace(item, created_at=times.get(item.uuid, item.created_at))
+            created_at = times.get(item.uuid)
+            yield item if created_at is None else replace(item, created_at=created_at)

@@ -11,7 +11,7 @@ from graphiti_core.utils.bulk_utils import resolve_edge_pointers
 from graphiti_core.utils.maintenance.dedup_helpers import _normalize_string_exact
 from graphiti_core.utils.maintenance.edge_operations import resolve_extracted_edges
 from graphiti_core.utils.maintenance.node_operations import (
-    extract_attributes_from_nodes,
+    extract_attributes_only_from_nodes,
     resolve_extracted_nodes,
 )
 
@@ -106,16 +106,18 @@ class ChunkResolver:
     async def _fill_attributes(
         self, nodes: Sequence[EntityNode], source: ExtractionInput
     ) -> Sequence[EntityNode]:
-        """Fill the attributes of the nodes whose types have fields."""
+        """Fill the attributes of the nodes whose types have fields.
+
+        Graphiti summarises no node: the summary gate decides, once the turn is resolved.
+        """
         clients = self.clients()
         try:
-            await extract_attributes_from_nodes(
+            await extract_attributes_only_from_nodes(
                 clients.bundle,
                 list(nodes),
                 source.episode,
                 source.previous,
                 self.ontology.entity_types,
-                should_summarize_node=_needs_no_summary,
             )
             clients.check()
         finally:
@@ -153,11 +155,6 @@ def _unknown_endpoints(
         else:
             keys[endpoint.uuid] = known
     return unknown
-
-
-async def _needs_no_summary(_: EntityNode) -> bool:
-    """Tell Graphiti to summarise no node: the summary gate decides, once the turn is resolved."""
-    return False
 
 
 async def _gather(one: Awaitable[Item], other: Awaitable[Result]) -> tuple[Item, Result]:

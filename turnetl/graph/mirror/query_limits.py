@@ -18,7 +18,7 @@ def require_filters(search_filter: SearchFilters, supported: Sequence[str]) -> M
     Raises:
         NotImplementedError: one of them is not supported; names it.
     """
-    filters = {name: value for name, value in search_filter if value is not None}
+    filters = {name: value for name, value in vars(search_filter).items() if value is not None}
     unsupported = sorted(set(filters) - set(supported))
     if unsupported:
         raise NotImplementedError(f"a search filtered by {', '.join(unsupported)}")
