@@ -64,7 +64,7 @@ def test_calls_tokens_seconds_and_cost_are_printed_per_prompt_and_in_total() -> 
 
 def test_nothing_is_said_of_a_cache_that_no_provider_reported() -> None:
     text = printed(ingest.table(report(usage_by_prompt={"resolve": RESOLVE})))
-    assert "1 calls, 120 tokens, cost: $2.00" in text
+    assert "1 call, 120 tokens, cost: $2.00" in text
     assert "provider's cache" not in text
 
 

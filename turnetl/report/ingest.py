@@ -9,7 +9,7 @@ from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.report import costs, estimates, request_previews, status
 from turnetl.report import markdown as md
-from turnetl.report.layout import add_group_column, caption
+from turnetl.report.layout import add_group_column, caption, plural
 
 _LISTED_IN_MARKDOWN = 50
 _LISTED = 3
@@ -155,7 +155,7 @@ def _usage(report: IngestReport) -> str:
     """Return what the models were used for, and what that cost."""
     usage, parts = costs.total(report.usage_by_prompt), []
     if usage.calls:
-        parts.append(f"{usage.calls:,} calls, {usage.tokens:,} tokens")
+        parts.append(f"{plural(usage.calls, 'call')}, {plural(usage.tokens, 'token')}")
     if share := costs.cached_share(usage):
         parts.append(f"{share:.0%} of the prompt tokens from the provider's cache")
     if report.journal_hits:

@@ -124,7 +124,7 @@ def _outcome(report: RedoReport) -> str:
     parts = [f"{plural(report.undone, 'turn')} undone, {report.committed:,} ingested again"]
     if usage.calls or report.journal_hits:
         parts.append(
-            f"{usage.calls:,} calls, {usage.tokens:,} tokens, "
+            f"{plural(usage.calls, 'call')}, {plural(usage.tokens, 'token')}, "
             f"{report.journal_hits:,} responses from the journal, "
             f"cost: {costs.format_cost(usage.cost)}"
         )

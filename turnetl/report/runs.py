@@ -118,7 +118,7 @@ def _turns(recorded: RecordedRun) -> str:
 
 def _requests(run: TurnRun) -> str:
     tokens, cost = run.usage.tokens, costs.format_cost(run.usage.cost)
-    return f"{run.usage.calls:,} calls, {tokens:,} tokens, cost: {cost}"
+    return f"{plural(run.usage.calls, 'call')}, {plural(tokens, 'token')}, cost: {cost}"
 
 
 def _count(report: RunsReport) -> str:
