@@ -2,6 +2,8 @@
 
 import gc
 import logging
+import os
+import sys
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
@@ -44,6 +46,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(FULL if config.getoption("full") else "default")
+    # Without bytecode, each process of the run, and each that a test starts, would compile the
+    # tests and the package again.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # noqa: TID251 - for the child processes
 
 
 @pytest.hookimpl(wrapper=True)
