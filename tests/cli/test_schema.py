@@ -1,6 +1,7 @@
 """`turnetl schema`: the JSON Schemas against which the other tests validate all real output."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
-from tests.servers.provider import FakeProvider
+from tests.servers.provider import FakeProvider, serving
 from turnetl.json_output.base import ErrorOutput
 from turnetl.json_output.schemas import OUTPUTS, json_schema
 
@@ -76,17 +77,35 @@ TESTED_ELSEWHERE = {
 """Commands whose output needs a graph with content: the files that validate it."""
 
 
+@pytest.fixture(scope="module")
+def pending(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with turns that are not ingested; it is only copied."""
+    folder = tmp_path_factory.mktemp("pending")
+    write_session(folder / "a.jsonl", 2)
+    write_archive(folder / "b.jsonl", conversation("thanks", "and the shop?", at=SESSION_START))
+    assert run_in_process("parse", "a.jsonl", "b.jsonl", folder=folder).exit_code == 0
+    assert run_in_process("filter", folder=folder).exit_code == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ingested(pending: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the same folder with one turn of each group ingested; it is only copied."""
+    folder = shutil.copytree(pending, tmp_path_factory.mktemp("ingested"), dirs_exist_ok=True)
+    with serving() as provider:
+        environment = model_environment(provider)
+        done = run_in_process("ingest", "--limit", "1", folder=folder, **environment)
+    assert done.exit_code == 0, done.stderr
+    return folder
+
+
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_the_real_output_of_every_command_is_valid(
-    name: str, provider: FakeProvider, tmp_path: Path
+    name: str, provider: FakeProvider, pending: Path, ingested: Path, tmp_path: Path
 ) -> None:
+    filled = pending if name in ("ingest", "ingest --dry-run") else ingested
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     environment = model_environment(provider)
-    write_session(tmp_path / "a.jsonl", 2)
-    write_archive(tmp_path / "b.jsonl", conversation("thanks", "and the shop?", at=SESSION_START))
-    run_in_process("parse", "a.jsonl", "b.jsonl", folder=tmp_path)
-    run_in_process("filter", folder=tmp_path)
-    if name not in ("ingest", "ingest --dry-run"):
-        run_in_process("ingest", "--limit", "1", folder=tmp_path, **environment)
     result = run_in_process(*ARGUMENTS[name], "--json", folder=tmp_path, **environment)
     assert result.exit_code == 0, result.stderr
     assert "error" not in result.json or result.json["error"] is None
