@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from tests.cli.archives import conversation, write_archive
-from tests.cli.command import index_folder, turnetl_process
+from tests.cli.command import index_folder, run_in_process, turnetl_process
 from tests.cli.provider_setup import SESSION_START
 from turnetl.clock import Clock, now
 from turnetl.errors import GraphUnusable, IndexUnusable, TableUnusable
@@ -69,17 +69,33 @@ async def in_another_process(folder: Path, *arguments: str) -> None:
 
 async def add_turn(folder: Path) -> None:
     """Ingest one more turn, which also updates the index."""
+    await in_another_process(folder, "backfill", write_turn(folder).name)
+
+
+def write_turn(folder: Path) -> Path:
+    """Write an archive of one turn; return its path."""
     rows = conversation("Refund an order", session="s2", at=SESSION_START)
-    write_archive(folder / "b.jsonl", rows)
-    await in_another_process(folder, "backfill", "b.jsonl")
+    return write_archive(folder / "b.jsonl", rows)
 
 
-def add_turn_to_the_graph_only(folder: Path) -> None:
+@pytest.fixture(scope="module")
+def shop_with_unread_turn(filled_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with one more turn, which only the graph has; it is only copied."""
+    folder = tmp_path_factory.mktemp("unread")
+    shutil.copytree(filled_shop, folder, dirs_exist_ok=True)
     index = index_folder(folder)
-    shutil.copytree(index, folder / "old")
-    asyncio.run(add_turn(folder))
+    before = shutil.copytree(index, folder / "old")
+    result = run_in_process("backfill", write_turn(folder), folder=folder)
+    assert result.exit_code == 0, result.stderr
     shutil.rmtree(index)
-    shutil.copytree(folder / "old", index)
+    before.rename(index)
+    return folder
+
+
+@pytest.fixture
+def unread(shop_with_unread_turn: Path, tmp_path: Path) -> Path:
+    """Return a folder with a graph of three turns, of which its index has two."""
+    return shutil.copytree(shop_with_unread_turn, tmp_path, dirs_exist_ok=True)
 
 
 def failing_clock(failure: BaseException) -> Clock:
@@ -128,16 +144,14 @@ def test_what_another_process_writes_to_the_index_is_in_the_next_answer(shop: Pa
     with_reader(shop, work)
 
 
-def test_what_only_the_graph_has_is_read_beside_the_requests_which_say_so(shop: Path) -> None:
-    add_turn_to_the_graph_only(shop)
-
+def test_what_only_the_graph_has_is_read_beside_the_requests_which_say_so(unread: Path) -> None:
     async def work(reader: IndexReader) -> None:
         answer = await reader.read(turns)
         assert answer.value == 2
         assert BEING_READ in str(answer.unread)
         await until_read(reader, 3)
 
-    with_reader(shop, work)
+    with_reader(unread, work)
 
 
 def test_a_request_waits_for_no_writer_of_the_index(shop: Path) -> None:
@@ -239,12 +253,10 @@ class Panic(BaseException):
 
 @pytest.mark.parametrize("failure", [Panic("a bug"), asyncio.CancelledError()])
 def test_an_update_that_a_library_ends_has_failed_with_what_to_do(
-    shop: Path, failure: BaseException
+    unread: Path, failure: BaseException
 ) -> None:
-    add_turn_to_the_graph_only(shop)
-
     async def error() -> Exception | None:
-        update = BackgroundUpdate(settings_of(shop), failing_clock(failure))
+        update = BackgroundUpdate(settings_of(unread), failing_clock(failure))
         await update.wait(60)
         assert not update.is_running
         return update.error
@@ -253,8 +265,7 @@ def test_an_update_that_a_library_ends_has_failed_with_what_to_do(
         raise asyncio.run(error()) or AssertionError("the update succeeded")
 
 
-def test_no_request_waits_for_the_update_after_a_failed_one(shop: Path) -> None:
-    add_turn_to_the_graph_only(shop)
+def test_no_request_waits_for_the_update_after_a_failed_one(unread: Path) -> None:
     goes_on = threading.Event()
     fails = iter([True])
 
@@ -272,13 +283,12 @@ def test_no_request_waits_for_the_update_after_a_failed_one(shop: Path) -> None:
             goes_on.set()
         await until_read(reader, 3)
 
-    with_reader(shop, work, clock)
+    with_reader(unread, work, clock)
 
 
-def test_each_request_raises_its_own_copy_of_the_error_of_an_update(shop: Path) -> None:
+def test_each_request_raises_its_own_copy_of_the_error_of_an_update(unread: Path) -> None:
     """Each that raises an error adds to its traceback."""
-    add_turn_to_the_graph_only(shop)
-    failure = TableUnusable(shop, "a table is damaged")
+    failure = TableUnusable(unread, "a table is damaged")
 
     async def error(reader: IndexReader) -> TableUnusable:
         while True:
@@ -292,7 +302,7 @@ def test_each_request_raises_its_own_copy_of_the_error_of_an_update(shop: Path) 
         errors = [await error(reader), await error(reader)]
         assert len({failure, *errors}) == 3
         assert [(str(one), one.path, one.__cause__) for one in errors] == [
-            (str(failure), shop, failure)
+            (str(failure), unread, failure)
         ] * 2
 
-    with_reader(shop, work, failing_clock(failure))
+    with_reader(unread, work, failing_clock(failure))
