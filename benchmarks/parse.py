@@ -14,19 +14,20 @@ Exits with 1 if a limit is exceeded. With --formats, it prints the speed of each
 import argparse
 import json
 import math
-import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from benchmarks import baseline_parser
-from benchmarks.cost import Cost, at_least, at_most, measure_cost
+from benchmarks.archive_copies import WorkFolder, format_names, mb, recognised, size
+from benchmarks.cost import Cost, at_least, at_most
 from tests import real_archives
 from tests.fakes.redactors import NoRedactor
-from turnetl import formats, parsing, schema
+from turnetl import parsing, schema
 from turnetl.lake import Lake, arrow_schema
 from turnetl.redact import SecretRedactor
 
@@ -65,36 +66,6 @@ def main(megabytes: int, archives: int, parent: Path | None) -> bool:
                 *check_many_archives(work, archives),
             ]
         )
-
-
-class WorkFolder:
-    """A temporary folder. Nothing in it is deleted before the end, because a file system is slow to
-    reuse space that was just freed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.count = 0
-
-    def new(self) -> Path:
-        self.count += 1
-        return self.folder / str(self.count)
-
-    def copies(self, archives: Sequence[Path], times: int) -> list[Path]:
-        """Return copies that are parsed in the order of `archives`, `times` times."""
-        to = self.new()
-        for copy in range(times):
-            (to / f"{copy:05}").mkdir(parents=True)
-            for number, path in enumerate(archives):
-                shutil.copyfile(path, to / f"{copy:05}" / f"{number:05}{path.suffix}")
-        return list(parsing.expand([to]).archives)
-
-    def cost(self, variant: Callable[[Sequence[Path], Path], str], paths: Sequence[Path]) -> Cost:
-        return self.cost_at(variant, paths, self.new())
-
-    def cost_at(
-        self, variant: Callable[[Sequence[Path], Path], str], paths: Sequence[Path], to: Path
-    ) -> Cost:
-        return measure_cost(variant, paths, to)
 
 
 def parse(paths: Sequence[Path], to: Path) -> str:
@@ -144,6 +115,20 @@ def json_only(paths: Sequence[Path], _: Path) -> str:
     return ""
 
 
+Variants = Mapping[str, tuple[Callable[[Sequence[Path], Path], str], Sequence[Path]]]
+"""By name: a function, and the archives that it parses into a folder."""
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """What each variant took, by its name: the faster one of the rounds."""
+
+    best: Mapping[str, Cost]
+    """By CPU time."""
+    fastest: Mapping[str, float]
+    """Seconds of wall time."""
+
+
 def check_speed(work: WorkFolder, megabytes: int) -> list[bool]:
     once = recognised(parsing.expand([real_archives.ARCHIVES_OR_SAMPLES]).archives)
     times = math.ceil(megabytes * 1e6 / size(once))
@@ -154,7 +139,19 @@ def check_speed(work: WorkFolder, megabytes: int) -> list[bool]:
     print(f"{len(paths)} archives, {mb(paths):.0f} MB, mean {mb(paths) / len(paths) * 1e3:.0f} KB")
     print(f"{len(claude)} of Claude Code, {mb(claude):.0f} MB")
     print(f"{len(chats)} of chats, most of them with many short ones, {mb(chats):.0f} MB\n")
-    variants = {
+    variants = speed_variants(paths, claude, chats)
+    speeds = measured_speeds(work, variants)
+    print_speeds(variants, speeds)
+    return [
+        tables_agree(work, claude[: len(claude) // times]),
+        *speed_checks(speeds, mb(paths), mb(claude)),
+    ]
+
+
+def speed_variants(
+    paths: Sequence[Path], claude: Sequence[Path], chats: Sequence[Path]
+) -> Variants:
+    return {
         "json.loads only": (json_only, claude),
         "baseline, Claude Code": (baseline, claude),
         "turnetl, Claude Code": (parse, claude),
@@ -165,41 +162,49 @@ def check_speed(work: WorkFolder, megabytes: int) -> list[bool]:
         "turnetl, two jobs": (parse_with_two_jobs, paths),
         "turnetl, redacted, two jobs": (parse_redacted_with_two_jobs, paths),
     }
+
+
+def measured_speeds(work: WorkFolder, variants: Variants) -> Speeds:
     rounds = [
         {name: work.cost(*variant) for name, variant in variants.items()} for _ in range(ROUNDS)
     ]
-    best = {
-        name: min((costs[name] for costs in rounds), key=lambda cost: cost.cpu) for name in variants
-    }
-    fastest = {name: min(costs[name].wall for costs in rounds) for name in variants}
+    return Speeds(
+        best={
+            name: min((costs[name] for costs in rounds), key=lambda cost: cost.cpu)
+            for name in variants
+        },
+        fastest={name: min(costs[name].wall for costs in rounds) for name in variants},
+    )
+
+
+def print_speeds(variants: Variants, speeds: Speeds) -> None:
     for name, (_, archives) in variants.items():
-        cost, wall = best[name], fastest[name]
+        cost, wall = speeds.best[name], speeds.fastest[name]
         print(f"  {name:<32}{mb(archives) / cost.cpu:6.0f} MB per CPU-second", end="")
         print(f"{mb(archives) / wall:7.0f} MB/s wall time   {cost.result}")
     print()
-    return [
-        tables_agree(work, claude[: len(claude) // times]),
-        at_least("MB per CPU-second", mb(paths) / best["turnetl"].cpu, MIN_MB_PER_CPU_SECOND),
-        at_least(
-            "MB per CPU-second, redacted",
-            mb(paths) / best["turnetl, redacted"].cpu,
-            MIN_REDACTED_MB_PER_CPU_SECOND,
-        ),
-        at_least(
-            "MB per CPU-second, Claude Code",
-            mb(claude) / best["turnetl, Claude Code"].cpu,
-            MIN_CLAUDE_MB_PER_CPU_SECOND,
-        ),
-        at_least("times the baseline", ratio(best, *list(variants)[1:3]), MIN_SPEEDUP),
-        *(
-            at_least(
-                f"times one job: {name}",
-                fastest[name] / fastest[f"{name}, two jobs"],
-                MIN_TWO_JOBS_SPEEDUP,
-            )
-            for name in ("turnetl", "turnetl, redacted")
-        ),
-    ]
+
+
+def speed_checks(speeds: Speeds, megabytes: float, claude: float) -> Iterator[bool]:
+    """Yield whether each limit is kept.
+
+    Args:
+        speeds: of the variants.
+        megabytes: of all archives.
+        claude: megabytes of the archives of Claude Code.
+    """
+    limits = {
+        "turnetl": (megabytes, MIN_MB_PER_CPU_SECOND),
+        "turnetl, redacted": (megabytes, MIN_REDACTED_MB_PER_CPU_SECOND),
+        "turnetl, Claude Code": (claude, MIN_CLAUDE_MB_PER_CPU_SECOND),
+    }
+    for name, (parsed, limit) in limits.items():
+        yield at_least(f"MB per CPU-second: {name}", parsed / speeds.best[name].cpu, limit)
+    slow, fast = (speeds.best[f"{name}, Claude Code"].cpu for name in ("baseline", "turnetl"))
+    yield at_least("times the baseline", slow / fast, MIN_SPEEDUP)
+    for name in ("turnetl", "turnetl, redacted"):
+        speedup = speeds.fastest[name] / speeds.fastest[f"{name}, two jobs"]
+        yield at_least(f"times one job: {name}", speedup, MIN_TWO_JOBS_SPEEDUP)
 
 
 def print_formats(work: WorkFolder, megabytes: int) -> None:
@@ -234,10 +239,6 @@ def check_small_archives(work: WorkFolder) -> bool:
         f"\n  {len(paths)} archives of {mb(paths):.1f} MB: {one:.1f} s of CPU, two jobs {two:.1f}"
     )
     return at_most("times the CPU time of one job, two jobs", two / one, MAX_TWO_JOBS_CPU)
-
-
-def ratio(best: dict[str, Cost], slow: str, fast: str) -> float:
-    return best[slow].cpu / best[fast].cpu
 
 
 def tables_agree(work: WorkFolder, paths: Sequence[Path]) -> bool:
@@ -279,24 +280,6 @@ def check_many_archives(work: WorkFolder, archives: int) -> list[bool]:
         at_most("MB in addition to one archive", many.peak - single.peak, MAX_EXTRA_MB),
         at_most("seconds for all of them unchanged", unchanged.wall, MAX_RERUN_SECONDS),
     ]
-
-
-def recognised(paths: Sequence[Path]) -> list[Path]:
-    return [path for path in paths if formats.sniff(path.read_bytes()) is not None]
-
-
-def format_names(paths: Sequence[Path]) -> list[str]:
-    """Return the name of the format of each archive."""
-    detected = [formats.sniff(path.read_bytes()) for path in paths]
-    return [format_.name if format_ is not None else "" for format_ in detected]
-
-
-def size(paths: Sequence[Path]) -> int:
-    return sum(path.stat().st_size for path in paths)
-
-
-def mb(paths: Sequence[Path]) -> float:
-    return size(paths) / 1e6
 
 
 if __name__ == "__main__":
