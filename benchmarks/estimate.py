@@ -42,6 +42,13 @@ class Comparison:
     predicted: Range
     actual: float
 
+    def __str__(self) -> str:
+        """Return the columns of the table."""
+        low, expected = self.predicted.low, self.predicted.expected
+        amounts = (low, expected, self.predicted.high or 0.0, self.actual)
+        mark = "" if self.is_within else "  outside"
+        return " ".join(f"{amount:>12,.4g}" for amount in amounts) + mark
+
     @property
     def is_within(self) -> bool:
         return self.predicted.holds(self.actual)
@@ -121,17 +128,7 @@ async def main(seeds: int, pilot: int, archives: Path, extractor: str) -> bool:
             repeated += both - alone
             for what, one in amounts.items():
                 within[what] = within.get(what, 0) + one.is_within
-                low, expected, high = (
-                    one.predicted.low,
-                    one.predicted.expected,
-                    one.predicted.high or 0.0,
-                )
-                mark = "" if one.is_within else "  outside"
-                print(
-                    f"{seed:>4} {what:>8} {low:>12,.4g} {expected:>12,.4g} {high:>12,.4g} "
-                    f"{one.actual:>12,.4g}{mark}",
-                    flush=True,
-                )
+                print(f"{seed:>4} {what:>8} {one}", flush=True)
             print(f"     the pilot sent {of_pilot} requests; pilot and run {both}", flush=True)
     passed = repeated == 0
     print(f"  {repeated:8} requests that pilot and run sent more than a run alone (must be 0)")

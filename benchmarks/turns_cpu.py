@@ -197,17 +197,18 @@ def _now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - the run's clock
 
 
-async def main(arguments: argparse.Namespace) -> bool:
+def measured_turns(archives: Path, count: int) -> list[Episode]:
+    """Return the turns to measure, and those of the warm-up after them."""
     with tempfile.TemporaryDirectory() as lake:
         episodes = [
-            episode
-            for episode in kept_episodes(arguments.archives, Path(lake))
-            if len(episode.chunks) == 1
+            episode for episode in kept_episodes(archives, Path(lake)) if len(episode.chunks) == 1
         ]
-    turns = list(
-        islice(long_sample_turns.repeat_with_variations(episodes), arguments.turns + WARMUP_TURNS)
-    )
-    print(f"{len(episodes)} turns of `{arguments.archives.name}`, repeated to {arguments.turns}")
+    print(f"{len(episodes)} turns of `{archives.name}`, repeated to {count}")
+    return list(islice(long_sample_turns.repeat_with_variations(episodes), count + WARMUP_TURNS))
+
+
+async def main(arguments: argparse.Namespace) -> bool:
+    turns = measured_turns(arguments.archives, arguments.turns)
     with (
         tempfile.TemporaryDirectory() as folder,
         neo4j_server.running(Path(folder)) as server,
