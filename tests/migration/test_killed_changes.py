@@ -1,6 +1,9 @@
 """A cutover, a rollback or a finish that was killed before any of its transactions."""
 
+import shutil
 from pathlib import Path
+
+import pytest
 
 from tests.legacy.migrating import GROUP, dumped, state_of
 from tests.migration.killed_changes import COMMUNITY, change, killed, ready, uuids
@@ -13,10 +16,26 @@ MIDDLE = 14
 """A reading of the clock at which a part of all data has moved."""
 
 
+@pytest.fixture(scope="module")
+def ready_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an embedded graph that is ready for its cutover; it is only copied."""
+    folder = tmp_path_factory.mktemp("ready")
+    ready(folder, f"ladybug://{folder / 'graph.lbug'}")
+    return folder
+
+
+@pytest.fixture
+def before(graph_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> list[str]:
+    """Make the graph ready for its cutover; return what it holds."""
+    if not graph_url.startswith("ladybug:"):
+        return ready(tmp_path, graph_url)
+    shutil.copytree(request.getfixturevalue("ready_once"), tmp_path, dirs_exist_ok=True)
+    return dumped(graph_url)
+
+
 def test_a_cutover_that_is_killed_anywhere_is_taken_back_completely(
-    graph_url: str, tmp_path: Path
+    graph_url: str, tmp_path: Path, before: list[str]
 ) -> None:
-    before = ready(tmp_path, graph_url)
     kills = 0
     while killed(tmp_path, graph_url, CUTOVER, kills + 1):
         kills += 1
@@ -26,8 +45,9 @@ def test_a_cutover_that_is_killed_anywhere_is_taken_back_completely(
     assert kills > 10
 
 
-def test_a_rollback_that_is_killed_anywhere_is_continued(graph_url: str, tmp_path: Path) -> None:
-    before = ready(tmp_path, graph_url)
+def test_a_rollback_that_is_killed_anywhere_is_continued(
+    graph_url: str, tmp_path: Path, before: list[str]
+) -> None:
     change(tmp_path, graph_url, CUTOVER)
     cut_over, kills = dumped(graph_url), 0
     while killed(tmp_path, graph_url, ROLLBACK, kills + 1):
@@ -40,10 +60,10 @@ def test_a_rollback_that_is_killed_anywhere_is_continued(graph_url: str, tmp_pat
     assert kills > 10
 
 
+@pytest.mark.usefixtures("before")
 def test_the_counts_of_a_continued_change_are_those_of_the_whole(
     graph_url: str, tmp_path: Path
 ) -> None:
-    ready(tmp_path, graph_url)
     for command in (CUTOVER, ROLLBACK, CUTOVER, ROLLBACK):
         planned = change(tmp_path, graph_url, command)
         change(tmp_path, graph_url, ROLLBACK if command is CUTOVER else CUTOVER)
@@ -53,10 +73,10 @@ def test_the_counts_of_a_continued_change_are_those_of_the_whole(
         assert continued.turn_ids == planned.turn_ids
 
 
+@pytest.mark.usefixtures("before")
 def test_a_cutover_moves_the_saga_and_the_community_of_old_data(
     graph_url: str, tmp_path: Path
 ) -> None:
-    ready(tmp_path, graph_url)
     assert {"saga-old"} < {*uuids(graph_url, "sagas", GROUP)}
     change(tmp_path, graph_url, CUTOVER)
     old = sessions_group(GROUP, state_of(graph_url).migration_id)
