@@ -22,19 +22,11 @@ from turnetl.llm.vectors import pack
 from turnetl.model import GroupId
 
 
-@pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with an embedded graph of the samples; it is only copied."""
-    folder = tmp_path_factory.mktemp("samples")
-    assert run_in_process("backfill", SAMPLES, folder=folder).exit_code == 0
-    return folder
-
-
 @pytest.fixture(params=GRAPHS)
-def graph(request: pytest.FixtureRequest, samples: Path, tmp_path: Path) -> Iterator[str]:
+def graph(request: pytest.FixtureRequest, filled_samples: Path, tmp_path: Path) -> Iterator[str]:
     """A graph of the samples of either kind."""
     if request.param == "ladybug":
-        shutil.copytree(samples, tmp_path, dirs_exist_ok=True)
+        shutil.copytree(filled_samples, tmp_path, dirs_exist_ok=True)
         yield f"ladybug://{tmp_path / '.turnetl' / 'lake' / 'graph.lbug'}"
         return
     url = str(request.getfixturevalue("neo4j_url"))
@@ -172,9 +164,9 @@ def describing(provider: FakeProvider) -> FakeProvider:
 
 
 def test_the_model_of_a_run_names_communities_once(
-    samples: Path, describing: FakeProvider, tmp_path: Path
+    filled_samples: Path, describing: FakeProvider, tmp_path: Path
 ) -> None:
-    shutil.copytree(samples, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(filled_samples, tmp_path, dirs_exist_ok=True)
     command, environment = ("communities", "build", "--json"), model_environment(describing)
     estimated = run_in_process(*command, "--dry-run", folder=tmp_path, **environment)
     assert describing.requests == []
@@ -195,9 +187,9 @@ def test_the_model_of_a_run_names_communities_once(
 
 
 def test_a_budget_stops_the_model_and_the_next_build_continues(
-    samples: Path, describing: FakeProvider, tmp_path: Path
+    filled_samples: Path, describing: FakeProvider, tmp_path: Path
 ) -> None:
-    shutil.copytree(samples, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(filled_samples, tmp_path, dirs_exist_ok=True)
     environment = model_environment(describing)
     command = ("communities", "build")
     stopped = run_in_process(*command, "--budget", "1 token", folder=tmp_path, **environment)
@@ -216,9 +208,9 @@ def test_a_budget_stops_the_model_and_the_next_build_continues(
     ],
 )
 def test_an_invalid_argument_is_a_sentence(
-    samples: Path, arguments: tuple[str, ...], message: str, tmp_path: Path
+    filled_samples: Path, arguments: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    shutil.copytree(samples, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(filled_samples, tmp_path, dirs_exist_ok=True)
     result = run_in_process("communities", "build", *arguments, folder=tmp_path)
     assert result.exit_code == 2
     assert message in result.messages[0]

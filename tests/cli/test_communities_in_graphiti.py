@@ -44,18 +44,10 @@ MAX_ROUNDS = 2_000
 """Of a propagation that never settles; others need fewer than ten."""
 
 
-@pytest.fixture(scope="module")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with an embedded graph of the samples; it is only copied."""
-    folder = tmp_path_factory.mktemp("samples")
-    assert run_in_process("backfill", SAMPLES, folder=folder).exit_code == 0
-    return folder
-
-
 @pytest.fixture
-def embedded(samples: Path, tmp_path: Path) -> str:
+def embedded(filled_samples: Path, tmp_path: Path) -> str:
     """Return the URL of an embedded graph of the samples."""
-    shutil.copytree(samples, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(filled_samples, tmp_path, dirs_exist_ok=True)
     return f"ladybug://{tmp_path / '.turnetl' / 'lake' / 'graph.lbug'}"
 
 

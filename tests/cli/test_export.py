@@ -22,11 +22,9 @@ FORMATS = ("markdown", "jsonl", "parquet", "graphml", "cypher")
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a home folder in which the samples are ingested."""
-    folder = tmp_path_factory.mktemp("home")
-    assert run_in_process("backfill", SAMPLES, folder=folder).exit_code == 0
-    return folder
+    return shutil.copytree(filled_samples, tmp_path_factory.mktemp("home"), dirs_exist_ok=True)
 
 
 def export(home: Path, output: Path, *arguments: str) -> CommandResult:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, clean_environment, run_in_process
+from tests.cli.command import clean_environment, run_in_process
 from tests.servers.provider import KEY, FakeProvider
 
 FULL_DISK = """
@@ -94,13 +94,12 @@ def test_status_says_how_many_turns_the_index_lacks(shop: Path) -> None:
     assert run_in_process("status", "--json", folder=shop).json["index"]["turns_behind"] == 0
 
 
-def test_status_without_an_index_says_how_to_make_one(tmp_path: Path) -> None:
-    run_in_process("backfill", SAMPLES, folder=tmp_path)
-    for path in sorted((tmp_path / ".turnetl" / "lake").rglob("index/*/*"), reverse=True):
+def test_status_without_an_index_says_how_to_make_one(shop: Path) -> None:
+    for path in sorted((shop / ".turnetl" / "lake").rglob("index/*/*"), reverse=True):
         if path.is_file():
             path.unlink()
-    assert "search index: none yet" in run_in_process("status", folder=tmp_path).stdout
-    assert run_in_process("status", "--json", folder=tmp_path).json["index"] is None
+    assert "search index: none yet" in run_in_process("status", folder=shop).stdout
+    assert run_in_process("status", "--json", folder=shop).json["index"] is None
 
 
 def _http_embedder(provider: FakeProvider) -> dict[str, str]:
