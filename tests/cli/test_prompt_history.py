@@ -49,6 +49,17 @@ def test_a_second_run_reads_nothing_and_adds_nothing(tmp_path: Path) -> None:
     assert again["committed"] == 0
 
 
+def test_a_prompt_is_shown_by_the_line_of_the_history(history: Path, tmp_path: Path) -> None:
+    run_in_process("backfill", ".claude", folder=tmp_path)
+    for name in ("history.jsonl", ".claude/history.jsonl", str(history)):
+        for line, prompt in ((1, SHOP), (2, LOGO)):
+            shown = run_in_process("show", f"{name}:{line}", "--json", folder=tmp_path)
+            assert shown.exit_code == 0, shown.stderr
+            assert shown.json["turn"]["prompt"] == prompt
+    assert run_in_process("show", "history.jsonl:3", folder=tmp_path).exit_code == 2
+    assert run_in_process("show", "story.jsonl:1", folder=tmp_path).exit_code == 2
+
+
 @pytest.mark.usefixtures("history")
 def test_a_transcript_that_arrives_later_replaces_the_prompt(tmp_path: Path) -> None:
     run_in_process("backfill", ".claude", folder=tmp_path)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
@@ -33,7 +34,7 @@ class TurnsByLine:
 
         Args:
             connection: to the catalog, the same at each call.
-            archive: a path as receipts have it, or the end of one.
+            archive: a path as receipts have it, or the end of one; also of a history of prompts.
             line: from 1.
         """
         while self.read_ahead(connection, _AT_ONCE):
@@ -70,6 +71,18 @@ class TurnsByLine:
         if archive in self._by_archive:
             yield self._by_archive[archive]
             return
+        is_history = "history" in archive
         for path, turns in self._by_archive.items():
-            if path.endswith(f"/{archive}"):
+            if path.endswith(f"/{archive}") or (is_history and _is_in_file(path, archive)):
                 yield turns
+
+
+def _is_in_file(path: str, name: str) -> bool:
+    """Return whether an archive is a project of the history of prompts with this name.
+
+    The lines of each project are those of the file.
+    """
+    from turnetl.lake.paths import file_holding  # noqa: PLC0415 - imports polars
+
+    file = str(file_holding(Path(path)))
+    return file != path and (file == name or file.endswith(f"/{name}"))
