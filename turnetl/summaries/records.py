@@ -10,6 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -200,6 +201,8 @@ def _to_text(vector: Vector) -> str:
     return b64encode(np.rint(scaled).astype(np.int8).tobytes()).decode("ascii")
 
 
+# A record is applied to what runs ahead of it too, several times.
+@lru_cache(maxsize=256)
 def _from_text(text: str | None) -> Vector | None:
     if text is None:
         return None

@@ -50,11 +50,11 @@ class Connections:
     @asynccontextmanager
     async def post(self, url: httpx.URL, body: bytes) -> AsyncIterator[httpx.Response]:
         client = self._idle.pop() if self._idle else self._open()
-        # The client would merge URL, headers, parameters and cookies again for each request.
-        request = httpx.Request(
-            "POST", url, headers=client.headers, content=body, extensions=self._extensions
-        )
         try:
+            # The client would merge URL, headers, parameters and cookies again for each request.
+            request = httpx.Request(
+                "POST", url, headers=client.headers, content=body, extensions=self._extensions
+            )
             response = await client.send(request, stream=True)
             try:
                 yield response
