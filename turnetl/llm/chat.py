@@ -28,7 +28,7 @@ class ResponseSchema:
     """The JSON Schema of a response, with `$defs`. A run uses about ten of them."""
 
     name: str
-    json: Mapping[str, Any]
+    json: Mapping[str, Any] = field(hash=False)
     response_model: type[BaseModel] | None = field(default=None, compare=False, repr=False)
     """The pydantic model that validates a response."""
 

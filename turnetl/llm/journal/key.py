@@ -1,6 +1,7 @@
 """The key of a request: a digest of the model, the parameters, the messages and the schema."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from turnetl import ids
 from turnetl.llm.chat import ChatRequest
@@ -8,6 +9,8 @@ from turnetl.llm.chat import ChatRequest
 _VERSION = "journal/1"
 
 
+# A request has a key when it runs ahead, in the journal, and again when its turn is committed.
+@lru_cache(maxsize=200)
 def request_key(model_name: str, request: ChatRequest, parameters: str = "") -> str:
     """Return 32 hex digits: equal requests have equal keys on every machine and in every run.
 
