@@ -13,7 +13,7 @@ from tests.cli.command import SAMPLES, turnetl_process
 from tests.cli.test_read_only_index import run_unprivileged
 from tests.graph.committing import opened
 from tests.legacy.graphs import write_legacy_graph
-from tests.legacy.migrating import GROUP, Migrations, dumped, fill, migrated, turnetl
+from tests.legacy.migrating import GROUP, Migrations, dumped, fill, turnetl
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode
 from turnetl.clock import now
@@ -38,13 +38,16 @@ def sessions() -> tuple[LegacySession, ...]:
     "arguments", [("run", str(SAMPLES)), ("cutover", "--accept", "--yes"), ("rollback", "--yes")]
 )
 def test_a_graph_that_may_not_be_written_is_a_sentence_and_stays(
-    tmp_path: Path, sessions: tuple[LegacySession, ...], arguments: tuple[str, ...]
+    tmp_path: Path,
+    migrations: Migrations,
+    sessions: tuple[LegacySession, ...],
+    arguments: tuple[str, ...],
 ) -> None:
     folder = tmp_path / "graph"
     folder.mkdir()
     url = f"ladybug://{folder / 'graph.lbug'}"
-    fill(url, sessions)
-    migrated(tmp_path, url)
+    migrations.ready(folder, url, sessions)
+    (folder / ".turnetl").rename(tmp_path / ".turnetl")
     before = dumped(url)
     paths = [folder, *folder.iterdir()]
     for path in paths:
