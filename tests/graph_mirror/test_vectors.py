@@ -157,6 +157,13 @@ def test_a_vector_too_long_for_its_products_hides_no_other() -> None:
     assert index.nearest(stack([vector(9, 1)]), 1) == [[("50", 58.0)]]
 
 
+def test_many_queries_of_a_few_vectors_find_the_same_as_each_alone() -> None:
+    index = index_of(*(vector(1, count) for count in range(20)))
+    queries = stack([vector(number, 1) for number in range(100)])
+    together = index.nearest(queries, 5)
+    assert together == [index.nearest(queries[at : at + 1], 5)[0] for at in range(100)]
+
+
 def test_of_vectors_of_which_one_is_rejected_none_is_added() -> None:
     index = VectorIndex(1)
     many = [(str(number), vector(number)) for number in range(1_500)]

@@ -89,7 +89,7 @@ class VectorIndex:
         """
         queries = finite(queries)
         if len(self._keys) <= _FEW * limit:
-            return self._nearest_of_few(queries, limit)
+            return list(chain.from_iterable(self._of_few(part, limit) for part in _parts(queries)))
         searches = [(query.tobytes(), limit, min_cosine) for query in queries]
         recalled = [self._recalled(search) for search in searches]
         unknown = [number for number, positions in enumerate(recalled) if positions is None]
@@ -99,7 +99,7 @@ class VectorIndex:
             for query, search, positions in zip(queries, searches, recalled, strict=True)
         ]
 
-    def _nearest_of_few(self, queries: Matrix, limit: int) -> list[list[Nearest]]:
+    def _of_few(self, queries: Matrix, limit: int) -> list[list[Nearest]]:
         exact = exact_cosines(self._vectors, queries)
         order = np.argsort(-exact, kind="stable")[:, :limit]
         cosines = np.take_along_axis(exact, order, axis=1).tolist()
@@ -135,9 +135,8 @@ class VectorIndex:
         if not limit:
             return [np.arange(0)] * len(queries)
         self._quantize_added()
-        parts = range(0, len(queries), _QUERIES)
         return chain.from_iterable(
-            self._possible(queries[first : first + _QUERIES], limit, min_cosine) for first in parts
+            self._possible(part, limit, min_cosine) for part in _parts(queries)
         )
 
     def _possible(self, queries: Matrix, limit: int, min_cosine: float) -> Iterator[Positions]:
@@ -194,6 +193,11 @@ class VectorIndex:
             rows = max(rows, 2 * len(self._scales), _INITIAL_ROWS)
             self._integers = _grown(self._integers, np.zeros((rows, self.dimensions), np.int8))
             self._scales = _grown(self._scales, np.zeros(rows, np.float32))
+
+
+def _parts(queries: Matrix) -> Iterator[Matrix]:
+    """Yield the queries that are compared together."""
+    return (queries[first : first + _QUERIES] for first in range(0, len(queries), _QUERIES))
 
 
 def exact_cosines(vectors: Sequence[Vector], queries: Matrix) -> Matrix:
