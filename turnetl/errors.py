@@ -26,6 +26,7 @@ A message is one sentence for a terminal: what happened, to what, and what to do
 """
 
 from pathlib import Path
+from typing import TypeVar
 
 from turnetl.exit_code import ExitCode
 from turnetl.model import Usage
@@ -162,3 +163,19 @@ class RunStopped(Fatal):
 
 class BudgetExhausted(RunStopped):
     """Stopped by the budget."""
+
+
+_Error = TypeVar("_Error", bound=Exception)
+
+
+def equal_error(error: _Error) -> _Error:
+    """Return another error of the same class, message and attributes: it can be raised again.
+
+    Each that raises an error adds its frames to the traceback.
+    """
+    # The constructors of some errors take other arguments than the message. Not copy(): Dask
+    # registers a reducer of errors whose copies share their attributes.
+    equal = type(error).__new__(type(error), *error.args)
+    equal.__dict__.update(error.__dict__)
+    equal.__cause__ = error.__cause__
+    return equal

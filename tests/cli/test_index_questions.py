@@ -80,6 +80,17 @@ def test_a_dry_run_states_turns_tokens_and_cost_and_writes_nothing(
     assert printed.startswith("0 turns without questions: 0 requests to openai-compatible/canned")
 
 
+def test_a_response_that_is_not_valid_fails_the_command_and_is_asked_for_again(
+    shop: Path, provider: FakeProvider
+) -> None:
+    provider.responders = {**RESPONDERS, "questions": lambda _: {"answers": []}}
+    failed = index(shop, provider, "--questions", "--json")
+    assert (failed.exit_code, failed.json["questions"]["failed"]) == (1, 2)
+    provider.responders = {**RESPONDERS, "questions": about_carts}
+    again = index(shop, provider, "--questions", "--json")
+    assert (again.exit_code, again.json["questions"]["turns"]) == (0, 2)
+
+
 def test_it_keeps_to_the_budget_and_continues(shop: Path, asked: FakeProvider) -> None:
     stopped = index(shop, asked, "--questions", "--budget", "10 tokens")
     assert (stopped.exit_code, asked.requests) == (4, [])

@@ -41,4 +41,5 @@ def index_(
         update = pipeline.update_index_with_questions if questions else pipeline.update_index
         report = console.run_async(update(settings, now, rebuild=rebuild, progress=progress))
     console.print_result(view.table(report), index_output(report), as_json=common.json)
-    return ExitCode.DONE
+    failed = report.questions is not None and report.questions.failed
+    return ExitCode.FAILED if failed else ExitCode.DONE

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import IndexBusy, Retryable
+from turnetl.errors import IndexBusy, Retryable, equal_error
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
 from turnetl.llm.embedders.port import Embedder
@@ -110,7 +110,7 @@ class IndexReader:
         if update is not None and update.error is not None:
             is_usable = files is not None and has_turns(files.index)
             if not (is_usable and isinstance(update.error, Retryable)):
-                raise _copied(update.error) from update.error
+                raise equal_error(update.error) from update.error
         if files is None or (self._is_updating and not has_turns(files.index)):
             raise IndexBusy(f"the search index is being made{self._steps()}: ask again in a minute")
         return files
@@ -173,16 +173,6 @@ class IndexReader:
         """Return how far the update is, for a message."""
         step = self._update.progress if self._update is not None else None
         return "" if step is None else f" ({step.done:,} of {step.total:,} {step.name})"
-
-
-def _copied(error: Exception) -> Exception:
-    """Return the error for one more request: each that raises it adds its frames to the traceback.
-
-    The constructors of some errors take other arguments than the message.
-    """
-    copied = type(error).__new__(type(error), *error.args)
-    copied.__dict__.update(error.__dict__)
-    return copied
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from turnetl.errors import BadTurn, TurnetlError
+from turnetl.errors import BadTurn, TurnetlError, equal_error
 from turnetl.extraction.llm import fact_questions
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
@@ -186,10 +186,7 @@ def _with_usage(error: Exception, usage: Usage) -> Exception:
     """Return an equal error of one fact of a request, whose usage counts once."""
     if not isinstance(error, TurnetlError):
         return error
-    # Not copy(): Dask registers a reducer of errors whose copies share their attributes.
-    equal = type(error).__new__(type(error), *error.args)
-    equal.__dict__.update(error.__dict__)
-    equal.__cause__ = error.__cause__
+    equal = equal_error(error)
     if isinstance(equal, BadTurn):
         equal.usage = usage
     return equal
