@@ -65,6 +65,8 @@ class ProviderCounts:
     """Time, on the server's clock, and tokens of each request and its response; no embeddings."""
     in_flight: int = 0
     most_in_flight: int = 0
+    seconds: float = 0.0
+    """From the arrival of each request to its response, added up; no embeddings."""
 
     @property
     def total(self) -> int:
@@ -206,6 +208,7 @@ class ProviderServer:
         if kind == "embeddings":
             return Fault(body=json.dumps(await self._embeddings(body)))
         response = injected or CannedResponse(wire_formats.canned_text(body, self._responders))
+        self.counts.seconds += time.monotonic() - arrival[0]
         arrival[1] += len(response.text) // _CHARACTERS_PER_TOKEN
         tokens = characters // _CHARACTERS_PER_TOKEN, len(response.text) // _CHARACTERS_PER_TOKEN
         counted = CannedResponse(response.text, response.finish_reason, *tokens)
