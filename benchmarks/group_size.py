@@ -15,10 +15,12 @@ import gc
 import logging
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import bulk_fill, provider, session
+from benchmarks.commit import server_cpu
 from benchmarks.cost import at_most
 from benchmarks.provider import ProviderProcess
 from benchmarks.throughput import COLLECTIONS, in_group
@@ -30,6 +32,8 @@ from turnetl.model import Episode, GroupId
 
 MAX_SERIAL, MAX_AHEAD, MAX_GROWTH = 0.05, 0.10, 1.2
 """Seconds of CPU per turn, client and database together; in a large group relative to a small."""
+RESTING, MAX_SETTLING = 0.05, 60
+"""Seconds of CPU in a second of a database that rests; seconds that it is waited for at most."""
 WARM = GroupId("warm")
 WARMUP_TURNS = 10
 """Turns of a measurement that are not part of its figure."""
@@ -47,6 +51,7 @@ async def measure_size(
     await bulk_fill.fill(server.url, size)
     embedder = "MATCH (g:TurnGroup) SET g.embedder = $name"
     await bulk_fill.run_neo4j(server.url, [(embedder, {"name": WordLlamaEmbedder().name})])
+    settle(server)
     costs, share = [], len(turns) // len(depths)
     for number, depth in enumerate(depths):
         of_depth = turns[number * share : (number + 1) * share]
@@ -59,6 +64,17 @@ async def measure_size(
             flush=True,
         )
     return costs
+
+
+def settle(server: Neo4jServer) -> None:
+    """Wait until the database rests: what a bulk fill leaves to it is not the cost of a turn."""
+    before = server_cpu(server.pid)
+    for _ in range(MAX_SETTLING):
+        time.sleep(1)
+        now = server_cpu(server.pid)
+        if now - before < RESTING:
+            return
+        before = now
 
 
 def _mean(samples: CpuSamples) -> tuple[float, float]:
