@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 from turnetl import console
 from turnetl.cli.filters import check_values
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
-from turnetl.cli.paths import path
+from turnetl.cli.paths import NonEmptyPath, PathOption
 from turnetl.cli.search import FilterOptions
 from turnetl.clock import now
 from turnetl.errors import BadUsage
@@ -35,7 +35,7 @@ NO_FILTERS = ExportFilterOptions()
 
 def export(
     *query: Annotated[str, Parameter(help="Words or a whole question; none: all turns.")],
-    output: Annotated[Path | None, Parameter(name=("--output", "-o"), converter=path)] = None,
+    output: Annotated[PathOption, Parameter(name=("--output", "-o"))] = None,
     format_: Annotated[
         Literal["markdown", "jsonl", "parquet", "graphml", "cypher"], Parameter(name="--format")
     ] = "markdown",
@@ -78,7 +78,7 @@ def export(
 
 
 def import_(
-    source: Annotated[Path, Parameter(name="LAKE", converter=path)],
+    source: Annotated[NonEmptyPath, Parameter(name="LAKE")],
     /,
     *,
     machine: str | None = None,

@@ -1,7 +1,6 @@
 """`turnetl migrate`: session-level data of other programs, replaced by the turns of archives."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
@@ -23,7 +22,7 @@ from turnetl.cli.options import (
     PilotTurns,
     SelectionOptions,
 )
-from turnetl.cli.paths import PathOption, path
+from turnetl.cli.paths import PathOption
 from turnetl.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
@@ -32,10 +31,9 @@ if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spe
 
 
 PlanFile = Annotated[
-    Path | None,
+    PathOption,
     Parameter(
         name="--plan",
-        converter=path,
         help="A file of `migrate plan --write` in which you filled in the column `session`.",
     ),
 ]

@@ -17,5 +17,5 @@ def path(_type: Any, tokens: Sequence[Token]) -> Path:
     return Path(tokens[0].value)
 
 
-GivenPath = Annotated[Path, Parameter(converter=path)]
+NonEmptyPath = Annotated[Path, Parameter(converter=path)]
 PathOption = Annotated[Path | None, Parameter(converter=path)]

@@ -3,7 +3,7 @@
 from turnetl import console
 from turnetl.cli.filters import check_times
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
-from turnetl.cli.paths import GivenPath
+from turnetl.cli.paths import NonEmptyPath
 from turnetl.cli.times import Since, Until
 from turnetl.clock import now
 from turnetl.exit_code import ExitCode
@@ -11,7 +11,7 @@ from turnetl.exit_code import ExitCode
 
 def report(
     *,
-    output: GivenPath,
+    output: NonEmptyPath,
     groups: GroupNames = (),
     since: Since = None,
     until: Until = None,

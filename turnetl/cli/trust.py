@@ -7,14 +7,14 @@ from cyclopts import Parameter
 
 from turnetl import console
 from turnetl.cli.options import NO_OUTPUT, Flag, OutputOptions
-from turnetl.cli.paths import GivenPath
+from turnetl.cli.paths import NonEmptyPath
 from turnetl.clock import now
 from turnetl.errors import BadUsage
 from turnetl.exit_code import ExitCode
 
 
 def trust(
-    folder: GivenPath = Path(),
+    folder: NonEmptyPath = Path(),
     /,
     *,
     revoke: Flag = False,
