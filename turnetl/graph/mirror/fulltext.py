@@ -224,9 +224,9 @@ def _idf(texts: int, found: int) -> float:
 def _key_at(indexes: Sequence[FullTextIndex], position: int) -> str:
     """Return the key at a position in the indexes, one after the other."""
     for index in indexes:
-        if position < len(index.keys):
+        if position < len(index):
             return index.keys[position]
-        position -= len(index.keys)
+        position -= len(index)
     raise IndexError(position)
 
 

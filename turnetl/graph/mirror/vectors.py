@@ -101,12 +101,7 @@ class VectorIndex:
 
     def _of_few(self, queries: Matrix, limit: int) -> list[list[Nearest]]:
         exact = exact_cosines(self._vectors, queries)
-        order = np.argsort(-exact, kind="stable")[:, :limit]
-        cosines = np.take_along_axis(exact, order, axis=1).tolist()
-        return [
-            list(zip([self._keys[at] for at in positions], of_query, strict=True))
-            for positions, of_query in zip(order.tolist(), cosines, strict=True)
-        ]
+        return [best(self._keys, cosines, limit) for cosines in exact]
 
     def _best(self, query: Matrix, search: _Search, positions: Positions) -> list[Nearest]:
         exact = self._exact(positions, query)
