@@ -13,11 +13,9 @@ from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.rehearsal import undone_contents
 from turnetl.ingestion.undo_plan import UndoPlan
+from turnetl.lake import CHUNK_COUNT
 from turnetl.llm.embedders.port import Embedder
 from turnetl.model import Episode, GroupId, TurnId
-
-_CHUNKS = pl.max_horizontal(pl.col("chunks").list.len(), 1)
-"""Number of chunks of a turn: the table lists none of a text that is one chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Workload:
     def pending(self) -> list[PendingTurn]:
         """Return the turns in the order of the run. Reads no text."""
         wanted = pl.col("turn_id").is_in(list(self.plan.turns.to_commit))
-        columns = "turn_id", "chars_after", "tokens", _CHUNKS
+        columns = "turn_id", "chars_after", "tokens", CHUNK_COUNT
         rows = self.plan.rows.filter(wanted).select(*columns).collect()
         return [PendingTurn(TurnId(turn), self.group, *sizes) for turn, *sizes in rows.iter_rows()]
 

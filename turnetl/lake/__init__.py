@@ -22,13 +22,14 @@ from turnetl.lake.paths import (
 )
 from turnetl.lake.set_aside import set_aside, set_aside_files
 from turnetl.lake.temporary import replace_file, temporary_folder
-from turnetl.lake.values import episode_from_row, turn_from_row
+from turnetl.lake.values import CHUNK_COUNT, episode_from_row, turn_from_row
 from turnetl.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.lake.parquet_writer import arrow_schema
 
 __all__ = [
+    "CHUNK_COUNT",
     "QUARANTINE",
     "ArchiveMetadata",
     "Batch",

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
+
 from turnetl import schema
 from turnetl.model import ClosedBy, Episode, SessionId, ToolCall, Turn
 
@@ -32,6 +34,8 @@ def episode_from_row(row: Mapping[str, Any]) -> Episode:
     return Episode(turn=turn_from_row(row), **fields | {"chunks": chunks})
 
 
+CHUNK_COUNT = pl.max_horizontal(pl.col("chunks").list.len(), 1)
+"""Number of chunks of a row of the episodes table, which lists none if the text is one chunk."""
 _TURN_FIELDS = schema.TURNS.polars.names()
 _EPISODE_FIELDS = [name for name in schema.EPISODES.polars.names() if name not in _TURN_FIELDS]
 
