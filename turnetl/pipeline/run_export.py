@@ -211,7 +211,7 @@ async def _stated(
             return _Stated(groups, needs_graph=needs_graph, unread=opened.unread)
         keys = await _turn_keys(opened, options, clock, within)
         turn_ids = index.lookup().turn_ids(keys)
-        knowledge = _knowledge(index, keys, selection.as_of)
+        knowledge = _knowledge(index, keys, turn_ids, selection.as_of)
         return _Stated(groups, turn_ids, needs_graph, knowledge, opened.unread)
 
 
@@ -231,11 +231,14 @@ async def _turn_keys(
 
 
 def _knowledge(
-    index: PersistentIndex, keys: Sequence[int], as_of: datetime | None
+    index: PersistentIndex,
+    keys: Sequence[int],
+    turn_ids: AbstractSet[TurnId],
+    as_of: datetime | None,
 ) -> ExportContent:
-    """Return the entities and facts of the turns, as they held at that time; None: all.
+    """Return the entities and facts of the turns, with these keys and ids, as they held at a time.
 
-    An entity that no fact is about is one of the turns that name it.
+    None: all facts. An entity that no fact is about is one of the turns that name it.
     """
     entities: dict[str, Entity] = {}
     facts: dict[str, Fact] = {}
@@ -251,8 +254,8 @@ def _knowledge(
                     facts[indexed.fact.uuid] = indexed.fact
                     entities[indexed.source.uuid] = indexed.source
                     entities[indexed.target.uuid] = indexed.target
-    turns = lookup.turn_keys(lookup.turn_ids([key for key, named in mentioned.items() if named]))
-    named = {TurnId(turn): mentioned[key] for turn, key in turns.items()}
+    turns = lookup.turn_keys(turn_ids)
+    named = {TurnId(turn): mentioned[key] for turn, key in turns.items() if mentioned.get(key)}
     return ExportContent((), list(entities.values()), list(facts.values()), named)
 
 
