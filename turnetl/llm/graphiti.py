@@ -158,7 +158,7 @@ class NoReranker(CrossEncoderClient):
 
 @lru_cache(maxsize=200)
 def _prompt_text(text: str) -> str:
-    """Strip a message, once for all turns with these instructions, ahead and when committed."""
+    """Return a message without invisible characters; a turn ahead and its commit have the same."""
     return strip_invisible(text)
 
 

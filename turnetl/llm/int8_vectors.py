@@ -12,8 +12,8 @@ SCALE = 127
 """Of the largest number of a vector."""
 _BLOCK_ROWS = 1_024
 """Vectors that are compared with all queries before the next ones: few enough for a cache."""
-_TOGETHER = 4
-"""Queries that the library compares at once: one more takes as long as four."""
+_QUERY_TILE = 4
+"""Queries that numkong multiplies in one pass: five take as long as eight."""
 
 
 def quantized(vectors: Matrix) -> tuple[Int8s, Matrix]:
@@ -30,7 +30,7 @@ def integer_products(vectors: Int8s, queries: Int8s) -> Matrix:
     count, dimensions = queries.shape
     products = np.empty((count, len(vectors)), dtype=np.float32)
     # `np.pad` takes ten times as long.
-    padded = np.zeros((count + -count % _TOGETHER, dimensions), dtype=np.int8)
+    padded = np.zeros((count + -count % _QUERY_TILE, dimensions), dtype=np.int8)
     padded[:count] = queries
     packed = numkong.dots_pack(padded)
     for first in range(0, len(vectors), _BLOCK_ROWS):

@@ -57,8 +57,8 @@ def with_retained(
     # Stored rows may have the path as another redactor left it.
     retained = retained.with_columns(archive=pl.lit(metadata.archive))
     table = retained.to_arrow().cast(arrow_schema(schema.TURNS))
-    now = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
-    return pa.concat_tables([now, table]).combine_chunks(), replace(
+    parsed = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+    return pa.concat_tables([parsed, table]).combine_chunks(), replace(
         metadata, retained_turns=retained.height, retained_digest=ids.digest(*retained["turn_id"])
     )
 
