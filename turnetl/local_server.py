@@ -5,17 +5,35 @@ import errno
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from math import ceil
+from typing import ClassVar
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from turnetl.errors import BadUsage, Fatal
 from turnetl.loopback import is_loopback
 
 _MAX_PORT = 65_535
-_MAX_CONNECTIONS = 64
 _STOP_SECONDS = 3
 """Seconds for which requests may go on after the server was cancelled."""
+_IS_ADMITTED = "is_admitted"
+
+
+@dataclass(frozen=True)
+class ConnectionLimits:
+    """How many connections may be open without a request, and for how long.
+
+    Every program of the machine can connect, also without a token: connections that send no request
+    must not keep those out that do.
+    """
+
+    seconds: float = 10.0
+    """From the connection, or the last response, to the end of the next request's head."""
+    count: int = 32
+    """One more closes the oldest, of those whose last request was not admitted first."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -55,24 +73,33 @@ def address(listening: socket.socket) -> str:
     return f"http://{url_host(host)}:{port}"
 
 
-async def answer(app: ASGIApp, listening: socket.socket) -> None:
+def admit(scope: Scope) -> None:
+    """Note that a request showed its right to be answered: its connection is closed last."""
+    scope.setdefault("state", {})[_IS_ADMITTED] = True
+
+
+async def answer(
+    app: ASGIApp, listening: socket.socket, limits: ConnectionLimits | None = None
+) -> None:
     """Answer requests until this is cancelled; requests that have begun are then finished.
 
     Args:
-        app: the application.
+        app: the application; it calls `admit`.
         listening: is closed at the end.
+        limits: of connections without a request.
     """
+    limits = limits or ConnectionLimits()
     config = uvicorn.Config(
         app,
         loop="asyncio",
-        http="h11",
+        http=type("LimitedConnection", (_Connection,), {"limits": limits}),
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_keep_alive=ceil(limits.seconds),
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
     server = _SignallessServer(config)
@@ -91,6 +118,55 @@ class _SignallessServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed if it sends no request; uvicorn would wait for ever."""
+
+    limits: ClassVar[ConnectionLimits]
+    deadline: asyncio.TimerHandle | None = None
+    """None while a request is answered."""
+    _was_admitted = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_request()
+        waiting = [each for each in self.connections if isinstance(each, _Connection)]
+        waiting = [each for each in waiting if each.deadline is not None]
+        if len(waiting) > self.limits.count:
+            min(waiting, key=_Connection.precedence).give_up()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_timer()
+
+    def on_response_complete(self) -> None:
+        self._was_admitted = _IS_ADMITTED in self.scope["state"]
+        self._await_request()
+        super().on_response_complete()
+
+    def _await_request(self) -> None:
+        """Start the timer, which no byte of a head or of an unread body starts again."""
+        self._stop_timer()
+        self.deadline = self.loop.call_later(self.limits.seconds, self.give_up)
+
+    def _stop_timer(self) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None
+
+    def precedence(self) -> tuple[bool, float]:
+        return self._was_admitted, 0.0 if self.deadline is None else self.deadline.when()
+
+    def give_up(self) -> None:
+        self._stop_timer()
+        # What an admitted client has not read yet is still sent.
+        (self.transport.close if self._was_admitted else self.transport.abort)()
 
 
 def _refused(host: str, port: int, error: OSError) -> str:

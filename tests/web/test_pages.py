@@ -83,6 +83,15 @@ async def test_the_report_is_made_of_what_there_is_now_and_leads_to_the_pages(
     assert {href for href in page.attributes("href") if href.startswith("#")} <= ids
 
 
+async def test_reports_are_made_beside_each_other(visitor: Visitor) -> None:
+    async def links_of(group: str) -> dict[str, str]:
+        return links(await visitor.page("report", group=group))
+
+    alone = {group: await links_of(group) for group in ("bookshop", "shoebox")}
+    groups = [*alone] * 3
+    assert [alone[group] for group in groups] == await asyncio.gather(*map(links_of, groups))
+
+
 async def test_what_is_wrong_with_the_parameters_of_a_report_is_said(visitor: Visitor) -> None:
     assert "`soon` is no time" in (await visitor.page("report", 400, since="soon")).text
     assert "there is no group `x`" in (await visitor.page("report", 400, group="x")).text

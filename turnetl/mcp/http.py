@@ -133,10 +133,12 @@ class TokenCheck:
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._is_authorized(Headers(scope=scope)):
-            headers = {"WWW-Authenticate": "Bearer"}
-            await PlainTextResponse(_UNAUTHORIZED, 401, headers)(scope, receive, send)
-            return
+        if scope["type"] == "http":
+            if not self._is_authorized(Headers(scope=scope)):
+                headers = {"WWW-Authenticate": "Bearer"}
+                await PlainTextResponse(_UNAUTHORIZED, 401, headers)(scope, receive, send)
+                return
+            local_server.admit(scope)
         await self._app(scope, receive, send)
 
     def _is_authorized(self, headers: Headers) -> bool:

@@ -7,6 +7,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from turnetl.local_server import admit
 from turnetl.web.access import AccessKeys, GrantedAccess, Refusal, RequestHead, decide
 from turnetl.web.policy import HEADERS
 
@@ -49,10 +50,12 @@ class Gate:
                     response.headers["Allow"] = "GET"
                 return response
             case GrantedAccess.ENTRY:
+                admit(scope)
                 response = RedirectResponse(self._keys.start_page, status_code=303)
                 response.headers["Set-Cookie"] = self._keys.set_cookie
                 return response
             case GrantedAccess.PAGE:
+                admit(scope)
                 return self._inner
 
 

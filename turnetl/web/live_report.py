@@ -20,14 +20,18 @@ from turnetl.web.policy import DIRECTIVES
 from turnetl.web.report_thread import run_in_thread
 
 
+_AT_ONCE = 4
+"""Reports that are made beside each other: each holds all its turns in memory."""
+
+
 class LiveReports:
-    """Makes reports, one at a time: each reads all turns."""
+    """Makes reports beside each other and beside other requests."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         """Report on the lake, the graph and the journal that the settings name."""
         self._settings = settings
         self._clock = clock
-        self._one_at_a_time = asyncio.Lock()
+        self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def make(self, form: PageForm) -> ActivityReport:
         """Return the report on the turns that a form selects by project and time.
@@ -41,7 +45,7 @@ class LiveReports:
         """
         selection = form.selection(self._clock())
         request = ReportRequest(form.groups, selection.since, selection.until)
-        async with self._one_at_a_time:
+        async with self._slots:
             return await run_in_thread(
                 lambda progress: activity_report(
                     self._settings, self._clock, request, progress=progress
