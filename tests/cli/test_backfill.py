@@ -392,7 +392,9 @@ def test_a_search_without_a_graph_says_where_it_looked(tmp_path: Path) -> None:
     result = run_in_process("search", "books", "--json", folder=tmp_path)
     path = tmp_path / ".turnetl/lake/graph.lbug"
     assert result.exit_code == 1
-    assert result.json["error"].startswith(f"there is no graph at `{path}`: run `turnetl backfill`")
+    assert result.json["error"].startswith(
+        f"there is no graph at `{path}`: run `turnetl backfill ARCHIVES`"
+    )
 
 
 def test_a_backfill_that_committed_turns_suggests_searches_that_have_hits(tmp_path: Path) -> None:

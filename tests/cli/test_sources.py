@@ -1,6 +1,7 @@
 """`turnetl sources`, and `turnetl backfill` without archives."""
 
 import re
+import shlex
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,7 +32,7 @@ def test_what_is_new_and_what_is_deleted_soon_is_printed(tmp_path: Path) -> None
     transcript(tmp_path / ".claude", "new", changed=NOW)
     result = run_in_process("sources", folder=tmp_path)
     assert result.exit_code == 0, result.stderr
-    assert "2 archives to read, 4 turns: run `turnetl backfill`" in result.stdout
+    assert "2 archives to read, 4 turns\n" in result.stdout
     assert "Claude Code deletes 1 archive within 7 days, 1 of which the lake lacks" in result.stdout
     assert "~/.claude/projects/-home-dev-shop/old.jsonl  (not in the lake)" in result.stdout
     assert "new.jsonl" not in result.stdout
@@ -93,19 +94,35 @@ def test_a_lake_that_is_a_file_is_wrong_usage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_backfill_without_archives_and_terminal_is_wrong_usage_that_names_the_command(
+def test_a_backfill_without_archives_and_terminal_names_the_command_that_reads_those_of_agents(
     options: tuple[str, ...], tmp_path: Path
 ) -> None:
     transcript(tmp_path / ".claude")
-    result = run_in_process("backfill", *options, folder=tmp_path)
+    result = run_in_process("backfill", *options, "--lake", "the lake", folder=tmp_path)
     assert result.exit_code == 2
-    assert result.messages == [
-        (
-            "turnetl: `turnetl backfill` needs ARCHIVES; `turnetl sources` lists those of the "
-            "agents of this machine"
-        )
-    ]
-    assert not (tmp_path / ".turnetl").exists()
+    assert not (tmp_path / "the lake").exists()
+    (message,) = result.messages
+    assert_reads_everything(message.split("`")[-2], tmp_path)
+
+
+def test_a_backfill_without_archives_on_a_machine_without_agents_says_so(tmp_path: Path) -> None:
+    result = run_in_process("backfill", folder=tmp_path)
+    assert result.exit_code == 2
+    assert "needs ARCHIVES: no agent keeps archives in its usual folder" in result.messages[0]
+
+
+def test_the_command_that_the_sources_end_with_reads_them(tmp_path: Path) -> None:
+    transcript(tmp_path / ".claude")
+    result = run_in_process("sources", "--lake", "the lake", folder=tmp_path)
+    assert_reads_everything(result.stdout.splitlines()[-1], tmp_path)
+
+
+def assert_reads_everything(command: str, folder: Path) -> None:
+    arguments = shlex.split(command)
+    arguments = arguments[arguments.index("backfill") :]
+    assert run_in_process(*arguments, folder=folder).exit_code == 0
+    left = run_in_process("sources", "--lake", "the lake", folder=folder)
+    assert "the lake holds all of these archives as they are now" in left.stdout
 
 
 @pytest.mark.parametrize("answer", ["y", "yes", "Y"])

@@ -3,7 +3,7 @@
 The environment, the home folder and the platform are arguments: nothing here reads them.
 """
 
-from turnetl.agents.find import find_sources
+from turnetl.agents.find import find_sources, source_paths
 from turnetl.agents.locations import AgentMachine
 from turnetl.agents.report import ArchiveState, FoundArchive, Source, SourcesReport
 
@@ -14,4 +14,5 @@ __all__ = [
     "Source",
     "SourcesReport",
     "find_sources",
+    "source_paths",
 ]

@@ -62,6 +62,12 @@ def find_sources(
     return SourcesReport(tuple(_source(one, compared, counted) for one in listed), now)
 
 
+def source_paths(machine: AgentMachine) -> tuple[str, ...]:
+    """Return what `turnetl backfill` takes for all archives of a machine's agents."""
+    listed = map(_list, agent_locations(machine))
+    return tuple(path for one in listed if one.archives for path in one.paths)
+
+
 @dataclass(frozen=True, slots=True)
 class _Listed:
     """A folder of an agent, before its archives are opened."""

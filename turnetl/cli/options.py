@@ -124,12 +124,12 @@ class CommonOptions(SettingsOptions, OutputOptions):
 
         return load_with_sources(self.config, lake=self.lake, graph=self.graph)
 
-    def search_command(self) -> str:
-        """Return the command that searches the same graph, up to the query."""
-        from turnetl.report.next_command import search_command
+    def next_command(self, *words: str) -> str:
+        """Return a command on the same lake and graph, as it can be typed."""
+        from turnetl.report.next_command import next_command
 
         options = {"--lake": self.lake, "--graph": self.graph, "--config": self.config}
-        return search_command(Path(sys.argv[0]), Path.cwd(), options)
+        return next_command(Path(sys.argv[0]), Path.cwd(), words, options)
 
 
 @Parameter(name="*")

@@ -23,24 +23,23 @@ def sources(*, common: CommonOptions = NO_COMMON) -> int:
     with console.show_progress(as_json=common.json) as progress:
         report = pipeline.sources(common.settings(), wiring.this_machine(), now, progress=progress)
     console.print_messages(view.messages(report))
-    table = view.table(report, Path.home())
+    table = view.table_and_command(report, Path.home(), common.next_command)
     console.print_result(table, sources_output(report), as_json=common.json)
     return ExitCode.DONE
 
 
-def proposed_archives(settings: "Settings", *, as_json: bool) -> Sequence[str]:
+def proposed_archives(settings: "Settings", common: CommonOptions) -> Sequence[str]:
     """Return the archives of this machine's agents, if the user says yes; else none.
 
     Raises:
         BadUsage: there is no terminal to ask on, or there are no new archives.
     """
-    if as_json or not console.is_interactive():
-        raise BadUsage(
-            "`turnetl backfill` needs ARCHIVES; `turnetl sources` lists those of the agents of "
-            "this machine"
-        )
-    from turnetl import pipeline, wiring
+    from turnetl import agents, pipeline, wiring
     from turnetl.report import sources as view
+
+    if common.json or not console.is_interactive():
+        paths = agents.source_paths(wiring.this_machine())
+        raise BadUsage(view.missing_archives(paths, common.next_command))
 
     with console.show_progress(as_json=False) as progress:
         report = pipeline.sources(settings, wiring.this_machine(), now, progress=progress)

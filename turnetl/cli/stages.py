@@ -59,7 +59,7 @@ def backfill(
 
     settings = selection.settings(common, **archive.settings, **extraction.settings)
     options = selection.run_options(extraction=extraction, shard=shard)
-    if not (paths := archives or proposed_archives(settings, as_json=common.json)):
+    if not (paths := archives or proposed_archives(settings, common)):
         return ExitCode.DONE
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
@@ -79,7 +79,7 @@ def backfill(
     # Imports the search, of which a run without new turns has no use.
     if not common.json and any(group.committed for group in report.ingested.groups):
         queries = console.run_async(pipeline.sample_queries(report.ingested, settings))
-    table = view.table(report, common.search_command(), queries)
+    table = view.table(report, common.next_command("search"), queries)
     console.print_result(table, backfill_output(report), as_json=common.json)
     return view.exit_code(report)
 

@@ -26,7 +26,9 @@ from turnetl.time_span import EXAMPLES, TimeSpan, check_between, parse_time_span
 
 T = TypeVar("T")
 
-_EMPTY = "The graph is empty: run `turnetl backfill`, or check which lake the server reads."
+_EMPTY = (
+    "The graph is empty: run `turnetl backfill ARCHIVES`, or check which lake the server reads."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,8 +103,8 @@ def check_graph(settings: Settings) -> None:
     """
     if (missing := wiring.missing_graph(settings)) is not None:
         raise GraphUnusable(
-            f"there is no graph at `{missing}`: run `turnetl backfill`, or name another with "
-            "--graph or --lake"
+            f"there is no graph at `{missing}`: run `turnetl backfill ARCHIVES`, or name another "
+            "with --graph or --lake"
         )
 
 

@@ -162,7 +162,7 @@ async def open_index(
     check_graph(settings)
     async with current_index(settings, clock, progress) as opened:
         if not opened.index.groups():
-            log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
+            log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
         yield opened
 
 

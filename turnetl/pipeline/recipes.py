@@ -57,7 +57,7 @@ async def search_recipe(
     async with _model(options.recipe, settings, clock) as (model, meter):
         loaded = await _load(settings, groups)
         if not loaded:
-            log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
+            log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
             return RecipeResults(options.recipe, None)
         if options.recipe.searches_communities_only and not _has_communities(loaded):
             log.warning("the groups have no communities: run `turnetl communities build`")

@@ -98,8 +98,8 @@ async def export(
     existing = lake.groups()
     if not existing:
         raise BadUsage(
-            f"the lake `{settings.lake}` holds no turns: run `turnetl backfill`, or name another "
-            "lake with --lake"
+            f"the lake `{settings.lake}` holds no turns: run `turnetl backfill ARCHIVES`, or name "
+            "another lake with --lake"
         )
     stated = await _stated(settings, options, clock, existing, progress)
     groups = [group for group in stated.groups if group in existing]

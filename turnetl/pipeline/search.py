@@ -192,7 +192,7 @@ def _with_group_ids(selection: Selection, opened: OpenIndex) -> Selection:
     indexes = [index for index in (opened.index, opened.sessions) if index is not None]
     known = sorted({group.group_id for index in indexes for group in index.groups()})
     if not known and opened.unread is None:
-        log.warning("the graph is empty: run `turnetl backfill`, or check --graph")
+        log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
     chosen = select_groups(known, selection.groups) if selection.groups else ()
     return replace(selection, groups=tuple(chosen))
 

@@ -14,7 +14,7 @@ from turnetl.report.layout import add_group_column, caption, plural
 def table(report: CommunityReport) -> RenderableType:
     """Render a row per group, and what names and summarises the communities."""
     if not report.groups:
-        return Group("the graph is empty: run `turnetl backfill`, or check --graph")
+        return Group("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
     view = Table()
     add_group_column(view)
     headers = ("kept", "to write", "to remove") if report.is_dry_run else _DONE

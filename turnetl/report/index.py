@@ -18,7 +18,7 @@ def table(report: IndexReport) -> RenderableType:
     status = report.status
     lines = Text(_summary(report), overflow="fold")
     if not status.groups:
-        return Group("the graph is empty: run `turnetl backfill`, or check --graph", lines)
+        return Group("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph", lines)
     view = Table()
     add_group_column(view)
     view.add_column("turns", justify="right")

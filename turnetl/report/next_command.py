@@ -2,19 +2,22 @@
 
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def search_command(program: Path, directory: Path, options: Mapping[str, Path | str | None]) -> str:
-    """Return `turnetl search` with the options that select the same graph.
+def next_command(
+    program: Path, directory: Path, words: Sequence[str], options: Mapping[str, Path | str | None]
+) -> str:
+    """Return a command with the options that select the same lake and graph.
 
     Args:
         program: the path of this process's program; `__main__.py` was run with `python -m`.
         directory: the working directory.
+        words: the name of the command, and its arguments.
         options: `--lake`, `--graph`, `--config` as they were given; None if they were not.
     """
-    arguments = [*_program(program, directory), "search"]
+    arguments = [*_program(program, directory), *words]
     for name, value in options.items():
         if value is not None:
             arguments += [name, without_credentials(str(value))]

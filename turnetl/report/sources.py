@@ -1,6 +1,6 @@
 """Where the agents of a machine keep archives, what is new, and what will be deleted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -47,6 +47,35 @@ def messages(report: SourcesReport) -> list[str]:
         if source.variable and not source.exists
     ]
     return list(dict.fromkeys(missing + problems))
+
+
+def table_and_command(
+    report: SourcesReport, home: Path, command: Callable[..., str]
+) -> RenderableType:
+    """Render the table, and the command that reads what is new, as it can be typed.
+
+    Args:
+        report: the folders.
+        home: the home folder.
+        command: returns a command with arguments, and with the options that were given.
+    """
+    if not report.pending:
+        return table(report, home)
+    line = unwrapped(f"  {command('backfill', *report.paths)}")
+    return Group(table(report, home), Text(), Text("To read them:"), line)
+
+
+def missing_archives(paths: Sequence[str], command: Callable[..., str]) -> str:
+    """Return what to do if no archives are named and nobody can be asked."""
+    if not paths:
+        return (
+            "`turnetl backfill` needs ARCHIVES: no agent keeps archives in its usual folder; "
+            "`turnetl sources` says where they were looked for"
+        )
+    return (
+        "`turnetl backfill` needs ARCHIVES; those of the agents of this machine are read by "
+        f"`{command('backfill', *paths)}`"
+    )
 
 
 def question(report: SourcesReport) -> str:
@@ -96,7 +125,7 @@ def _summary(report: SourcesReport) -> str:
     counted = plural(turns, "turn")
     if uncounted:
         counted = f"{counted} in {plural(len(pending) - uncounted, 'of them', 'of them')}"
-    return f"{plural(len(pending), 'archive')} to read, {counted}: run `turnetl backfill`"
+    return f"{plural(len(pending), 'archive')} to read, {counted}"
 
 
 def _absent(report: SourcesReport, home: Path) -> Iterator[RenderableType]:

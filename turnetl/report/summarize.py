@@ -19,7 +19,7 @@ from turnetl.report.layout import add_group_column, caption, plural
 def table(report: SummarizeReport) -> RenderableType:
     """Render a row per group."""
     if not report.groups:
-        return Group("the graph is empty: run `turnetl backfill`, or check --graph")
+        return Group("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
     view = Table()
     add_group_column(view)
     is_audited = any(group.audit for group in report.groups)

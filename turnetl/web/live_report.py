@@ -19,7 +19,6 @@ from turnetl.web.forms import PageForm
 from turnetl.web.policy import DIRECTIVES
 from turnetl.web.report_thread import run_in_thread
 
-
 _AT_ONCE = 4
 """Reports that are made beside each other: each holds all its turns in memory."""
 
