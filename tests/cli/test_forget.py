@@ -128,7 +128,10 @@ def test_a_dry_run_and_a_missing_confirmation_write_nothing(folder: Path) -> Non
     before = contents(folder / LAKE)
     shown = forget(folder, "--session", "three", "--cascade", "--dry-run")
     assert shown.exit_code == 0
-    assert "three.jsonl: lines 1 to 2, 3 to 4" in shown.stdout.replace("\n", "")
+    text = shown.stdout.replace("\n", "")
+    assert "three.jsonl: lines 1 to 2, 3 to 4" in text
+    assert "forgotten turns are never read again" in " ".join(shown.stdout.split())
+    assert "pending again" not in text
     asked = forget(folder, "--session", "three", "--cascade")
     assert asked.exit_code == 1
     assert "add --yes" in asked.stderr

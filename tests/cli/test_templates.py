@@ -31,6 +31,22 @@ def test_templates_are_listed_with_the_file_that_is_used(tmp_path: Path) -> None
     )
 
 
+def test_a_copy_of_a_template_is_used_in_its_place_and_never_overwritten(tmp_path: Path) -> None:
+    for name in ("default-session-turn.md", "ontology/coding.toml"):
+        command = ("templates", "copy", name, "--json")
+        (entry,) = run_in_process(*command, folder=tmp_path).json["templates"]
+        copy = tmp_path / ".graphiti" / "templates" / name
+        assert (entry["path"], entry["source"]) == (str(copy), "home")
+        assert copy.read_bytes() == Path(entry["overrides"][0]).read_bytes()
+        copy.write_text("Mine.")
+        again = run_in_process(*command, folder=tmp_path)
+        assert (again.exit_code, copy.read_text()) == (2, "Mine.")
+        assert f"`{copy}` exists: edit it" in again.messages[0]
+    beside = ("templates", "copy", "error-heavy-turn.md", "--output", "mine.md")
+    assert run_in_process(*beside, folder=tmp_path).stdout.startswith("mine.md\n")
+    assert (tmp_path / "mine.md").is_file()
+
+
 def test_only_an_invalid_template_fails_the_check(tmp_path: Path) -> None:
     assert run_in_process("templates", "check", folder=tmp_path).exit_code == 0
     broken = tmp_path / ".graphiti" / "templates" / "broken.md"

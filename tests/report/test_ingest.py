@@ -148,16 +148,16 @@ def test_quarantined_turns_do_not_hide_that_the_budget_is_used_up() -> None:
     assert ingest.is_failure(4)
 
 
-def test_status_prints_what_each_group_cost_so_far() -> None:
+def test_status_prints_what_the_turns_of_each_group_cost() -> None:
     groups = report(
         group("free", usage=Usage()),
         group("shop", usage=EXTRACT, pending_reasons={PendingReason.READY: 1}),
         group("toys", usage=UNPRICED),
     )
     text = printed(status.table(groups))
-    assert "(cost so far: $0.0125, 1,500 tokens)" in text
-    assert "(cost so far: unknown, 120 tokens)" in text
-    assert text.count("so far") == 2
+    assert "(cost: $0.0125, 1,500 tokens)" in text
+    assert "(cost: unknown, 120 tokens)" in text
+    assert text.count("(cost:") == 2
     values = msgspec.to_builtins(status_output(groups))
     assert [values["usage"]["cost"] for values in values["groups"]] == [0.0, 0.0125, None]
     assert values["usage"]["prompt_tokens"] == 1300

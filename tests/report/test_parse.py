@@ -2,10 +2,14 @@
 
 from rich.console import Console
 
+from turnetl.backfill_report import BackfillReport
+from turnetl.episodes.report import FilterReport
 from turnetl.formats.base import ParseCounts
+from turnetl.ingestion.report import IngestReport
 from turnetl.model import GroupId
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport
-from turnetl.report import parse
+from turnetl.parsing.grouping import NameCollision
+from turnetl.report import backfill, parse
 
 
 def archive(name: str, group: str | None, folder: str | None = None) -> ArchiveReport:
@@ -38,3 +42,12 @@ def test_one_line_and_one_turn_are_in_the_singular() -> None:
     counts = ParseCounts(lines=1, used=1, turns=1)
     read = ArchiveReport("a", Outcome.NEW, "codex", GroupId("shop"), counts)
     assert parse.table(ParseReport((read,))).plain.splitlines()[1] == "1 line: 1 used for 1 turn"
+
+
+def test_a_note_about_groups_is_no_archive_that_was_not_read() -> None:
+    collision = NameCollision(GroupId("shop"), ("/home/dev/a/shop", "/home/dev/b/shop"))
+    parsed = ParseReport((archive("x", "shop"),), name_collisions=(collision,))
+    report = BackfillReport(parsed, FilterReport(()), IngestReport(None, ()))
+    page = backfill.markdown(report)
+    assert "Archives that were not read" not in page
+    assert "## Notes\n\n- group `shop` joins 2 folders" in page

@@ -54,6 +54,23 @@ def show(name: str, /, *, common: CommonOptions = NO_COMMON) -> int:
 
 
 @app.command
+def copy(name: str, /, *, output: PathOption = None, common: CommonOptions = NO_COMMON) -> int:
+    """Copy a template or an ontology to your own folder, to change it. Overwrites nothing.
+
+    Args:
+        name: Name, as `turnetl templates list` prints it.
+        output: Another file [default: its name in ~/.graphiti/templates].
+    """
+    from turnetl import pipeline
+    from turnetl.json_output.templates import templates_output
+    from turnetl.report import templates as view
+
+    path, entries = pipeline.copy_template(common.settings(), name, output, Path.home())
+    console.print_result(view.copied(path, name), templates_output(entries), as_json=common.json)
+    return ExitCode.DONE
+
+
+@app.command
 def check(
     *names: Annotated[str, Parameter(help="Only these [default: all].")],
     common: CommonOptions = NO_COMMON,

@@ -1,11 +1,10 @@
 """`turnetl migrate run --json`."""
 
-from datetime import datetime
 from typing import Annotated
 
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.ingest import IngestOutput, ingest_output
 from turnetl.migration.run_report import MigrationRun
 from turnetl.shadow_groups import sessions_group, turns_group
@@ -30,9 +29,9 @@ class MigrationOutput(JsonOutput):
     turns: Annotated[int, described("Turns of these sessions; 0 until all are ingested.")]
     moved: Annotated[int, described("Episodes of other programs that the turns replace.")]
     staying: Annotated[int, described("Other episodes of other programs, which stay.")]
-    started_at: Annotated[datetime, described("When its first run began.")]
+    started_at: Annotated[Timestamp, described("When its first run began.")]
     cut_over_at: Annotated[
-        datetime | None, described("When the group got the turns; null if it has not.")
+        Timestamp | None, described("When the group got the turns; null if it has not.")
     ]
 
 
@@ -74,6 +73,6 @@ def migration_output(migration: TurnMigration) -> MigrationOutput:
         turns=migration.turns,
         moved=len(migration.moved),
         staying=len(migration.staying),
-        started_at=migration.started_at,
-        cut_over_at=migration.cut_over_at,
+        started_at=migration.started_at.isoformat(),
+        cut_over_at=timestamp(migration.cut_over_at),
     )

@@ -126,6 +126,7 @@ OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
     "schema": (CommandsOutput, JsonSchemaOutput),
     "templates list": (TemplatesOutput,),
     "templates show": (TemplatesOutput,),
+    "templates copy": (TemplatesOutput,),
     "templates check": (TemplatesOutput,),
     "templates compare": (TemplateComparisonOutput,),
     "model check": (ModelCheckOutput,),

@@ -1,6 +1,5 @@
 """`turnetl status --json`, and what it shares with `ingest` about a group."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
@@ -10,7 +9,7 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
+from turnetl.json_output.base import JsonOutput, Timestamp, described
 from turnetl.json_output.index import IndexStatusOutput, index_status_output
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import Usage
@@ -105,7 +104,7 @@ class StatusMigrationOutput(JsonOutput):
 
     migration_id: Annotated[str, described("Id of the migration.")]
     phase: Annotated[MigrationPhase, described("How far it is.")]
-    started_at: Annotated[datetime, described("When its first run began.")]
+    started_at: Annotated[Timestamp, described("When its first run began.")]
 
 
 class StatusGroupOutput(GroupOutput):
@@ -226,7 +225,7 @@ def _migration(summary: MigrationSummary | None) -> StatusMigrationOutput | None
     return StatusMigrationOutput(
         migration_id=summary.migration_id,
         phase=summary.phase,
-        started_at=summary.started_at,
+        started_at=summary.started_at.isoformat(),
     )
 
 

@@ -1,4 +1,4 @@
-"""`turnetl templates list --json`, `templates show --json` and `templates check --json`."""
+"""`turnetl templates list --json`, and the same of `show`, `copy` and `check`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal

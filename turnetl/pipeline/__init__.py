@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from turnetl.pipeline.group_status import status
     from turnetl.pipeline.history import digest, entity, fix, recent_digest, timeline
     from turnetl.pipeline.index import update_index
-    from turnetl.pipeline.inspect import check_model, journal_prune, journal_stats, templates
+    from turnetl.pipeline.inspect import (
+        check_model,
+        copy_template,
+        journal_prune,
+        journal_stats,
+        templates,
+    )
     from turnetl.pipeline.migrate_compare import compare_migration
     from turnetl.pipeline.migrate_cutover import execute_change, preview_change
     from turnetl.pipeline.migrate_estimate import plan_estimated_migration
@@ -83,6 +89,7 @@ __all__ = [
     "check_plan_file",
     "compare_migration",
     "compare_templates",
+    "copy_template",
     "digest",
     "entity",
     "estimate_index_questions",
@@ -153,6 +160,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.index": ("update_index",),
         "turnetl.pipeline.inspect": (
             "check_model",
+            "copy_template",
             "journal_prune",
             "journal_stats",
             "templates",

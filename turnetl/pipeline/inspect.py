@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 from turnetl import wiring
 from turnetl.clock import Clock
+from turnetl.errors import BadUsage
 from turnetl.extraction.catalog import CatalogEntry, catalog, select
+from turnetl.extraction.templates import TEMPLATES_FOLDER
 from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
 from turnetl.pipeline.tokens import tokens
+from turnetl.private_files import create_file, create_folder
 from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
@@ -26,6 +30,39 @@ def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[Catalog
         BadUsage: no template or ontology has such a name; lists those that exist.
     """
     return select(catalog(settings.extraction, wiring.templates(), tokens), names)
+
+
+def copy_template(
+    settings: Settings, name: str, output: Path | None, home: Path
+) -> tuple[Path, Sequence[CatalogEntry]]:
+    """Copy the file of a template or an ontology; return the copy, and the entry of the name then.
+
+    Args:
+        settings: name the templates in use.
+        name: of the template.
+        output: the copy; None: the file of that name in the user's folder of templates.
+        home: the user's home folder.
+
+    Raises:
+        BadUsage: there is no such template or no file of it, or there is a file at the path of the
+            copy, or it cannot be written.
+    """
+    (entry,) = templates(settings, (name,))
+    if entry.path is None:
+        raise BadUsage(f"`{name}` has no file: it is a text of the config; copy it from there")
+    text, problem = wiring.templates().subfolder(str(Path(entry.name).parent)).read_text(entry.path)
+    if text is None:
+        raise BadUsage(f"`{entry.path}` {problem}: correct or delete it")
+    path = output or home / TEMPLATES_FOLDER / entry.name
+    try:
+        create_folder(path.parent)
+        with create_file(path) as file:
+            file.write(text.encode())
+    except FileExistsError as error:
+        raise BadUsage(f"`{path}` exists: edit it, or name another file with --output") from error
+    except OSError as error:
+        raise BadUsage(f"cannot write `{path}`: {error.strerror}; use --output") from error
+    return path, templates(settings, (name,))
 
 
 async def check_model(

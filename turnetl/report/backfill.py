@@ -44,10 +44,13 @@ def messages(report: BackfillReport) -> list[str]:
 
 
 def markdown(report: BackfillReport) -> str:
-    """Return the report of the ingest, then what was not read."""
-    unread = parse.messages(report.parsed)
-    heading = "## Archives that were not read" if unread else ""
-    return md.sections(ingest.markdown(report.ingested), heading, md.bullets(unread))
+    """Return the report of the ingest, then what was not read, and notes about groups."""
+    unread, notes = parse.unread(report.parsed), parse.notes(report.parsed)
+    return md.sections(
+        ingest.markdown(report.ingested),
+        *(["## Archives that were not read", md.bullets(unread)] if unread else []),
+        *(["## Notes", md.bullets(notes)] if notes else []),
+    )
 
 
 def is_budget_stop(report: BackfillReport) -> bool:

@@ -13,6 +13,20 @@ UNKNOWN = (
     "add its price to ~/.graphiti/prices.toml"
 )
 
+OF_TURNS = (
+    "cost: of the turns in the graph; `turnetl runs` has that of all requests of a run, "
+    "`turnetl journal stats` that of the stored responses"
+)
+OF_RUNS = (
+    "cost: of all requests of a run, also for turns that failed or were undone since; "
+    "`turnetl status` has that of the turns in the graph"
+)
+OF_RESPONSES = (
+    "cost: of the responses that are stored, also of pilots, comparisons and questions, and "
+    "without those that were pruned; `turnetl runs` has that of each run"
+)
+"""What a total of a cost holds: three commands print three, and none of them is wrong."""
+
 _COLUMNS = ("calls", "tokens\nin", "cached", "tokens\nout", "seconds", "cost")
 _WIDEST_NAME = len("extract_timestamps_batch")
 """The longest half of a prompt's name; each half has its own line."""

@@ -20,12 +20,14 @@ _LINES = 20
 
 def preview(report: ForgetReport) -> RenderableType:
     """Render what would be removed, where the archives hold it, and what leaves the graph."""
-    graph = [undo_view.preview(report.undo)] if report.undo.groups else []
+    graph = [undo_view.changes(report.undo)] if report.undo.groups else []
     return Group(
         Text(_scope(report)),
         *section(_ARCHIVES, _archives(report)),
         *section(_DAMAGED, _damaged_tables(report)),
         *graph,
+        Text(),
+        caption(_outlook(report)),
     )
 
 
@@ -89,6 +91,14 @@ def _scope(report: ForgetReport) -> str:
     turns, sessions = plural(len(report.turns), "turn"), plural(report.sessions, "session")
     resumed = "; with those of a removal that was interrupted" if report.is_resumed else ""
     return f"{turns} of {sessions} in {archives}{resumed}"
+
+
+def _outlook(report: ForgetReport) -> str:
+    if report.is_refused:
+        return "nothing is removed"
+    again = plural(report.undo.dependents, "later turn")
+    pending = f"; {again} are pending again" if report.undo.dependents else ""
+    return f"forgotten turns are never read again, also if their archives still hold them{pending}"
 
 
 def _removed(report: ForgetReport) -> str:

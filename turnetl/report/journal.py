@@ -6,7 +6,7 @@ from rich.text import Text
 
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 from turnetl.report import costs
-from turnetl.report.layout import plural, size
+from turnetl.report.layout import caption, plural, size
 
 _COLUMNS = ("responses", "tokens\nin", "tokens\nout", "seconds", "cost", "hits")
 
@@ -24,7 +24,7 @@ def table(stats: JournalStats) -> RenderableType:
             view.add_row(Text(name.replace(".", ".\n") or "-"), *_cells(counts))
         view.add_section()
     view.add_row("all", *_cells(stats.total))
-    return Group(view, Text(_summary(stats), overflow="fold"))
+    return Group(view, Text(_summary(stats), overflow="fold"), caption(costs.OF_RESPONSES))
 
 
 def prune_line(pruned: PruneResult) -> RenderableType:

@@ -65,8 +65,18 @@ def summary(report: ParseReport) -> str:
 
 
 def messages(report: ParseReport) -> list[str]:
+    """Return notes about groups, and sentences about what was skipped."""
+    return notes(report) + unread(report)
+
+
+def notes(report: ParseReport) -> list[str]:
+    """Return sentences about groups whose projects have the same name."""
+    return [collision.message for collision in report.name_collisions]
+
+
+def unread(report: ParseReport) -> list[str]:
     """Return sentences about what was skipped: the first of each reason, and how many more."""
-    sentences = [collision.message for collision in report.name_collisions]
+    sentences: list[str] = []
     for reason, problems in _by_reason(report.problems).items():
         if reason is SkipReason.UNKNOWN_FORMAT and len(problems) > _LISTED:
             sentences += _unknown_formats(problems)

@@ -43,7 +43,8 @@ def table(report: RunsReport) -> RenderableType:
             Text(_extractor(run)),
             Text(", ".join(run.groups)),
         )
-    return Group(view, caption(_count(report)))
+    cost = [caption(costs.OF_RUNS)] if any(each.run.usage.calls for each in report.runs) else []
+    return Group(view, caption(_count(report)), *cost)
 
 
 def details(recorded: RecordedRun) -> RenderableType:

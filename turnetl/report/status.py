@@ -49,7 +49,9 @@ def table(report: IngestReport) -> RenderableType:
         cell = reasons_cell(lines)
         view.add_row(Text(group.group), *counts, entities, facts, cell)
     line = index.status_line(report.index, report.index_problem)
-    return Group(view, caption(_summary(report)), caption(line))
+    has_cost = any(group.usage and group.usage.calls for group in report.groups)
+    cost = [caption(costs.OF_TURNS)] if has_cost else []
+    return Group(view, caption(_summary(report)), *cost, caption(line))
 
 
 def messages(report: IngestReport) -> list[str]:
@@ -222,7 +224,7 @@ def _cost_lines(group: GroupReport) -> list[str]:
     if not usage.calls:
         return []
     tokens = usage.tokens
-    return [f"(cost so far: {costs.format_cost(usage.cost)}, {tokens:,} tokens)"]
+    return [f"(cost: {costs.format_cost(usage.cost)}, {tokens:,} tokens)"]
 
 
 def _summary_lines(group: GroupReport) -> list[str]:

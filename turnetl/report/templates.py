@@ -1,6 +1,7 @@
 """Templates and ontologies: which files are used, what they cost, and their diagnostics."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -58,6 +59,11 @@ def diagnostics(entries: Sequence[CatalogEntry]) -> RenderableType:
         for diagnostic in entry.diagnostics
     ]
     return Group(*lines, Text(_check_summary(entries)))
+
+
+def copied(path: Path, name: str) -> Text:
+    """Return where a copy is, and what to do with it."""
+    return unwrapped(f"{path}\nEdit it, then check it: turnetl templates check {name}")
 
 
 def exit_code(entries: Sequence[CatalogEntry]) -> ExitCode:

@@ -23,8 +23,12 @@ _VALUE_CHARS = 60
 
 def preview(report: UndoReport) -> RenderableType:
     """Render counts per group, then turns, dependents, and what is removed and restored."""
-    sections = [line for group in report.groups for line in _sections(group)]
-    return Group(_table(report), *sections, Text(), caption(_next(report)))
+    return Group(changes(report), Text(), caption(_next(report)))
+
+
+def changes(report: UndoReport) -> RenderableType:
+    """Render the same without what becomes of the turns."""
+    return Group(_table(report), *(line for group in report.groups for line in _sections(group)))
 
 
 def result(report: UndoReport) -> RenderableType:
