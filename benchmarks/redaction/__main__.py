@@ -7,6 +7,7 @@ the output holds the whole secret, partial if it holds half of it.
 
     python -m benchmarks.redaction                        all of these
     python -m benchmarks.redaction --only canaries        or lookalikes, personal, places, archives
+    python -m benchmarks.redaction --only pasted [--texts FILE] [--each N] [--seed N]
     python -m benchmarks.redaction --only archives [--pii] [--rounds N] [FOLDER]
     python -m benchmarks.redaction --show 20              also the 20 syntaxes that leak most
     python -m benchmarks.redaction --against CHECKOUT [--rounds N] [FOLDER]    speed of parsing
@@ -19,10 +20,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.redaction import archives, report, speed
+from benchmarks.redaction import archives, pasted, report, speed
 from tests import real_archives
 
-PARTS = ("canaries", "lookalikes", "personal", "places", "archives")
+PARTS = ("canaries", "lookalikes", "personal", "places", "pasted", "archives")
 
 
 def main(arguments: argparse.Namespace) -> bool:
@@ -41,6 +42,8 @@ def main(arguments: argparse.Namespace) -> bool:
         within += report.check_personal(arguments.show)
     if "places" in parts:
         within.append(report.check_places())
+    if "pasted" in parts:
+        within += pasted.check(arguments.texts, arguments.each, arguments.seed)
     if "archives" in parts:
         archives.main(arguments.folder, pii=arguments.pii, rounds=arguments.rounds)
     return all(within)
@@ -53,6 +56,9 @@ if __name__ == "__main__":
     parser.add_argument("--pii", action="store_true")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--show", type=int, default=0, metavar="N")
+    parser.add_argument("--texts", type=Path, default=pasted.TEXTS, metavar="FILE")
+    parser.add_argument("--each", type=int, default=4, metavar="N")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--against", type=Path, metavar="CHECKOUT")
     parser.add_argument("--long", type=int, metavar="MB")
     sys.exit(not main(parser.parse_args()))
