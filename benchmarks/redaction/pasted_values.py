@@ -94,7 +94,7 @@ class Drawing:
         head, width = ([_OPENSSH_HEAD], 70) if label == _OPENSSH else ([], 64)
         count = 2 if label.startswith("EC") else self.random.randint(3, 14)
         secret = [self.pattern(f"{{b{width}}}") for _ in range(count)]
-        if not head:
+        if not head and "tail" not in form:
             secret[0] = "MII" + secret[0][3:]
         if "cut" in form:
             lines = [f"-----BEGIN {label}-----", *head, *secret]
