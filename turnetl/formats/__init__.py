@@ -19,8 +19,8 @@ FORMATS = (
         1,
         "claude:ClaudeHistory",
     ),
-    Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 2, "codex:Codex"),
-    Format("codex_json", "rollouts of the first Codex CLI (JSON)", 2, "codex:CodexDocument"),
+    Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 3, "codex:Codex"),
+    Format("codex_json", "rollouts of the first Codex CLI (JSON)", 3, "codex:CodexDocument"),
     Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 2, "gemini:GeminiJson"),
     Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 2, "gemini:GeminiJsonl"),
     Format(

@@ -1,56 +1,69 @@
-"""The agent's texts of a turn, each once, although Codex writes them as an event and as an item."""
+"""The agent's texts of a turn, each once, although Codex writes most of them in several rows."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Literal
 
-_PREFIX = 8
-"""Characters that two versions of a text have in common at the start."""
+from turnetl.formats.codex.authorship import are_versions
 
-TextSource = Literal["event", "item"]
-"""The kind of the row that holds a text."""
+_RECENT = 4
+"""Texts among which the one on the line before is."""
+
+TextSource = Literal["event", "completed", "item"]
+"""The kind of the row that holds a text: an event, a completed item or a response item."""
+
+
+@dataclass(slots=True)
+class _Text:
+    index: int
+    """In the texts of the turn."""
+    sources: set[TextSource]
+    line: int
+    """The last of its rows."""
 
 
 @dataclass(slots=True)
 class AgentTexts:
     """Fills the list of a turn's texts.
 
-    An event and an item hold the same text if their texts are equal, or if they are on adjacent
-    lines and similar: one may lack tags, and a redaction may differ. The item's text is kept,
-    because it is what the model wrote.
+    Two rows of different kinds hold the same text if their texts are equal, or if they are on
+    adjacent lines and versions of one. A text that the agent wrote twice is in two rows of each
+    kind. The response item's text is kept, because it is what the model wrote.
     """
 
     texts: list[str]
-    _unmatched: dict[TextSource, list[tuple[int, int]]] = field(
-        default_factory=lambda: {"event": [], "item": []}
-    )
-    """Index in `texts` and line of each text that has only one source yet, by source."""
+    _by_text: defaultdict[str, list[_Text]] = field(default_factory=lambda: defaultdict(list))
+    _recent: list[_Text] = field(default_factory=list)
     _supplements: list[str] = field(default_factory=list)
 
     def add(self, text: str, source: TextSource, line: int) -> bool:
         """Add a text from one source; return whether it is new."""
-        candidates = self._unmatched["item" if source == "event" else "event"]
-        match = self._match(candidates, text, line)
-        if match is None:
-            self._unmatched[source].append((len(self.texts), line))
+        known = next(self._known(text, source, line), None)
+        if known is None:
+            known = _Text(len(self.texts), {source}, line)
             self.texts.append(text)
+            self._by_text[text].append(known)
+            self._recent = [*self._recent[1 - _RECENT :], known]
             return True
-        index, _ = candidates.pop(match)
-        if source == "item":
-            self.texts[index] = text
+        known.sources.add(source)
+        known.line = line
+        if source == "item" and self.texts[known.index] != text:
+            self.texts[known.index] = text
+            self._by_text[text].append(known)
         return False
 
-    def _match(self, candidates: list[tuple[int, int]], text: str, line: int) -> int | None:
-        """Return the position of the candidate with the same text, or None."""
-        equal = (
-            position for position, (index, _) in enumerate(candidates) if self.texts[index] == text
-        )
-        adjacent = (
-            position
-            for position, (index, other_line) in enumerate(candidates)
-            if abs(line - other_line) <= 1 and _are_similar(self.texts[index], text)
-        )
-        return next(chain(equal, adjacent), None)
+    def _known(self, text: str, source: TextSource, line: int) -> Iterator[_Text]:
+        """Yield the texts that a row may repeat, the most likely one first."""
+        equal: Iterable[_Text] = self._by_text.get(text, ())
+        yield from (one for one in equal if source not in one.sources)
+        if source == "completed":
+            # Migration writes a completed item twice, under two ids.
+            yield from (one for one in equal if line - one.line == 1)
+        for one in self._recent:
+            is_adjacent = abs(line - one.line) <= 1 and source not in one.sources
+            if is_adjacent and are_versions(self.texts[one.index], text):
+                yield one
 
     def add_supplement(self, text: str) -> None:
         """Add a text that another text of the turn may contain."""
@@ -61,12 +74,7 @@ class AgentTexts:
         texts = tuple(self.texts)
         self.texts += [
             supplement
-            for supplement in self._supplements
+            for supplement in dict.fromkeys(self._supplements)
             if not any(supplement in text for text in texts)
         ]
         self._supplements.clear()
-
-
-def _are_similar(first: str, second: str) -> bool:
-    first, second = first.strip(), second.strip()
-    return first[:_PREFIX] == second[:_PREFIX] or first in second or second in first

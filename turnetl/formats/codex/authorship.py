@@ -32,7 +32,10 @@ _TAGS = {
         ("<codex_internal_context", "</codex_internal_context>"),
         ("<goal_context>", "</goal_context>"),
     ),
-    SkipReason.EXTENSION: (("<extension_context>", "</extension_context>"),),
+    SkipReason.EXTENSION: (
+        ("<extension_context>", "</extension_context>"),
+        ("<in-app-browser-context", "</in-app-browser-context>"),
+    ),
 }
 """The start and the end of each text that the client inserts, by reason."""
 _TAGGED = [(start, end, reason) for reason, tags in _TAGS.items() for start, end in tags]
@@ -48,6 +51,7 @@ _PREFIXES = {
         "Another language model started to solve this problem and produced a summary",
         "You were originally given instructions from a user over one or more turns",
         "You have exceeded the maximum number of tokens, please stop coding",
+        "You are performing a CONTEXT CHECKPOINT COMPACTION",
     ),
 }
 _EXACT_TEXTS = {
@@ -58,10 +62,21 @@ _KINDS = {
     "user_instructions": SkipReason.INSTRUCTIONS,
     "environment_context": SkipReason.ENVIRONMENT,
 }
+_INSERTED = re.compile(
+    r"\s*(?:# AGENTS\.md instructions[^\n]*\s*<INSTRUCTIONS>.*?</INSTRUCTIONS>"
+    r"|<(environment_context|in-app-browser-context|user_instructions|extension_context"
+    r"|recommended_plugins|skills_instructions)\b[^>]*>.*?</\1>)\s*",
+    re.DOTALL,
+)
+"""A text that Codex inserts before a prompt in the same message."""
 _REQUEST = re.compile(r"^#+ My request for Codex:[ \t]*", re.MULTILINE)
 _EDITOR_CONTEXT = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _IMAGE = re.compile(r"\s*(?:<image(?: name=[^>]*)?>|</image>)\s*")
 _CWD = re.compile(r"<cwd>(.+?)</cwd>|^Current working directory: (.+?)$", re.MULTILINE)
+_REDACTED = re.compile(r"redacted|trimmed|\*{3}|\u2588", re.IGNORECASE)
+_PREFIX = 8
+"""Characters that two redactions of a text have in common at the start."""
+_MARKUP = re.compile(r"<\w|^#|\[")
 IMAGE = "[image]"
 
 
@@ -91,7 +106,9 @@ def _tagged(text: str) -> SkipReason | None:
 
 
 def without_context(text: str) -> str:
-    """Return a prompt without the editor's context before it; if there is only context, that."""
+    """Return a prompt without the context before it; if there is only context, that."""
+    while (inserted := _INSERTED.match(text)) and inserted.end() < len(text):
+        text = text[inserted.end() :]
     heading = _REQUEST.search(text) if text.lstrip().startswith(_EDITOR_CONTEXT) else None
     prompt = text[heading.end() :].strip() if heading is not None else ""
     return prompt or text.strip()
@@ -106,3 +123,17 @@ def working_folder(text: str) -> str | None:
     """Return the working directory in the client's description of the environment."""
     match = _CWD.search(text)
     return (match[1] or match[2]).strip() if match is not None else None
+
+
+def are_versions(first: str, second: str) -> bool:
+    """Return whether texts on adjacent lines are versions of one.
+
+    One may have tags and a context that the other lacks, or they were redacted in two ways.
+    """
+    first, second = ("".join(text.split()) for text in (first, second))
+    shorter, longer = sorted((first, second), key=len)
+    before, found, after = longer.partition(shorter)
+    if found:
+        return not before + after or _MARKUP.search(before + after) is not None
+    is_redacted = _REDACTED.search(first) or _REDACTED.search(second)
+    return is_redacted is not None and first[:_PREFIX] == second[:_PREFIX]

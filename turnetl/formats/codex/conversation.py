@@ -4,13 +4,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.formats.base import RawToolCall, RawTurn, parse_time
-from turnetl.formats.codex import authorship, tools
+from turnetl.formats.base import RawTurn, parse_time
+from turnetl.formats.codex import authorship
 from turnetl.formats.codex.assistant_text import AgentTexts, TextSource
+from turnetl.formats.codex.calls import CodexCalls
+from turnetl.formats.codex.prompts import Prompt, PromptKind, Prompts
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow
-from turnetl.formats.codex.sessions import CodexSessions, is_unique
+from turnetl.formats.codex.sessions import CodexSessions, is_unique, unique_id
 from turnetl.formats.codex.tasks import CodexTask
-from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage, extend
+from turnetl.formats.kit.turn_builder import TurnBuilder, add_usage, extend
 from turnetl.formats.kit.usage import TokenUsage
 from turnetl.model import SessionId
 from turnetl.skip_reasons import SkipReason
@@ -21,6 +23,7 @@ class CodexConversation:
     """Adds content to turns. Methods return None if a turn got content, else the reason."""
 
     builder: TurnBuilder = field(default_factory=TurnBuilder)
+    calls: CodexCalls = field(init=False)
     turn: RawTurn | None = None
     """The current turn, or None before the first prompt."""
     cwd: str | None = None
@@ -31,8 +34,9 @@ class CodexConversation:
     """The last known folder, model, branch and version."""
     _is_metadata_new: bool = True
     """Whether the metadata is not in the current turn yet."""
+    prompts: Prompts = field(default_factory=Prompts)
     _texts: AgentTexts = field(default_factory=lambda: AgentTexts([]))
-    _prompts: Counter[str] = field(default_factory=Counter)
+    _task_prompts: Counter[str] = field(default_factory=Counter)
     """Number of prompts, by the id of their task."""
     _prompt_time: datetime | None = None
     """The time on the row of the last prompt."""
@@ -42,6 +46,9 @@ class CodexConversation:
     """Token usage of all requests so far."""
     _subagent_calls: set[str] = field(default_factory=set)
     """Ids of the tool calls of a subagent: a resumed one repeats its rows."""
+
+    def __post_init__(self) -> None:
+        self.calls = CodexCalls(self.builder)
 
     @property
     def has_new_turn(self) -> bool:
@@ -81,30 +88,113 @@ class CodexConversation:
             turn.started_at = time
         turn.ended_at = self._item_time = time
 
-    def open_turn(
-        self, entry: CodexEntry, text: str, *, has_image: bool = False, turn_id: str | None = None
+    def add_prompt(
+        self,
+        entry: CodexEntry,
+        kind: PromptKind,
+        text: str,
+        *,
+        has_image: bool = False,
+        turn_id: str | None = None,
     ) -> SkipReason | None:
-        """Open a turn at a prompt, and close the one before it."""
+        """Add a row that holds a prompt: it opens a turn, is held, or repeats a prompt.
+
+        Args:
+            entry: the row.
+            kind: of the row.
+            text: of the prompt, perhaps with the editor's context.
+            has_image: whether it has an image.
+            turn_id: of its task, if the row names it.
+        """
         text = authorship.without_context(text) or (authorship.IMAGE if has_image else "")
         if not text:
             return SkipReason.NO_TEXT
+        turn_id = unique_id(turn_id) or self.task.turn_id
+        prompt = Prompt(entry, kind, text, turn_id)
+        if self.prompts.is_repeated(prompt, is_answered=not self.has_new_turn):
+            return SkipReason.DUPLICATE
+        # A row without the envelope is older than all events: no event repeats it.
+        if kind == "message" and entry.row.payload is not None:
+            self.prompts.held.append(prompt)
+            return SkipReason.DUPLICATE
+        own, inserted, is_held = self.prompts.take_held(prompt)
+        self._open_each(own, entry)
+        self._count_inserted(inserted)
+        return self._open_turn(prompt, {kind, "message"} if is_held else {kind})
+
+    def open_held(self, entry: CodexEntry | None = None) -> None:
+        """Open a turn at each held message: the agent responds, and no event repeats them.
+
+        Args:
+            entry: the row of the response; None at the end of the session.
+        """
+        prompts, inserted = self.prompts.take_all()
+        self._open_each(prompts, entry)
+        self._count_inserted(inserted)
+
+    def start_task(self, turn_id: str | None) -> None:
+        """Start a task. Its prompt may precede it if no task was running."""
+        if self.task.is_running:
+            self.open_held()
+            self.prompts.end_task()
+        self.task.start(turn_id)
+        self.prompts.add_turn_id(self.task.turn_id)
+        if self.has_new_turn:
+            self.identify(self.task.turn_id)
+
+    def end_task(self) -> None:
+        self.task.end()
+        self.prompts.end_task()
+        self.calls.end_task()
+
+    def _open_each(self, prompts: list[Prompt], entry: CodexEntry | None) -> None:
+        """Open turns at messages that were counted as duplicates when they were read."""
+        for prompt in prompts:
+            self._open_turn(prompt, {"message"})
+            # Two rows may share a line, which is counted after both.
+            if entry is None or prompt.entry.span.line != entry.span.line:
+                self.builder.counts.used += self._recount_duplicate()
+
+    def _count_inserted(self, inserted: list[Prompt]) -> None:
+        """Count messages as inserted by Codex that were counted as duplicates."""
+        for _ in inserted:
+            if self._recount_duplicate():
+                self.builder.counts.skipped[SkipReason.CONTEXT] += 1
+
+    def _recount_duplicate(self) -> bool:
+        """Take one from the number of duplicates; return whether there was one."""
+        skipped = self.builder.counts.skipped
+        before = skipped.pop(SkipReason.DUPLICATE, 0)
+        if before > 1:
+            skipped[SkipReason.DUPLICATE] = before - 1
+        return before > 0
+
+    def _open_turn(self, prompt: Prompt, kinds: set[PromptKind]) -> SkipReason | None:
+        """Open a turn at a prompt, and close the one before it."""
+        anew = not self.has_new_turn
         self._texts.finish()
+        self.calls.begin_turn()
+        if not self.task.is_running:
+            self.calls.end_task()
         self.builder.counts.steering += self.task.add_prompt()
-        turn = self.turn = self.builder.open(text, entry.span, previous=self.turn)
+        row, span = prompt.entry.row, prompt.entry.span
+        turn = self.turn = self.builder.open(prompt.text, span, previous=self.turn)
         self._texts, self._is_metadata_new = AgentTexts(turn.assistant_texts), True
         # A row without the envelope has no time of its own; it is not older than the last known.
-        known = (self._item_time or self.sessions.start) if entry.row.payload is None else None
-        self._prompt_time = parse_time(entry.row.timestamp) or known
+        known = (self._item_time or self.sessions.start) if row.payload is None else None
+        self._prompt_time = parse_time(row.timestamp) or known
         self._assign_session(turn, None)
-        self.identify(turn_id or self.task.turn_id)
-        return self.extend(entry)
+        self.identify(prompt.turn_id)
+        self.prompts.opened(prompt, turn, kinds, anew=anew)
+        return self.extend(prompt.entry)
 
     def identify(self, turn_id: str | None) -> None:
         """Identify the current turn by its task, if it has no id and the task's id is unique."""
         turn = self.turn
         if turn is None or turn.native_id or turn_id is None or not is_unique(turn_id):
             return
-        count, self._prompts[turn_id] = self._prompts[turn_id], self._prompts[turn_id] + 1
+        count = self._task_prompts[turn_id]
+        self._task_prompts[turn_id] = count + 1
         turn.native_id = f"{turn_id}:{count}" if count else turn_id
         turn.prompt_id = turn_id
         self._assign_session(turn, turn_id)
@@ -131,29 +221,31 @@ class CodexConversation:
         if turn is None:
             self.builder.counts.tool_calls += 1
             return SkipReason.PREAMBLE
-        item = entry.item
-        call, size = tools.tool_call(item)
-        self.builder.add_call(turn, call, size, item.call_id or item.id)
-        add_subagent_prompt(turn, tools.subagent_prompt(item))
+        self.calls.add(turn, entry.item)
         turn.closed_by = None
         return self.extend(entry)
 
     def add_result(self, entry: CodexEntry) -> SkipReason | None:
         """Add a result to its call, and the user's answers in it to the turn."""
-        call = self._call(entry.item)
-        if call is not None:
-            call.result, failed = tools.tool_result(entry.item)
-            call.is_error = call.is_error or failed
-            call.ended_at = self.time(entry.row)
-            self.builder.add_answer(self.turn, tools.user_answer(call, entry.item))
+        self.calls.add_result(self.turn, entry.item, self.time(entry.row))
         return self.extend(entry)
 
-    def complete_call(self, entry: CodexEntry) -> SkipReason | None:
-        """Complete a call with the event at its end."""
-        call = self._call(entry.item)
-        if call is None:
+    def complete_call(self, entry: CodexEntry, *, is_item: bool = False) -> SkipReason | None:
+        """Complete a call with the event or the item at its end.
+
+        An item may be the only row of a call: of a script, or of a client that writes no others.
+        An event is the only row of a script's call.
+        """
+        item, turn = entry.item, self.turn
+        if self.calls.complete(item):
+            return self.extend(entry)
+        if not is_item and not self.calls.in_script:
             return SkipReason.EVENT
-        tools.complete(call, entry.item)
+        if turn is None:
+            return SkipReason.PREAMBLE
+        if not self.calls.add_item(turn, item, entry.span.line, self.time(entry.row)):
+            return SkipReason.EVENT
+        turn.closed_by = None
         return self.extend(entry)
 
     def new_usage(self, item: CodexItem) -> TokenUsage | None:
@@ -210,11 +302,9 @@ class CodexConversation:
 
     def finish(self) -> None:
         """Complete the last turn at the end of the archive."""
+        self.open_held()
+        self.calls.end_task()
         self._texts.finish()
-
-    def _call(self, item: CodexItem) -> RawToolCall | None:
-        """Return the call that an item names."""
-        return self.builder.calls.get(item.call_id or item.id or "")
 
     def _add_metadata(self, turn: RawTurn) -> None:
         metadata, self._is_metadata_new = self.metadata, False

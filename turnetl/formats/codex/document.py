@@ -6,7 +6,7 @@ therefore identifies nothing; the start of the session does.
 
 from turnetl.formats.base import ParsedArchive, Probe, parse_time
 from turnetl.formats.codex.rows import ROWS
-from turnetl.formats.codex.turns import CodexReader, PromptSource
+from turnetl.formats.codex.turns import CodexReader
 from turnetl.formats.kit.documents import JsonDocument, parse_document, read_elements
 from turnetl.formats.kit.session_ids import derived_session_id
 
@@ -23,7 +23,7 @@ class CodexDocument:
 
     def read(self, data: bytes) -> ParsedArchive:
         document = parse_document(data, _ITEMS)
-        reader = CodexReader(PromptSource.MESSAGES)
+        reader = CodexReader()
         sessions = reader.conversation.sessions
         session = ROWS.decode(document.fields.get("session", b""))
         sessions.start = parse_time(session.timestamp) if session is not None else None

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from turnetl.formats.codex import authorship
 from turnetl.formats.codex.conversation import CodexConversation
-from turnetl.formats.codex.rows import CodexEntry, CodexItem, has_image, texts
+from turnetl.formats.codex.rows import CodexEntry, CodexItem, has_image, mentions, texts
 from turnetl.formats.codex.sessions import parse_epoch
 from turnetl.model import ClosedBy
 from turnetl.skip_reasons import SkipReason
@@ -12,25 +12,24 @@ from turnetl.skip_reasons import SkipReason
 Handler = Callable[[CodexConversation, CodexEntry], SkipReason | None]
 
 
-def handle_user_message(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
+def _user_message(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     """Open a turn at a prompt; skip text that the client wrote."""
     event = entry.item
     text = event.message or ""
     if reason := authorship.skip_reason(text, event.kind):
         return reason
     image = bool(event.images or event.local_images)
-    return conversation.open_turn(entry, text, has_image=image)
+    return conversation.add_prompt(entry, "event", text, has_image=image, turn_id=event.turn_id)
 
 
-def handle_user_item(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
+def _user_item(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     """Open a turn at a prompt in the form of the newest versions."""
-    event = entry.item
-    content = event.item.content if event.item is not None else None
-    text = "\n\n".join(texts(content))
+    event, item = entry.item, entry.item.item or CodexItem()
+    text = "\n\n".join(texts(item.content)) or mentions(item.content)
     if reason := authorship.skip_reason(text):
         return reason
-    image = has_image(content)
-    return conversation.open_turn(entry, text, has_image=image, turn_id=event.turn_id)
+    image = has_image(item.content)
+    return conversation.add_prompt(entry, "item", text, has_image=image, turn_id=event.turn_id)
 
 
 def _agent_message(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
@@ -39,11 +38,18 @@ def _agent_message(conversation: CodexConversation, entry: CodexEntry) -> SkipRe
 
 def _item_completed(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     item = entry.item.item or CodexItem()
-    if item.type == "AgentMessage":
-        return conversation.add_text(entry, "\n\n".join(texts(item.content)), "event")
-    if item.type == "Plan" and item.text:
-        return conversation.add_supplement(entry, item.text)
-    return conversation.complete_call(CodexEntry(entry.row, item, entry.span))
+    match item.type:
+        case "UserMessage":
+            return _user_item(conversation, entry)
+        case "AgentMessage":
+            return conversation.add_text(entry, "\n\n".join(texts(item.content)), "completed")
+        case "Plan" if item.text:
+            return conversation.add_supplement(entry, item.text)
+        case "Reasoning":
+            return SkipReason.REASONING
+        case "ContextCompaction":
+            return SkipReason.COMPACTION
+    return conversation.complete_call(CodexEntry(entry.row, item, entry.span), is_item=True)
 
 
 def _review_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
@@ -56,14 +62,12 @@ def _review_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipRea
 
 
 def _task_started(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
-    conversation.task.start(entry.item.turn_id)
-    if conversation.has_new_turn:
-        conversation.identify(conversation.task.turn_id)
+    conversation.start_task(entry.item.turn_id)
     return SkipReason.TASK
 
 
 def _task_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
-    conversation.task.end()
+    conversation.end_task()
     turn, event = conversation.turn, entry.item
     if turn is None:
         return SkipReason.PREAMBLE
@@ -82,7 +86,7 @@ def _token_count(conversation: CodexConversation, entry: CodexEntry) -> SkipReas
 
 
 EVENTS: dict[str, Handler] = {
-    "user_message": handle_user_message,
+    "user_message": _user_message,
     "agent_message": _agent_message,
     "item_completed": _item_completed,
     "exited_review_mode": _review_ended,
@@ -96,3 +100,12 @@ EVENTS: dict[str, Handler] = {
     "patch_apply_end": CodexConversation.complete_call,
     "token_count": _token_count,
 }
+_NO_RESPONSES = frozenset({"user_message", "task_started", "turn_started", "token_count"})
+"""The events above that do not show that the agent responded to the prompt before them."""
+
+
+def is_response(event: CodexItem) -> bool:
+    """Return whether an event shows that the agent responded to the prompt before it."""
+    if event.type == "item_completed":
+        return event.item is not None and event.item.type != "UserMessage"
+    return event.type in EVENTS and event.type not in _NO_RESPONSES

@@ -1,7 +1,7 @@
 """The format of Codex rollouts: session JSONL of all versions, with or without the envelope.
 
-A turn starts at an event with a prompt and ends before the next one. In rollouts without such
-events, prompts are recognised by their text.
+A turn starts at a prompt and ends before the next one. Which row holds a prompt is decided row by
+row: see `prompts`.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.codex.rows import ROWS
-from turnetl.formats.codex.turns import CodexReader, PromptSource
+from turnetl.formats.codex.turns import CodexReader
 from turnetl.formats.kit.jsonl import read_lines
 
 _WITH_TYPE = ("response_item", "event_msg")
@@ -29,7 +29,7 @@ class Codex:
         return _is_header(probe.first) or any(map(_is_row, probe.rows))
 
     def read(self, data: bytes) -> ParsedArchive:
-        reader = CodexReader(PromptSource.of(data))
+        reader = CodexReader()
         read_lines(data, ROWS, reader.read, reader.counts)
         return reader.finish()
 

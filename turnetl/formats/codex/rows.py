@@ -18,6 +18,8 @@ class CodexPart(msgspec.Struct):
 
     type: str | None = None
     text: str | None = None
+    name: str | None = None
+    """Of a skill or of what is mentioned."""
 
 
 class CodexTokenInfo(msgspec.Struct):
@@ -47,6 +49,7 @@ class CodexItem(msgspec.Struct):
     kind: str | None = None
     images: Any = None
     local_images: Any = None
+    internal_chat_message_metadata_passthrough: Any = None
     # Tool calls and results.
     name: str | None = None
     arguments: Any = None
@@ -56,6 +59,17 @@ class CodexItem(msgspec.Struct):
     call_id: str | None = None
     output: Any = None
     tools: Any = None
+    server: str | None = None
+    tool: str | None = None
+    invocation: Any = None
+    command: Any = None
+    changes: Any = None
+    query: str | None = None
+    path: str | None = None
+    prompt: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    content_items: Any = None
     aggregated_output: str | None = None
     exit_code: int | None = None
     success: bool | None = None
@@ -86,6 +100,7 @@ class CodexItem(msgspec.Struct):
 class CodexRow(CodexItem):
     """A line: an envelope, or an item without one."""
 
+    ordinal: int | None = None
     payload: CodexItem | None = None
 
 
@@ -113,3 +128,10 @@ def has_image(content: str | list[str | CodexPart] | None) -> bool:
     parts = content if isinstance(content, list) else []
     kinds = (part.type or "" for part in parts if isinstance(part, CodexPart))
     return any("image" in kind for kind in kinds)
+
+
+def mentions(content: str | list[str | CodexPart] | None) -> str:
+    """Return the skills and the other things that a message names besides its texts."""
+    parts = content if isinstance(content, list) else []
+    names = (part.name for part in parts if isinstance(part, CodexPart) and part.name)
+    return " ".join(f"${name}" for name in names)

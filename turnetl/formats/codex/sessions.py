@@ -20,6 +20,8 @@ _SERVER_ID = re.compile(r"[a-z]+_([0-9a-f]{8})[0-9a-f]{24,}")
 _MAX_DISTANCE = timedelta(days=366)
 _TIME_VERSION = "7"
 """The version of UUIDs that start with the time."""
+_AGENT_THREADS = {"subagent", "memory_consolidation", "guardian_review", "guardian", "review"}
+"""Threads that no user started."""
 _PAUSE = timedelta(seconds=1)
 """Copied rows are written within this time of each other; prompts of a user are not."""
 
@@ -136,6 +138,11 @@ def is_unique(turn_id: str | None) -> bool:
     return turn_id is not None and _UUID.fullmatch(turn_id) is not None
 
 
+def unique_id(turn_id: str | None) -> str | None:
+    """Return a turn's id if it is globally unique."""
+    return turn_id if is_unique(turn_id) else None
+
+
 def parse_epoch(value: Any) -> datetime | None:
     """Return a time that is a text or a number of seconds since 1970."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
@@ -162,7 +169,7 @@ def _creation_time(name: str | None) -> datetime | None:
 def _is_subagent(meta: CodexItem) -> bool:
     source = meta.source
     is_nested = isinstance(source, dict) and ("subagent" in source or "internal" in source)
-    return is_nested or meta.thread_source in {"subagent", "memory_consolidation"}
+    return is_nested or meta.thread_source in _AGENT_THREADS
 
 
 def _spawning_thread(source: Any) -> str | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from turnetl.formats.codex.sessions import is_unique
+from turnetl.formats.codex.sessions import unique_id
 
 
 @dataclass(slots=True)
@@ -14,11 +14,15 @@ class CodexTask:
     _has_prompt: bool = False
     """Whether the task has its prompt: the next one steers it."""
 
+    @property
+    def is_running(self) -> bool:
+        return self._is_running
+
     def start(self, turn_id: str | None) -> None:
         """Start a task. The previous one may have no event at its end."""
         self._has_prompt = self._has_prompt and not self._is_running
         self._is_running = True
-        self.turn_id = turn_id if is_unique(turn_id) else None
+        self.turn_id = unique_id(turn_id)
 
     def end(self) -> None:
         self._is_running = self._has_prompt = False

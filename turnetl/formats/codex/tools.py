@@ -14,7 +14,9 @@ _USER_INPUT = "request_user_input"
 _MAX_DEPTH = 8
 """Levels of nested answers that are searched."""
 _RESULT_KEYS = ("output", "content", "text")
-_FAILURES = ("failed", "declined")
+_DECLINED = "declined"
+_FAILURES = ("failed", _DECLINED)
+_REJECTED = "User rejected the call."
 _COMMAND_HEADER = re.compile(
     r"(?:Chunk ID: [^\n]*\n)?(?:Exit code: (?P<old>-?\d+)\n)?"
     r"(?:Wall time: [^\n]*\n)(?:Process exited with code (?P<new>-?\d+)\n)?"
@@ -44,8 +46,8 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
     """Return a call, and the characters of its input as the archive records them."""
     arguments = _input(item)
     encoded = arguments if isinstance(arguments, str) else compact_json(arguments)
-    decoded = _decoded(arguments)
-    call = RawToolCall(_name(item), _format(decoded), arguments=decoded)
+    value = decoded(arguments)
+    call = RawToolCall(_name(item), _format(value), arguments=value)
     if item.type == "image_generation_call" and item.result:
         call.result = "[image]"
     return call, len(encoded)
@@ -53,7 +55,7 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
 
 def subagent_prompt(item: CodexItem) -> str | None:
     """Return the prompt that a call gives to a subagent."""
-    arguments = _decoded(item.arguments)
+    arguments = decoded(item.arguments)
     if item.name not in _SUBAGENTS or not isinstance(arguments, dict):
         return None
     prompts = (arguments.get(key) for key in ("message", "prompt"))
@@ -69,7 +71,7 @@ def tool_result(item: CodexItem) -> tuple[str, bool]:
 
 def user_answer(call: RawToolCall, item: CodexItem) -> str | None:
     """Return the user's answers to the questions of a call, or None if there are none."""
-    output = _decoded(item.output)
+    output = decoded(item.output)
     if call.name != _USER_INPUT or not isinstance(output, dict):
         return None
     answers = output.get("answers")
@@ -78,13 +80,43 @@ def user_answer(call: RawToolCall, item: CodexItem) -> str | None:
 
 
 def complete(call: RawToolCall, event: CodexItem) -> None:
-    """Complete a call with the event at its end."""
+    """Complete a call with the event or the item at its end."""
     result = event.result if isinstance(event.result, dict) else {}
     value = result.get("Ok", result)
     failed = event.exit_code not in {None, 0} or event.success is False or event.status in _FAILURES
     failed = failed or "Err" in result or (isinstance(value, dict) and value.get("isError") is True)
     call.is_error = call.is_error or failed
     call.result = call.result or event.aggregated_output or _part_text(result.get("Err")) or ""
+
+
+def complete_item(call: RawToolCall, item: CodexItem) -> None:
+    """Complete a call that stands only in an item: its result is that of the item."""
+    complete(call, item)
+    if not call.result:
+        outputs = (item.stdout, item.stderr, _error_text(item.error), _value_text(item))
+        call.result = "\n".join(text.rstrip("\n") for text in outputs if text)
+    if item.exit_code not in {None, 0}:
+        call.result = _with_exit_code(call.result, item.exit_code or 0)
+    call.is_error = call.is_error or bool(_error_text(item.error))
+    if item.status == _DECLINED:
+        call.result = f"{_REJECTED}\n{call.result}".rstrip("\n")
+
+
+def _error_text(error: Any) -> str:
+    """Return the message of an error."""
+    message = error.get("message") if isinstance(error, dict) else error
+    return message if isinstance(message, str) else "" if error is None else compact_json(error)
+
+
+def _value_text(item: CodexItem) -> str:
+    """Return the result in an item as text."""
+    value = item.result.get("Ok", item.result) if isinstance(item.result, dict) else item.result
+    if value is None:
+        value = item.output if item.output is not None else item.content_items
+    parts = value.get("content") if isinstance(value, dict) else None
+    if not parts and isinstance(value, dict):
+        parts = value.get("structuredContent")
+    return _joined_text(parts if parts is not None else value)
 
 
 def _input(item: CodexItem) -> Any:
@@ -110,7 +142,7 @@ def _format(arguments: Any) -> str:
     return query if query is not None and "type" in arguments else format_input(arguments)
 
 
-def _decoded(value: Any) -> Any:
+def decoded(value: Any) -> Any:
     """Return an object that is encoded as text; other values unchanged."""
     if not isinstance(value, str) or value[:1] != "{":
         return value
@@ -118,7 +150,7 @@ def _decoded(value: Any) -> Any:
 
 
 def _result(output: Any) -> tuple[str, bool]:
-    wrapper = _decoded(output)
+    wrapper = decoded(output)
     if not isinstance(wrapper, dict) or not _is_wrapper(wrapper, as_text=isinstance(output, str)):
         return _without_header(_joined_text(output))
     metadata = wrapper.get("metadata")

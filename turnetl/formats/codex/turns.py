@@ -1,12 +1,13 @@
 """The reader of one Codex rollout: it passes the content of each row to the conversation."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan, parse_time
 from turnetl.formats.codex import authorship, events, tools
 from turnetl.formats.codex.conversation import CodexConversation
+from turnetl.formats.codex.prompts import RepeatedRows
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow, has_image, texts
+from turnetl.formats.codex.sessions import unique_id
 from turnetl.skip_reasons import SkipReason
 
 _UNREAD_ITEMS = {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}
@@ -14,26 +15,12 @@ _UNREAD_ITEMS = {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}
 _EVENT, _OTHER = SkipReason.EVENT, SkipReason.OTHER
 
 
-class PromptSource(Enum):
-    """The rows that hold the prompts, by the bytes that show that an archive has such rows."""
-
-    EVENTS = b'"user_message"'
-    ITEMS = b'"UserMessage"'
-    MESSAGES = b""
-    """Messages of role user, which also hold text of the client."""
-
-    @classmethod
-    def of(cls, data: bytes) -> "PromptSource":
-        """Return the most reliable source that an archive has."""
-        return next(source for source in cls if source.value in data)
-
-
 @dataclass(slots=True)
 class CodexReader:
     """Reads the rows in file order."""
 
-    prompts: PromptSource
     conversation: CodexConversation = field(default_factory=CodexConversation)
+    _repeated: RepeatedRows = field(default_factory=RepeatedRows)
 
     @property
     def counts(self) -> ParseCounts:
@@ -49,6 +36,10 @@ class CodexReader:
             sessions.observe_time(parse_time(row.timestamp))
         if sessions.is_subagent:
             return self._read_sidechain(entry)
+        if row.ordinal is not None and self._repeated.is_repeated(entry):
+            return SkipReason.DUPLICATE
+        if self.conversation.prompts.held and _is_response(entry):
+            self.conversation.open_held(entry)
         if row.type == "event_msg":
             return self._read_event(entry)
         if row.type == "response_item" or row.payload is None:
@@ -61,6 +52,8 @@ class CodexReader:
         return conversation.builder.finish(conversation.sessions.own, conversation.cwd)
 
     def _read_session(self, meta: CodexItem) -> SkipReason:
+        self.conversation.open_held()
+        self._repeated.clear()
         self.conversation.sessions.read_meta(meta)
         self.conversation.update_metadata(meta)
         if self.conversation.sessions.is_subagent:
@@ -91,6 +84,7 @@ class CodexReader:
             is_compaction = row.type == "compacted"
             return SkipReason.COMPACTION if is_compaction else SkipReason.CONTEXT
         self.conversation.update_metadata(item)
+        self.conversation.prompts.add_turn_id(unique_id(item.turn_id))
         if not self.conversation.has_new_turn:
             return SkipReason.CONTEXT
         self.conversation.identify(item.turn_id)
@@ -98,9 +92,6 @@ class CodexReader:
 
     def _read_event(self, entry: CodexEntry) -> SkipReason | None:
         event = entry.item
-        is_prompt = event.item is not None and event.item.type == "UserMessage"
-        if is_prompt and self.prompts is PromptSource.ITEMS:
-            return events.handle_user_item(self.conversation, entry)
         handle = events.EVENTS.get(event.type or "")
         return handle(self.conversation, entry) if handle is not None else _EVENT
 
@@ -128,13 +119,14 @@ class CodexReader:
         if SkipReason.ENVIRONMENT in reasons:
             self._read_working_folder(parts)
         injected = [reason for reason in reasons if reason is not None]
-        # A row without the envelope is older than all events: no event repeats it.
-        has_event = entry.row.payload is not None and self.prompts is not PromptSource.MESSAGES
-        if has_event or (injected and len(injected) == len(parts)):
-            return injected[0] if injected else SkipReason.DUPLICATE
+        if injected and len(injected) == len(parts):
+            return injected[0]
         by_user = (part for part, reason in zip(parts, reasons, strict=True) if reason is None)
         text, image = "\n\n".join(filter(str.strip, by_user)), has_image(item.content)
-        return self.conversation.open_turn(entry, text, has_image=image)
+        turn_id = _passed_turn_id(item)
+        return self.conversation.add_prompt(
+            entry, "message", text, has_image=image, turn_id=turn_id
+        )
 
     def _read_working_folder(self, parts: list[str]) -> None:
         """Read the working directory from the client's text, if no other row named it."""
@@ -157,3 +149,19 @@ def _is_session(row: CodexRow) -> bool:
     if row.payload is not None:
         return row.type == "session_meta"
     return row.type is None and row.id is not None and row.role is None
+
+
+def _is_response(entry: CodexEntry) -> bool:
+    """Return whether a row shows that the agent responded to the prompt before it."""
+    row, item = entry.row, entry.item
+    if row.type == "event_msg":
+        return events.is_response(item)
+    kind = item.type or ""
+    return item.role == "assistant" or tools.is_call(kind) or tools.is_result(kind)
+
+
+def _passed_turn_id(item: CodexItem) -> str | None:
+    """Return the id of the task that a message names."""
+    passed = item.internal_chat_message_metadata_passthrough
+    turn_id = passed.get("turn_id") if isinstance(passed, dict) else None
+    return turn_id if isinstance(turn_id, str) else None

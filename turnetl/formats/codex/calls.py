@@ -1,0 +1,199 @@
+"""The tool calls of a rollout, each once, although Codex may write one in several rows.
+
+A call of the model is a response item; another item holds its result, and a completed item or an
+event its end. In code mode the model calls one tool, `exec`, with a script, and the script calls
+the others. What these did is in completed items, whose ids are not the script's, and the output of
+the script repeats what it printed of their results. Other clients write completed items only.
+"""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import msgspec
+
+from turnetl.formats.base import RawToolCall, RawTurn
+from turnetl.formats.codex import tools
+from turnetl.formats.codex.item_calls import item_call, same_action
+from turnetl.formats.codex.rows import CodexItem
+from turnetl.formats.kit.row_decoder import decode_text
+from turnetl.formats.kit.tool_input import compact_json
+from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt
+
+_SCRIPT_TOOL = "exec"
+_SCRIPT_NAME = "exec_script"
+"""The name of a script beside the calls that it made: its text is no command and no patch."""
+_STATE = re.compile(
+    r"\s*Script (?P<state>completed|failed|errored|running|terminated)\b[^\n]*(?:\n|$)"
+    r"(?:Wall time[^\n]*(?:\n|$))?(?:Output:)?\s*"
+)
+"""The lines that Codex puts before a script's output."""
+_FAILURES = {"failed", "errored", "terminated"}
+_NO_NEWS = re.compile(
+    r"Success\b.*|[AMD] \S+|\W*\d+ \w+ truncated\W*|Exit code:? \d+|null|undefined|\W*"
+)
+"""A line of a script's output that says nothing beside the results of its calls."""
+_RECENT = 100
+"""Calls among which that of an item is."""
+
+
+@dataclass(slots=True)
+class _Script:
+    """A call of `exec`, and the calls that its script made."""
+
+    call: RawToolCall
+    turn: RawTurn
+    input_chars: int
+    calls: list[RawToolCall] = field(default_factory=list)
+
+    def end(self, text: str, *, failed: bool) -> bool:
+        """Read the script's output; return whether the script says more than its calls do."""
+        state = _STATE.match(text)
+        text = text[state.end() :] if state is not None else text
+        failed = failed or (state is not None and state["state"] in _FAILURES)
+        call = self.call
+        if not self.calls:
+            call.result, call.is_error = text, call.is_error or failed
+            return True
+        text = _without_results(text, self.calls)
+        if len(self.calls) == 1 and not self.calls[0].result and not failed:
+            self.calls[0].result, text = text, ""
+        call.name, call.result, call.is_error = _SCRIPT_NAME, text, failed
+        return failed or bool(text)
+
+
+@dataclass(slots=True)
+class CodexCalls:
+    """Adds calls to turns and completes them."""
+
+    builder: TurnBuilder
+    _items: dict[str, RawToolCall] = field(default_factory=dict)
+    """Calls of the current turn that an item is about, by the item's id."""
+    _unclaimed: list[RawToolCall] = field(default_factory=list)
+    """Those among them that the model's own row may follow."""
+    _scripts: dict[str, _Script] = field(default_factory=dict)
+    """Scripts that run, by the id of their call."""
+    _last_item: tuple[int, RawToolCall] | None = None
+    """The call that an item added last, and the item's line."""
+
+    def add(self, turn: RawTurn, item: CodexItem) -> None:
+        """Add a call of the model, unless an item about it precedes it."""
+        call, size = tools.tool_call(item)
+        key = item.call_id or item.id
+        for place, known in enumerate(self._unclaimed):
+            if same_action(call, known):
+                del self._unclaimed[place]
+                if key is not None:
+                    self.builder.calls[key] = known
+                return
+        self.builder.add_call(turn, call, size, key)
+        add_subagent_prompt(turn, tools.subagent_prompt(item))
+        if item.type == "custom_tool_call" and call.name == _SCRIPT_TOOL:
+            self._scripts[key or ""] = _Script(call, turn, size)
+
+    def add_result(self, turn: RawTurn | None, item: CodexItem, time: datetime | None) -> None:
+        """Add a result to its call, and the user's answers in it to the turn."""
+        call = self._call(item)
+        if call is None:
+            return
+        text, failed = tools.tool_result(item)
+        call.ended_at = time
+        script = self._scripts.pop(item.call_id or "", None)
+        if script is not None:
+            self._end_script(script, text, failed=failed)
+            return
+        call.result = text
+        call.is_error = call.is_error or failed
+        self.builder.add_answer(turn, tools.user_answer(call, item))
+
+    def complete(self, item: CodexItem) -> bool:
+        """Complete the call that an event or an item names; return whether there is one."""
+        call = self._call(item)
+        if call is not None:
+            tools.complete(call, item)
+        return call is not None
+
+    @property
+    def in_script(self) -> bool:
+        """Whether a script runs: then events may be about calls that no other row has."""
+        return bool(self._scripts)
+
+    def add_item(self, turn: RawTurn, item: CodexItem, line: int, time: datetime | None) -> bool:
+        """Add the call that an item is about, unless the turn has it.
+
+        Returns:
+            Whether the item is about a call and no repetition of the item before it.
+        """
+        new = item_call(item)
+        if new is None:
+            return False
+        key = item.id or item.call_id or f"line {line}"
+        known = self._items.get(key) or self._own_call(turn, new)
+        if known is not None:
+            self._items[key] = known
+            (tools.complete if known.result else tools.complete_item)(known, item)
+            return True
+        tools.complete_item(new, item)
+        if self._last_item == (line - 1, new):
+            return False
+        self._last_item = line, msgspec.structs.replace(new)
+        new.ended_at = time
+        self.builder.add_call(turn, new, len(new.input))
+        if (item.tool or "").startswith("spawn"):
+            add_subagent_prompt(turn, item.prompt)
+        self._items[key] = new
+        if not self._scripts:
+            self._unclaimed.append(new)
+        for script in self._scripts.values():
+            script.calls.append(new)
+        return True
+
+    def begin_turn(self) -> None:
+        """Forget what concerns a turn only. A script may still run, if the prompt steers it."""
+        self._items.clear()
+        self._unclaimed.clear()
+
+    def end_task(self) -> None:
+        """End the scripts whose output is missing."""
+        for script in self._scripts.values():
+            if script.calls:
+                self._end_script(script, "", failed=False)
+        self._scripts.clear()
+
+    def _call(self, item: CodexItem) -> RawToolCall | None:
+        """Return the call that an item names."""
+        return self.builder.calls.get(item.call_id or item.id or "")
+
+    def _own_call(self, turn: RawTurn, new: RawToolCall) -> RawToolCall | None:
+        """Return the model's call that an item is about, if no item was about it yet."""
+        known = {id(call) for call in self._items.values()}
+        calls = (call for call in turn.tool_calls[-_RECENT:] if id(call) not in known)
+        return next((call for call in calls if same_action(call, new)), None)
+
+    def _end_script(self, script: _Script, text: str, *, failed: bool) -> None:
+        """Read a script's output, and drop the call of the script if its calls say it all."""
+        if script.end(text, failed=failed):
+            return
+        calls = script.turn.tool_calls
+        place = next((at for at, call in enumerate(calls) if call is script.call), None)
+        if place is not None:
+            del calls[place]
+            script.turn.input_chars -= script.input_chars
+            self.builder.counts.tool_calls -= 1
+
+
+def _without_results(text: str, calls: list[RawToolCall]) -> str:
+    """Return the lines of a script's output that are in no result of its calls."""
+    known = {line.strip() for call in calls for line in call.result.split("\n")}
+    lines = [line for part in text.split("\n") for line in _printed(part).split("\n")]
+    new = [line for line in lines if line.strip() not in known and not _NO_NEWS.fullmatch(line)]
+    return "\n".join(new).strip()
+
+
+def _printed(line: str) -> str:
+    """Return the output in a line that is the JSON of a command's result; else the line."""
+    value = decode_text(line, None) if line.startswith("{") else None
+    if not isinstance(value, dict):
+        return line
+    output = value.get("output", value.get("stdout"))
+    return output if isinstance(output, str) else compact_json(value)
