@@ -184,16 +184,16 @@ def test_a_message_on_a_line_with_its_answer_is_counted_once() -> None:
     assert conversation(Codex().read(first + second)) == [("x", ["y"])]
 
 
-class Said(NamedTuple):
+class DrawnText(NamedTuple):
     """A prompt or an answer and the kinds of its rows."""
 
     text: str
     kinds: tuple[str, ...]
 
 
-class Turn(NamedTuple):
-    said: Said
-    answers: tuple[Said, ...]
+class DrawnTurn(NamedTuple):
+    said: DrawnText
+    answers: tuple[DrawnText, ...]
     inserted: tuple[str, ...]
     """Texts of the client before the prompt."""
     output: str
@@ -204,9 +204,9 @@ class Turn(NamedTuple):
 
 _orders = [order for size in (1, 2, 3) for order in permutations(KINDS, size)]
 _texts = st.one_of(st.sampled_from(HOSTILE), st.text("ab <>#\n\u2028\u00e9", min_size=1))
-_said = st.builds(Said, _texts.filter(str.strip), st.sampled_from(_orders))
+_said = st.builds(DrawnText, _texts.filter(str.strip), st.sampled_from(_orders))
 _turns = st.builds(
-    Turn,
+    DrawnTurn,
     _said,
     st.lists(_said, min_size=1, max_size=3).map(tuple),
     st.lists(st.sampled_from(INSERTED), max_size=2).map(tuple),
@@ -216,7 +216,7 @@ _turns = st.builds(
 )
 
 
-def written(turns: list[Turn], *, with_tasks: bool) -> Iterator[Row]:
+def written(turns: list[DrawnTurn], *, with_tasks: bool) -> Iterator[Row]:
     task = 0
     for number, turn in enumerate(turns):
         if with_tasks and not (turn.is_steering and number):
@@ -237,7 +237,9 @@ def called(key: str, output: str) -> Iterator[Row]:
 
 
 @given(st.lists(_turns, min_size=1, max_size=4), st.booleans())
-def test_every_prompt_is_read_once_with_its_answers(turns: list[Turn], with_tasks: bool) -> None:
+def test_every_prompt_is_read_once_with_its_answers(
+    turns: list[DrawnTurn], with_tasks: bool
+) -> None:
     # Numbers make the texts unequal, so that no answer is a version of another.
     unequal = [
         turn._replace(
