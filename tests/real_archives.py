@@ -23,3 +23,6 @@ ARCHIVES_OR_SAMPLES = ARCHIVES if AVAILABLE else SAMPLES
 needs_archives = pytest.mark.skipif(
     not AVAILABLE, reason="no archives of real projects: set TURNETL_TEST_ARCHIVES"
 )
+
+CASES = ARCHIVES.parent / "cases"
+"""Small inputs beside the archives, each with one difficulty; absent without them."""
