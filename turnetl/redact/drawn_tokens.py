@@ -46,7 +46,7 @@ _SUFFIX = re.compile(rb"\.[a-z][a-z0-9]{1,4}(?![A-Za-z0-9_-])")
 """The end of a file's name."""
 _DIFF_MARKS = (b"+", b"-")
 _ESCAPES = (rb"\n", rb"\r", rb"\t")
-_MORE = re.compile(rb"(?:[:.][A-Za-z0-9_-]{16,128})*={0,2}")
+_MORE = re.compile(rb"(?:[:.][A-Za-z0-9_-]{16,128})*(?:={1,2}(?![0-9A-F]{2}))?")
 _LINE_OF_BLOCK = re.compile(rb"[A-Za-z0-9+/=_-]{40}|-----")
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ORDINARY = re.compile(r"[^0-9]+|[0-9a-f-]+")

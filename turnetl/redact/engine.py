@@ -15,7 +15,7 @@ from turnetl.redact import plausible
 from turnetl.redact.clean_texts import CleanTexts
 from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.literal_search import literal_search
-from turnetl.redact.normalised import normalise, undisguised
+from turnetl.redact.normalised import undisguised, views
 from turnetl.redact.pii import PII_RULE_NAMES, pii_candidates
 from turnetl.redact.pii.known_names import NAME_RULES, is_certain_name, names_alone
 from turnetl.redact.placeholder import placeholder
@@ -25,7 +25,7 @@ from turnetl.redact.rule import SecretRule
 from turnetl.redact.rule_matcher import RuleMatcher
 from turnetl.redact.rule_spans import spans_of_rule
 from turnetl.redact.scanner import SecretScanner
-from turnetl.redact.spans import Span, merge_spans
+from turnetl.redact.spans import Span, is_issued, merge_spans, without_heads
 from turnetl.redact.split_secrets import SPLIT_PATTERN, has_split, split_secret_spans
 
 _MAX_PASSES = 8
@@ -111,8 +111,7 @@ class RedactionEngine:
         total = 0
         secrets: dict[bytes, str] = {}
         for _ in range(_MAX_PASSES):
-            split_spans = split_secret_spans(data, self._rules, self._spans)
-            spans = merge_spans(data, [*self._all_spans(data, rules), *split_spans])
+            spans = merge_spans(data, self._all_spans(data, rules))
             if not spans:
                 break
             total += len(spans)
@@ -140,11 +139,20 @@ class RedactionEngine:
             redacted.counts[index] += len(spans) + rest.redactions
 
     def _all_spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
-        """Yield the secrets in the text and in the view that its reader sees."""
-        yield from self._spans(data, rules)
-        view = normalise(data)
-        if view is not None:
-            yield from map(view.to_original, self._spans(view.data, rules))
+        """Yield the secrets in the text, those that are split, and those that its reader sees."""
+        spans = [
+            *self._spans(data, rules),
+            *split_secret_spans(data, self._rules, self._spans),
+        ]
+        heads: dict[int, tuple[int, str]] = {}
+        for view in views(data):
+            for span in self._spans(view.data, rules):
+                spans.append(view.to_original(span))
+                head = view.head(span.start)
+                start = spans[-1].start
+                if head < start and (start not in heads or is_issued(span.rule)):
+                    heads[start] = head, span.rule
+        yield from without_heads(data, spans, heads)
 
     def _spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
         yield from self._scanner_spans(data)

@@ -79,7 +79,7 @@ def _candidates_of_chunk(
     slow_patterns = [rule.pattern for rule in without_literals if rule.may_be_secret is None]
     rare = _matching(texts, column, [*slow_patterns, *patterns, DISGUISED])
     views = normalised_texts(rare)
-    new = [*{*views.values()}.difference(texts)]
+    new = [*{*chain.from_iterable(views.values())}.difference(texts)]
     if new:
         texts = [*texts, *new]
         # The last row is the empty text.
@@ -95,8 +95,8 @@ def _candidates_of_chunk(
     )
     for text in chain(_by_scanner(joined, scanner), by_patterns):
         found.setdefault(text, [])
-    for text, view in views.items():
-        if view in found:
+    for text, seen in views.items():
+        for view in filter(found.__contains__, seen):
             known = found.get(text, [])
             found[text] = [*known, *(rule for rule in found[view] if rule not in known)]
     return {text: found[text] for text in found if text not in new}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
+from turnetl.redact.normalised import escape_before
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.spans import Span
 
@@ -11,7 +12,7 @@ _MAX_KEY_BYTES = 16_384
 12.6 kB as PEM. The rest allows for line numbers and quotes between its lines."""
 _MAX_NESTED_BYTES = 200
 """Bytes of an implausible match. Another match may start within a match of up to this size."""
-_WITHIN_WORD = re.compile(rb"(?:\A|[^\\])[A-Za-z0-9]\Z|\\[A-MO-QSU-Za-mo-qsu-z0-9]\Z")
+_ENDS_WITH_WORD = re.compile(rb"[A-Za-z0-9]\Z")
 
 
 FirstMatch = Callable[[SecretRule, int], re.Match[bytes] | None]
@@ -55,9 +56,15 @@ def _located(rule: SecretRule, data: bytes, match: re.Match[bytes]) -> Iterator[
 
 
 def _is_secret(rule: SecretRule, data: bytes, start: int, end: int) -> bool:
-    if rule.starts_word and _WITHIN_WORD.search(data[max(0, start - 2) : start]):
+    if rule.starts_word and _is_within_word(data, start):
         return False
     return rule.plausible(data[start:end].decode("utf-8", "replace"))
+
+
+def _is_within_word(data: bytes, start: int) -> bool:
+    """Return whether a letter or digit precedes `start` that is no part of an escape."""
+    ends_with_word = _ENDS_WITH_WORD.search(data[max(0, start - 1) : start]) is not None
+    return ends_with_word and escape_before(data, start) == start
 
 
 def _prefix_length(rule: SecretRule, data: bytes, start: int) -> int:

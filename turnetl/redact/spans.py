@@ -12,6 +12,14 @@ _MIN_REST = 8
 """Bytes next to a placeholder that are redacted. Fewer are the name or the quotes around a secret
 that is redacted already; no generated token is shorter (see `plausible`)."""
 _CONTINUATION_BYTE = 0x80
+_WORD = re.compile(rb"[A-Za-z_]{1,20}")
+_TAIL = re.compile(
+    rb"(?:=|\^[A-Z]|(?:%|=|\\+x|\\+u00)[0-9A-Fa-f]{2}|\\+[nrt/]|&#?[A-Za-z0-9]{1,8};|[ \t\r\n])+"
+)
+DRAWN = "token"
+"""The rule for secrets that only their characters identify."""
+_ANNOUNCED = frozenset({DRAWN, "password", "secret-value", "flag", "url-parameter", "url-password"})
+"""Rules whose secrets have no form of their own: they end where a delimiter does."""
 
 
 class Span(NamedTuple):
@@ -22,6 +30,11 @@ class Span(NamedTuple):
     rule: str
 
 
+def is_issued(rule: str) -> bool:
+    """Return whether the secrets of a rule have a form of their own, such as that of an issuer."""
+    return rule not in _ANNOUNCED
+
+
 def occurrences(data: bytes, secrets: Mapping[bytes, str]) -> Iterator[Span]:
     """Yield all places of the secrets; `secrets` maps each to its rule."""
     for secret, rule in secrets.items():
@@ -30,6 +43,48 @@ def occurrences(data: bytes, secrets: Mapping[bytes, str]) -> Iterator[Span]:
             end = start + len(secret)
             yield Span(start, end, rule)
             start = data.find(secret, end)
+
+
+def without_heads(
+    data: bytes, spans: Iterable[Span], heads: Mapping[int, tuple[int, str]]
+) -> Iterator[Span]:
+    """Yield the spans without encoded characters around them, and words before these.
+
+    A secret that starts within an encoded character was read as if its end belonged to it, and a
+    drawn one is preceded by a word if only a colour separates them.
+
+    Args:
+        data: the text.
+        spans: secrets in the text.
+        heads: by the starts of secrets that encoded characters precede: where these start, and the
+            rule that found the secret.
+    """
+    starts = sorted(heads)
+    spans, ends = [*spans], dict[int, set[int]]()
+    for span in spans:
+        if is_issued(span.rule):
+            ends.setdefault(span.start, set()).add(span.end)
+    for span in spans:
+        inside = starts[bisect_right(starts, span.start) : bisect_left(starts, span.end)]
+        start = next((one for one in inside if _is_head(data, span, one, *heads[one])), span.start)
+        end = min(
+            (one for one in ends.get(start, ()) if _is_tail(data, one, span)), default=span.end
+        )
+        yield span._replace(start=start, end=end)
+
+
+def _is_tail(data: bytes, end: int, span: Span) -> bool:
+    """Return whether only encoded characters or padding follow a token in a span."""
+    return end < span.end and _TAIL.fullmatch(data, end, span.end) is not None
+
+
+def _is_head(data: bytes, span: Span, start: int, head: int, rule: str) -> bool:
+    """Return whether what precedes a secret in a span is no part of it."""
+    if head <= span.start:
+        # After a name, what quoted-printable encodes may be the start of the value.
+        return is_issued(rule) or data[start - 3 : start - 2] != b"="
+    is_word = _WORD.fullmatch(data, span.start, head) is not None
+    return span.rule == DRAWN and (is_issued(rule) or is_word)
 
 
 def merge_spans(data: bytes, spans: Iterable[Span]) -> list[Span]:

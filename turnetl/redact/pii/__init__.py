@@ -6,6 +6,7 @@ of bytes from any place, so that the time for a text is proportional to its leng
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 
 import polars as pl
 
@@ -38,8 +39,10 @@ def pii_candidates(texts: Sequence[str]) -> dict[int, list[SecretRule]]:
     disguised = [distinct[index] for index in column.str.contains(DISGUISED).arg_true()]
     views = normalised_texts(disguised)
     rules = _rules_by_text(distinct, column)
-    in_views = _rules_by_text([*views.values()], text_column([*views.values()]))
-    for text, view in views.items():
+    seen = [*chain.from_iterable(views.values())]
+    in_views = _rules_by_text(seen, text_column(seen))
+    pairs = [(text, view) for text in views for view in views[text]]
+    for text, view in pairs:
         known = rules.setdefault(text, [])
         known += [rule for rule in in_views.get(view, ()) if rule not in known]
     return {index: [*rules[text]] for index, text in enumerate(texts) if rules.get(text)}
