@@ -133,6 +133,33 @@ def test_an_unknown_error_has_no_fix(folder: Path) -> None:
     assert result.stdout.startswith("no error in the graph matches")
 
 
+def test_without_an_error_that_matches_the_turns_of_a_search_are_printed(folder: Path) -> None:
+    text = "KeyError: 'colour' in Cart.add"
+    result = run_in_process("fix", text, folder=folder)
+    first, *lines = result.stdout.splitlines()
+    assert first.startswith("no error in the graph matches; these are the turns that")
+    assert any("2026-03-03-checkout.jsonl:3-20" in line for line in lines)
+    printed = run_in_process("fix", text, "--json", folder=folder).json
+    assert printed["errors"] == []
+    assert [turn["id"] for turn in printed["turns"]][:1] == ["66185fa7"]
+
+
+def test_a_text_that_starts_with_hyphens_is_no_option(folder: Path) -> None:
+    test = "TestNewYearsEveStaysInDecember"
+    for words in ((f"--- FAIL: {test} (0.00s)",), ("---", "FAIL:", test)):
+        (error, *_) = run_in_process("fix", *words, "--json", folder=folder).json["errors"]
+        assert error["error"]["name"] == test
+    assert run_in_process("search", f"--- FAIL: {test}", "--json", folder=folder).json["hits"]
+
+
+def test_an_unknown_option_is_no_part_of_an_error(folder: Path) -> None:
+    result = run_in_process("fix", "KeyError", "--limt", "1", folder=folder)
+    assert result.exit_code == 2
+    assert result.messages == [
+        "turnetl: unknown option `--limt`; did you mean `--limit`? See `turnetl fix --help`"
+    ]
+
+
 @pytest.mark.parametrize("text", ["", "  "])
 def test_a_fix_needs_a_text(text: str, folder: Path) -> None:
     result = run_in_process("fix", text, folder=folder)

@@ -130,6 +130,12 @@ def test_a_fix_says_what_resolved_the_error_and_where(filled: Path) -> None:
     assert LINEAGE in text
 
 
+def test_without_an_error_that_matches_a_fix_names_the_turns_of_a_search(filled: Path) -> None:
+    text = answer(filled, "fix", error="KeyError: 'colour' in Cart.add", limit=1)
+    assert text.startswith("No error in the graph matches. `search` finds these turns:")
+    assert LINEAGE in text
+
+
 def test_projects_and_sessions_are_listed_with_their_times(filled: Path) -> None:
     projects = quoted_text(answer(filled, "list"))
     assert projects.splitlines() == [

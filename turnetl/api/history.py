@@ -193,7 +193,8 @@ async def fix(
         IndexUnusable: the search index cannot be used.
     """
     check_limit(limit)
-    return await pipeline.fix(error, settings or load_settings(), now, groups=groups, limit=limit)
+    found = await pipeline.fix(error, settings or load_settings(), now, groups=groups, limit=limit)
+    return IndexAnswer(found.value.errors, found.caught_up_at, found.unread)
 
 
 async def why(

@@ -1,9 +1,23 @@
-"""Checks of the options that select turns, before anything is opened."""
+"""Checks of texts and of the options that select turns, before anything is opened."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from turnetl.errors import BadUsage
 from turnetl.time_span import check_between
+
+
+def joined_words(command: str, words: Sequence[str]) -> str:
+    """Return the words of a text that may start with a hyphen.
+
+    Raises:
+        BadUsage: a word looks like an option that the command does not have.
+    """
+    from turnetl.cli import app
+    from turnetl.console.usage_errors import check_words
+
+    check_words(app, command, words)
+    return " ".join(words)
 
 
 def check_values(**options: str | None) -> None:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.filters import check_times, check_values
+from turnetl.cli.filters import check_times, check_values, joined_words
 from turnetl.cli.options import NO_COMMON, CommonOptions, GroupNames
 from turnetl.cli.times import Since, Until
 from turnetl.clock import now
@@ -111,18 +111,20 @@ def file_(
 
 
 def fix(
-    *error: Annotated[str, Parameter(required=True)],
+    *error: Annotated[str, Parameter(required=True, allow_leading_hyphen=True)],
     groups: GroupNames = (),
     limit: _Limit = _MAX_ERRORS,
     common: CommonOptions = NO_COMMON,
 ) -> int:
     """Find where an error or a failed test occurred, and what resolved it.
 
+    If no error matches, the turns that `turnetl search` finds are printed.
+
     Args:
         error: The message, a part of it, or a log that contains it; quotes are optional.
-        limit: Print at most this many errors.
+        limit: Print at most this many errors, or turns.
     """
-    text = " ".join(error)
+    text = joined_words("fix", error)
     if not text.strip():
         raise BadUsage("`turnetl fix` needs the message of an error, or a part of it")
 
@@ -142,8 +144,9 @@ def fix(
             )
         )
     print_age(found)
-    output = fix_output(found.value, found.caught_up_at, found.unread)
-    table = view.view(found.value, Path.cwd())
+    errors, turns = found.value.errors, found.value.found.hits
+    output = fix_output(errors, turns, found.caught_up_at, found.unread)
+    table = view.view(errors, turns, Path.cwd())
     console.print_result(table, output, as_json=common.json, paged=True)
     return ExitCode.DONE
 

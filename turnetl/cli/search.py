@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
-from turnetl.cli.filters import check_times, check_values
+from turnetl.cli.filters import check_times, check_values, joined_words
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 from turnetl.cli.recipes import NO_RECIPE, RecipeArguments, search_with_recipe
 from turnetl.cli.times import AsOf, Since, Until
@@ -116,7 +116,7 @@ NO_RANKING = RankingOptions()
 
 
 def search(
-    *query: Annotated[str, Parameter(help=_QUERY)],
+    *query: Annotated[str, Parameter(help=_QUERY, allow_leading_hyphen=True)],
     filters: FilterOptions = NO_FILTERS,
     ranking: RankingOptions = NO_RANKING,
     recipe: RecipeArguments = NO_RECIPE,
@@ -127,7 +127,7 @@ def search(
     Args:
         recipe: One of Graphiti's recipes in place of the search for turns.
     """
-    text = " ".join(query)
+    text = joined_words("search", query)
     selection = filters.selection(Path.cwd())
     if not text.strip() and (selection.is_empty or recipe.recipe is not None):
         raise BadUsage(

@@ -1,11 +1,14 @@
 """Usage errors of the command line as plain sentences."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from cyclopts import (
+    App,
+    ArgumentCollection,
     CoercionError,
     CycloptsError,
     MissingArgumentError,
@@ -16,6 +19,7 @@ from cyclopts import (
 )
 from cyclopts.validators import Number
 
+from turnetl.errors import BadUsage
 from turnetl.time_span import EXAMPLES
 
 _EXPECTED: dict[Any, str] = {
@@ -27,6 +31,7 @@ _EXPECTED: dict[Any, str] = {
     datetime | None: f"a time such as {EXAMPLES}",
 }
 """What an option of each type takes."""
+_OPTION = re.compile(r"(--?[A-Za-z][\w-]*)(?:=\S*)?")
 
 
 def usage_sentence(error: CycloptsError) -> str:
@@ -50,6 +55,21 @@ def usage_sentence(error: CycloptsError) -> str:
     return f"{problem}{see} `{_command(error)} --help`"
 
 
+def check_words(app: App, command: str, words: Iterable[str]) -> None:
+    """Check that no word of a text that may start with a hyphen looks like an option.
+
+    `--- FAIL: TestCart` does not, nor a text with a space.
+
+    Raises:
+        BadUsage: a word does; the message names the nearest option of the command.
+    """
+    for word in words:
+        if (option := _OPTION.fullmatch(word)) is not None:
+            problem = _option_problem(option[1], app[command].assemble_argument_collection())
+            see = " See" if problem.endswith("?") else "; see"
+            raise BadUsage(f"{problem}{see} `{' '.join(app.name)} {command} --help`")
+
+
 def _unknown_command(error: UnknownCommandError) -> str:
     tokens = error.unused_tokens or [""]
     name = tokens[0]
@@ -71,7 +91,11 @@ def _option_before_command(
 
 def _unknown_option(error: UnknownOptionError) -> str:
     name = (error.token.keyword or error.token.value).partition("=")[0]
-    options = [name for argument in error.argument_collection for name in argument.names]
+    return _option_problem(name, error.argument_collection)
+
+
+def _option_problem(name: str, arguments: ArgumentCollection) -> str:
+    options = [name for argument in arguments for name in argument.names]
     return f"unknown option `{name}`{_suggestion(name, options)}"
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Annotated
 
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.search import HitOutput, hit_output
 from turnetl.json_output.show import EntityOutput, entity_output
 from turnetl.json_output.turns import (
     IndexAgeOutput,
@@ -14,6 +15,7 @@ from turnetl.json_output.turns import (
     turn_summary_output,
 )
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
+from turnetl.retrieval.hits import SearchHit
 
 
 class OccurrenceOutput(JsonOutput):
@@ -52,10 +54,17 @@ class FixOutput(IndexAgeOutput):
     """The errors that match a text."""
 
     errors: Annotated[list[ErrorHistoryOutput], described("The errors, best match first.")]
+    turns: Annotated[
+        list[HitOutput],
+        described("Without an error that matches, the turns that a search finds, best first."),
+    ]
 
 
 def fix_output(
-    found: Sequence[ErrorHistory], caught_up_at: datetime | None, unread: str | None
+    found: Sequence[ErrorHistory],
+    turns: Sequence[SearchHit],
+    caught_up_at: datetime | None,
+    unread: str | None,
 ) -> FixOutput:
     return FixOutput(
         caught_up_at=timestamp(caught_up_at),
@@ -68,6 +77,7 @@ def fix_output(
             )
             for one in found
         ],
+        turns=[hit_output(hit) for hit in turns],
     )
 
 

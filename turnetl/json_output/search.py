@@ -138,7 +138,7 @@ def search_output(
     usage: Usage,
 ) -> SearchOutput:
     return SearchOutput(
-        hits=[_hit(hit) for hit in found.hits],
+        hits=[hit_output(hit) for hit in found.hits],
         session_hits=[_session_hit(hit) for hit in found.session_hits],
         as_of=timestamp(as_of),
         distant=found.distant,
@@ -148,7 +148,7 @@ def search_output(
     )
 
 
-def _hit(hit: SearchHit) -> HitOutput:
+def hit_output(hit: SearchHit) -> HitOutput:
     return HitOutput(
         id=hit.id,
         prompt=hit.prompt,

@@ -1,6 +1,6 @@
 """The five tools: from arguments to an answer."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from turnetl.index.lookup import LookupIndex
@@ -25,14 +25,13 @@ from turnetl.mcp.entries import (
     turn_entry,
 )
 from turnetl.model import GroupId
-from turnetl.pipeline.history import find_error_histories, find_timeline, group_ids
+from turnetl.pipeline.history import Fixes, find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import with_lake_text
 from turnetl.pipeline.search import find_turns
 from turnetl.report.layout import plural
 from turnetl.retrieval.details import Details, EntityDetails, details
 from turnetl.retrieval.excerpts import prompt_title
-from turnetl.retrieval.fix import ErrorHistory
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.session_hits import CombinedHits
 from turnetl.retrieval.timeline import Timeline
@@ -124,14 +123,16 @@ async def fix(context: ToolContext, given: FixArguments) -> Answer:
         raise BadArguments("`fix` needs the message of an error, or a part of it")
     groups = [given.project] if given.project else []
 
-    async def read(index: OpenIndex) -> Sequence[ErrorHistory]:
-        return await find_error_histories(index, given.error, groups=groups, limit=given.limit)
+    async def read(index: OpenIndex) -> Fixes:
+        return await find_fixes_or_turns(index, given.error, groups=groups, limit=given.limit)
 
     found, notes = await read_index(context, read)
-    entries = [entry for error in found for entry in error_entries(error)]
-    heading = f"{plural(len(found), 'matching error')}, best first."
-    if not entries:
-        heading = "No error in the graph matches. `search` finds turns by other words."
+    entries = [entry for error in found.errors for entry in error_entries(error)]
+    heading = f"{plural(len(found.errors), 'matching error')}, best first."
+    if not found.errors:
+        entries = [hit_entry(rank, hit, None) for rank, hit in enumerate(found.found.hits, 1)]
+        heading = "No error in the graph matches."
+        heading += " `search` finds these turns:" if entries else " `search` finds no turn either."
     return Answer(
         heading,
         entries[given.offset :],

@@ -1,7 +1,7 @@
 """Timelines, digests, entities by name, and fixes of errors."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from turnetl.clock import Clock
@@ -16,8 +16,10 @@ from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.details import EntityDetails, entity_details
 from turnetl.retrieval.digest import Digest, DigestSections
 from turnetl.retrieval.digest import digest as digest_of
+from turnetl.retrieval.error_question import without_passing
 from turnetl.retrieval.fix import ErrorHistory, find_fixes
 from turnetl.retrieval.items import find_entity
+from turnetl.retrieval.search import Hits, search
 from turnetl.retrieval.timeline import Timeline
 from turnetl.retrieval.timeline import timeline as timeline_of
 from turnetl.settings import Settings
@@ -149,6 +151,14 @@ async def entity(
     return await read_index(read, settings, clock, progress)
 
 
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """The errors that match a text; if there is none, the turns that a search for it finds."""
+
+    errors: Sequence[ErrorHistory]
+    found: Hits = Hits()  # noqa: RUF009 - a frozen value
+
+
 async def fix(
     text: str,
     settings: Settings,
@@ -157,15 +167,15 @@ async def fix(
     groups: Sequence[str] = (),
     limit: int,
     progress: Progress = ignore_progress,
-) -> IndexAnswer[Sequence[ErrorHistory]]:
-    """Return the errors that match a text, each with what resolved it.
+) -> IndexAnswer[Fixes]:
+    """Return the errors that match a text, each with what resolved it, or the turns about it.
 
     Args:
         text: a message, a part of one, or a log that contains it.
         settings: the graph, its index and its embedder.
         clock: returns the current time.
         groups: only errors of these groups, ids or project names; all groups if empty.
-        limit: at most this many errors.
+        limit: at most this many errors, or turns.
         progress: called while the index is brought up to date.
 
     Raises:
@@ -175,17 +185,23 @@ async def fix(
     """
     warn_if_cut(text)
     async with open_index(settings, clock, progress) as opened:
-        found = await find_error_histories(opened, text, groups=groups, limit=limit)
+        found = await find_fixes_or_turns(opened, text, groups=groups, limit=limit)
         return IndexAnswer(found, opened.index.caught_up_at, opened.unread)
 
 
-async def find_error_histories(
+async def find_fixes_or_turns(
     opened: OpenIndex, text: str, *, groups: Sequence[str] = (), limit: int
-) -> Sequence[ErrorHistory]:
-    """Return the errors in an open index that match a text; arguments and errors as of `fix`."""
-    index = opened.index
-    ids = group_ids(index, groups)
-    return await find_fixes(index, text, opened.embedder, groups=ids, limit=limit)
+) -> Fixes:
+    """Return what `fix` returns, from an open index; arguments and errors as there."""
+    ids = group_ids(opened.index, groups)
+    errors = await find_fixes(opened.index, text, opened.embedder, groups=ids, limit=limit)
+    if errors or not text.strip():
+        return Fixes(errors)
+    # Quotes in a message are not phrases of a query, and times in a log select no turns.
+    query = (without_passing(text) or text).replace('"', " ")
+    chosen = Selection(groups=ids)
+    hits = await search(opened.index, query, opened.embedder, selection=chosen, limit=limit)
+    return Fixes(errors, hits)
 
 
 def group_ids(index: LookupIndex, names: Sequence[str]) -> tuple[GroupId, ...]:

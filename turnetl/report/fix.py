@@ -7,22 +7,28 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from turnetl.report import search_hits
 from turnetl.report.layout import caption, format_minute, hanging, indented, plural
 from turnetl.report.turns import fact_text, lineage
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
+from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.turn_summary import TurnSummary
 
 _NO_ERRORS = "no error in the graph matches; `turnetl search` finds turns by other words"
+_TURNS = "no error in the graph matches; these are the turns that `turnetl search` finds:"
 _UNRESOLVED = "no later success is known; the agent wrote:"
 
 
-def view(found: Sequence[ErrorHistory], directory: Path) -> Group:
-    """Render each error with its occurrences.
+def view(found: Sequence[ErrorHistory], turns: Sequence[SearchHit], directory: Path) -> Group:
+    """Render each error with its occurrences, or the turns that a search found instead.
 
     Args:
         found: best match first.
+        turns: best first.
         directory: paths below it are printed relative to it.
     """
+    if not found and turns:
+        return Group(caption(_TURNS), Text(), search_hits.table(turns, "", directory))
     if not found:
         return Group(caption(_NO_ERRORS))
     return Group(*(line for error in found for line in _error(error, directory)))

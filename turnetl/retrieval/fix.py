@@ -18,6 +18,7 @@ from turnetl.model import Entity, Fact, GroupId
 from turnetl.retrieval.conversation import from_episode_text
 from turnetl.retrieval.digest import FAILURE
 from turnetl.retrieval.error_match import EXACT, ErrorMatcher
+from turnetl.retrieval.error_question import without_passing
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.query import analyze
 from turnetl.retrieval.ranking import rank
@@ -79,16 +80,16 @@ async def find_fixes(
         limit: at most this many errors.
     """
     # Quotes in a message are not phrases of a query.
-    plain = text.replace('"', " ")
+    plain = without_passing(text).replace('"', " ")
     if not plain.strip():
         return []
     keys = _failing_turns(index, tuple(groups))
     static_model = StaticModel.open()
     query = await analyze(plain, embedder, static_model)
     ranked = rank(query, index, static_model, keys)[:_RANKED] if len(keys) else []
-    matcher = ErrorMatcher(text)
-    facts = index.facts([one.turn.key for one in ranked])
-    errors = _matching(facts.values(), matcher)
+    facts = list(index.facts([one.turn.key for one in ranked]).values())
+    named = (_error(one) for of_turn in facts for one in of_turn)
+    errors = _matching(facts, ErrorMatcher(text, {one.name for one in named if one is not None}))
     return [error_history(index, error) for error in errors[:limit]]
 
 

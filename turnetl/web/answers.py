@@ -11,7 +11,7 @@ from turnetl.errors import BadUsage
 from turnetl.index.port import IndexedFact
 from turnetl.index.report import IndexedGroup
 from turnetl.model import Entity
-from turnetl.pipeline.history import find_error_histories, find_timeline, group_ids
+from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.index_reader import IndexReader
 from turnetl.pipeline.opened_items import IndexAnswer, archive_lines, archived_turn, with_lake_text
@@ -159,10 +159,10 @@ class PageAnswers:
             if not form.query:
                 groups = group_ids(opened.index, form.groups)
                 return fix_page(form, (), frequent_errors(opened.index, groups))
-            found = await find_error_histories(
+            found = await find_fixes_or_turns(
                 opened, form.query, groups=form.groups, limit=_MAX_ERRORS
             )
-            return fix_page(form, found)
+            return fix_page(form, found.errors)
 
         return await self._reader.read(read)
 
