@@ -145,7 +145,7 @@ def fix(
         )
     print_age(found)
     errors, turns = found.value.errors, found.value.found.hits
-    output = fix_output(errors, turns, found.caught_up_at, found.unread)
+    output = fix_output(errors, found.caught_up_at, found.unread, turns)
     table = view.view(errors, turns, Path.cwd())
     console.print_result(table, output, as_json=common.json, paged=True)
     return ExitCode.DONE

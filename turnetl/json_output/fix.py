@@ -62,9 +62,9 @@ class FixOutput(IndexAgeOutput):
 
 def fix_output(
     found: Sequence[ErrorHistory],
-    turns: Sequence[SearchHit],
     caught_up_at: datetime | None,
     unread: str | None,
+    turns: Sequence[SearchHit] = (),
 ) -> FixOutput:
     return FixOutput(
         caught_up_at=timestamp(caught_up_at),

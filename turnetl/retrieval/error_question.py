@@ -16,7 +16,8 @@ _PASSED = re.compile(
     r"|.*\sPASSED(?:\s+\[\s*\d+%\])?|.*\.\.\.\s*ok|(?:OK|ok)(?:\s+\(.*\))?"
     r"|ok\s+(?:\d+\b.*|\S+\s+(?:\(cached\)|[\d.]+s\b).*)|[\u2713\u2714\u221a].*"
     r"|(?i:(?:(?:success|info|result|done|ok): )?(?:no (?:errors?|issues?|problems?"
-    r"|failures?)(?: (?:was|were))?(?: (?:found|detected|reported))?|all checks passed|build success(?:ful)?)\b.{0,60})"
+    r"|failures?)(?: (?:was|were))?(?: (?:found|detected|reported))?"
+    r"|all checks passed|build success(?:ful)?)\b.{0,60})"
 )
 _COUNT = r"(?:\d+ [a-z]+(?: out| tests?| files?)?|[a-z]+(?: run)?: \d+)"
 _COUNTS = re.compile(
