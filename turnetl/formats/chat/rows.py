@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.chat.roles import SPEAKERS, Speaker
+from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.row_decoder import RowDecoder
 
 _Id = str | int | None
@@ -86,11 +87,21 @@ class _RawConversation(msgspec.Struct, gc=False):
     prompt: list[msgspec.Raw] | str | None = None
 
 
-ROWS = RowDecoder(ChatLogRow)
-_decode_raw = msgspec.json.Decoder(_RawConversation).decode
-
 LISTS = ("messages", "conversations", "conversation", "chosen_messages", "prompt")
 """The keys of a conversation's messages. The first with any messages counts."""
+ROWS = RowDecoder(
+    ChatLogRow,
+    # A conversation is made of messages, each of which may also be a row.
+    Envelope(
+        shared=(
+            frozenset({"role", "content"}),
+            frozenset({"from", "value"}),
+            *(frozenset({key}) for key in LISTS[:4]),
+        )
+    ),
+)
+_decode_raw = msgspec.json.Decoder(_RawConversation).decode
+
 RESPONSES = ("chosen", "preferred_output", "completion")
 """The keys of the preferred response, beside messages that end without a response."""
 

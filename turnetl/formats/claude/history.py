@@ -14,6 +14,7 @@ import msgspec
 from turnetl import ids
 from turnetl.formats.base import ParsedArchive, Probe, RawTurn, SourceSpan
 from turnetl.formats.claude import machine_text
+from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.session_ids import derived_session_id
@@ -50,7 +51,9 @@ class HistoryRow(msgspec.Struct, rename="camel", gc=False):
     session_id: str | None = None
 
 
-HISTORY_ROWS = RowDecoder(HistoryRow)
+HISTORY_ROWS = RowDecoder(
+    HistoryRow, Envelope(own=(frozenset({"display", "timestamp", "project"}),))
+)
 
 
 class ClaudeHistory:

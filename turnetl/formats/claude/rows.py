@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.usage import TokenUsage
 
@@ -87,7 +88,18 @@ class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
     """The call that started a subagent, in output for programs. Only subagents have one."""
 
 
-ROWS = RowDecoder(ClaudeRow)
+ROWS = RowDecoder(
+    ClaudeRow,
+    Envelope(
+        own=(
+            frozenset({"type", "sessionId"}),
+            frozenset({"type", "leafUuid"}),
+            frozenset({"type", "messageId", "snapshot"}),
+        ),
+        # Rows that were shortened for publication; so is the message in a row of type progress.
+        shared=(frozenset({"type", "message", "timestamp"}),),
+    ),
+)
 
 
 def blocks_of(content: str | list[str | ClaudeBlock] | None) -> list[ClaudeBlock]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.spans import SourceSpan
 from turnetl.formats.kit.usage import TokenUsage
@@ -104,7 +105,13 @@ class CodexRow(CodexItem):
     payload: CodexItem | None = None
 
 
-ROWS = RowDecoder(CodexRow)
+ROWS = RowDecoder(
+    CodexRow,
+    Envelope(
+        own=(frozenset({"timestamp", "type", "payload"}),),
+        shared=(frozenset({"type", "role", "content"}), frozenset({"type", "call_id"})),
+    ),
+)
 
 
 class CodexEntry(msgspec.Struct, gc=False):

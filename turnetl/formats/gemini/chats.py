@@ -72,13 +72,15 @@ class CollectedRows:
 
     def recount(self, counts: ParseCounts, reasons: Mapping[int, SkipReason | None]) -> None:
         """Recount the lines of unused rows. A line is used if any row on it is used."""
-        by_start: dict[int, tuple[SourceSpan, list[SkipReason | None]]] = {}
+        by_line: dict[int, list[tuple[int, SkipReason | None]]] = {}
         for number, (_, span) in enumerate(self.rows):
-            by_start.setdefault(span.start, (span, []))[1].append(reasons[number])
-        for span, on_line in by_start.values():
-            if None not in on_line:
-                counts.used -= span.lines
-                counts.count(on_line[0], span.lines)
+            by_line.setdefault(span.line, []).append((span.lines, reasons[number]))
+        for on_line in by_line.values():
+            reason = next((reason for _, reason in on_line), None)
+            if all(reason is not None for _, reason in on_line):
+                lines = sum(lines for lines, _ in on_line)
+                counts.used -= lines
+                counts.count(reason, lines)
 
 
 def _build(

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.usage import TokenPair
 
@@ -89,7 +90,17 @@ class GeminiRow(msgspec.Struct, rename="camel"):
     rewind_to: str | None = msgspec.field(default=None, name="$rewindTo")
 
 
-ROWS = RowDecoder(GeminiRow)
+ROWS = RowDecoder(
+    GeminiRow,
+    Envelope(
+        own=(
+            frozenset({"id", "timestamp", "type"}),
+            frozenset({"sessionId", "projectHash"}),
+            frozenset({"$set"}),
+            frozenset({"$rewindTo"}),
+        )
+    ),
+)
 
 
 def parts_of(content: Content) -> list[GeminiPart]:

@@ -12,6 +12,7 @@ import msgspec
 from turnetl.formats.base import ParsedArchive, Probe, RawToolCall, RawTurn, SourceSpan, parse_time
 from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.results import text_of
+from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.probe import LazyObject
 from turnetl.formats.kit.row_decoder import RowDecoder
@@ -41,7 +42,7 @@ class StreamEvent(msgspec.Struct):
     stats: TokenUsage | None = None
 
 
-_EVENTS = RowDecoder(StreamEvent)
+_EVENTS = RowDecoder(StreamEvent, Envelope(own=(frozenset({"type", "timestamp"}),)))
 
 
 class GeminiStream:

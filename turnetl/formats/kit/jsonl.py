@@ -9,7 +9,7 @@ from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
 from turnetl.formats.kit.limits import has_too_many_values
 from turnetl.formats.kit.lines import count_lines, iter_filled_lines, overwrite_bom
-from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.row_decoder import PlacedRow, RowDecoder
 from turnetl.formats.kit.shallow_json import is_single_value
 from turnetl.formats.kit.spans import SourceSpan
 from turnetl.skip_reasons import SkipReason
@@ -72,11 +72,18 @@ def _read_damaged(
         return SkipReason.BLANK
     rows, values = decoder.decode_damaged(line)
     counts.count_values(values, span.line)
-    reasons = [handle(row, span) for row in rows]
-    if None in reasons:
-        return None
-    if reasons:
-        return reasons[0]
+    reasons = [
+        handle(placed.row, _span_on_line(span, placed, counted=number == 0 and values > 0))
+        for number, placed in enumerate(rows)
+    ]
+    if reasons and values > 0:
+        return None if None in reasons else reasons[0]
     if has_too_many_values(line) and is_single_value(line):
         return SkipReason.TOO_MANY_VALUES
     return SkipReason.NOT_AN_OBJECT if values == 1 else SkipReason.INVALID_JSON
+
+
+def _span_on_line(line: SourceSpan, placed: PlacedRow[_Row], *, counted: bool) -> SourceSpan:
+    """Return the span of a row; `counted`: the line is counted with it."""
+    start, end = line.start + placed.start, line.start + placed.end
+    return SourceSpan(line.line, line.last_line, start, end, int(counted))

@@ -5,19 +5,20 @@ string.
 """
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from types import UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from turnetl.formats.kit.damaged_lines import Envelope, rows_on_line
 from turnetl.formats.kit.limits import MIN_BYTES_OF_TOO_MANY, has_too_many_values
 from turnetl.skip_reasons import SkipReason
 
-_scan = json.JSONDecoder().raw_decode
-_whitespace = re.compile(r"\s*").match
+_load = json.JSONDecoder(strict=False).decode
+_INVALID = object()
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 _MAX_REPAIRED = 8 << 20
 """Bytes of a line that is repaired: its values are built, which takes thirty times its memory."""
@@ -28,11 +29,21 @@ def unread_reason(raw: bytes) -> SkipReason:
     return SkipReason.TOO_MANY_VALUES if has_too_many_values(raw) else SkipReason.NOT_AN_OBJECT
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedRow(Generic[_Row]):
+    """A row on a damaged line."""
+
+    row: _Row
+    start: int
+    """Offset in the line."""
+    end: int
+
+
 class RowDecoder(Generic[_Row]):
     """Decodes one kind of row."""
 
-    def __init__(self, row_type: type[_Row]) -> None:
-        self._row_type = row_type
+    def __init__(self, row_type: type[_Row], envelope: Envelope = Envelope()) -> None:  # noqa: B008 - a frozen value
+        self._row_type, self._envelope = row_type, envelope
         self._decode = msgspec.json.Decoder(row_type).decode
 
     def decode(self, line: bytes | memoryview) -> _Row | None:
@@ -47,24 +58,39 @@ class RowDecoder(Generic[_Row]):
     def decode_first(self, raw: bytes) -> _Row | None:
         """Return the first row in the bytes, repaired if necessary; None if there is none."""
         row = self.decode(raw)
-        return row if row is not None else next(iter(self.decode_damaged(raw)[0]), None)
+        if row is not None:
+            return row
+        return next((placed.row for placed in self.decode_damaged(raw)[0]), None)
 
-    def decode_damaged(self, line: bytes) -> tuple[list[_Row], int]:
+    def decode_damaged(self, line: bytes) -> tuple[list[PlacedRow[_Row]], int]:
         """Decode a damaged line.
 
         Returns:
-            The rows of the JSON objects on the line, and the number of JSON values on it: 1 on a
-            valid line, 0 if it does not start with a value, more if values are concatenated. A
-            value that is not an object gives no row. The number is negative if invalid JSON follows
-            the values. A line of more than 8 MiB or with too many values is not repaired: no row is
-            read.
+            The rows on the line, and the number of JSON values on it: 1 on a valid line, more if
+            rows are concatenated. A value that is not an object gives no row. The number is zero or
+            negative if there is anything else on the line, such as a row that was cut off. A row of
+            more than 8 MiB that needs repair, or with too many values, is not read.
         """
-        if len(line) > _MAX_REPAIRED or has_too_many_values(line):
-            return [], 0
-        values, valid = _values(line.decode("utf-8", "replace").removeprefix("\ufeff").strip())
-        objects = (value for value in values if isinstance(value, dict))
-        rows = [decode_lenient(self._row_type, value) for value in objects]
-        return rows, len(values) if valid else -len(values)
+        if _is_repairable(line):
+            value = _lenient_value(line.decode("utf-8", "replace"))
+            if value is not _INVALID:
+                rows = [decode_lenient(self._row_type, value)] if isinstance(value, dict) else []
+                return [PlacedRow(row, 0, len(line)) for row in rows], 1
+        found = rows_on_line(line, self._envelope)
+        placed = [
+            PlacedRow(row, start, end)
+            for start, end in found.places
+            if (row := self._decode_object(line[start:end])) is not None
+        ]
+        are_all = found.is_all and len(placed) == len(found.places)
+        return placed, len(placed) if are_all else -len(placed)
+
+    def _decode_object(self, raw: bytes) -> _Row | None:
+        row = self.decode(raw)
+        if row is not None or not _is_repairable(raw):
+            return row
+        value = _lenient_value(raw.decode("utf-8", "replace"))
+        return decode_lenient(self._row_type, value) if isinstance(value, dict) else None
 
 
 def decode_text(text: str, default: Any) -> Any:
@@ -117,26 +143,19 @@ def _is_number_as_text(expected: Any, value: Any) -> bool:
     return isinstance(value, str) and str not in _options(expected)
 
 
-def _values(text: str) -> tuple[list[Any], bool]:
-    """Return the JSON values at the start of a text, and whether they are all of it."""
-    values: list[Any] = []
-    position = 0
-    while position < len(text):
-        try:
-            value, position = _scan(text, position)
-            values.append(_without_lone_surrogates(value))
-        except (ValueError, RecursionError):
-            return values, False
-        position = _skip_whitespace(text, position)
-    return values, True
+def _is_repairable(raw: bytes) -> bool:
+    return len(raw) <= _MAX_REPAIRED and not has_too_many_values(raw)
+
+
+def _lenient_value(text: str) -> Any:
+    """Return the value of a text that is JSON as Python reads it; `_INVALID` if it is not."""
+    try:
+        return _without_lone_surrogates(_load(text.removeprefix("\ufeff").strip()))
+    except (ValueError, RecursionError):
+        return _INVALID
 
 
 def _without_lone_surrogates(value: Any) -> Any:
     """Return the value without lone surrogates, which no table can store."""
     text = json.dumps(value, ensure_ascii=False)
     return json.loads(text.encode("utf-8", "replace"))
-
-
-def _skip_whitespace(text: str, position: int) -> int:
-    whitespace = _whitespace(text, position)
-    return whitespace.end() if whitespace is not None else position

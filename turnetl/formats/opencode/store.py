@@ -3,6 +3,7 @@
 import msgspec
 
 from turnetl.formats.base import SourceSpan
+from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.documents import JsonDocument, element_spans
 from turnetl.formats.kit.limits import has_too_many_values
 from turnetl.formats.kit.row_decoder import RowDecoder
@@ -29,7 +30,10 @@ class FileKind(msgspec.Struct, gc=False, rename={"message_id": "messageID"}):
     message_id: str | None = None
 
 
-_KINDS = RowDecoder(FileKind)
+_KINDS = RowDecoder(
+    FileKind,
+    Envelope(own=(frozenset({"id", "sessionID"}), frozenset({"id", "time", "title"}))),
+)
 
 
 def read_files(data: bytes, document: JsonDocument, collected: CollectedMessages) -> None:
@@ -62,9 +66,8 @@ def _files(raw: bytes) -> tuple[list[_StoredFile], int]:
     if row is not None:
         return [row], 1
     kinds, values = _KINDS.decode_damaged(raw)
-    decoders = [_decoder(kind) for kind in kinds]
-    rows = {decoder: decoder.decode_damaged(raw)[0] for decoder in set(decoders)}
-    return [rows[decoder][number] for number, decoder in enumerate(decoders)], values
+    files = [_decoder(placed.row).decode_first(raw[placed.start : placed.end]) for placed in kinds]
+    return [file for file in files if file is not None], values
 
 
 def _decoder(
