@@ -199,7 +199,6 @@ STILL_WRONG = {
     "claude-persisted-output",
     "claude-task-json-in-queue",
     "claude-time-forms",
-    "claude-truncated-splice",
     "cline-xml-tools",
     "codex-history-jsonl",
     "codex-token-record-and-count",

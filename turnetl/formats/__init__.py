@@ -11,29 +11,29 @@ PROMPT_HISTORY = "claude_history"
 """The format of prompts without responses. Transcripts of Claude Code hold both."""
 
 FORMATS = (
-    Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 3, "claude:ClaudeCode"),
-    Format("claude_web", "sessions exported from claude.ai/code (JSON)", 2, "claude:ClaudeWeb"),
+    Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 4, "claude:ClaudeCode"),
+    Format("claude_web", "sessions exported from claude.ai/code (JSON)", 3, "claude:ClaudeWeb"),
     Format(
         PROMPT_HISTORY,
         "prompts in Claude Code's history.jsonl (JSONL)",
-        1,
+        2,
         "claude:ClaudeHistory",
     ),
     Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 3, "codex:Codex"),
     Format("codex_json", "rollouts of the first Codex CLI (JSON)", 3, "codex:CodexDocument"),
-    Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 2, "gemini:GeminiJson"),
-    Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 2, "gemini:GeminiJsonl"),
+    Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 3, "gemini:GeminiJson"),
+    Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 3, "gemini:GeminiJsonl"),
     Format(
         "gemini_stream",
         "Gemini CLI runs printed with --output-format stream-json (JSONL)",
-        2,
+        3,
         "gemini:GeminiStream",
     ),
     Format(
-        "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 2, "chat:OpenAIConversations"
+        "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
     ),
-    Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 2, "chat:ShareGPT"),
-    Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 2, "opencode:OpenCode"),
+    Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
+    Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 3, "opencode:OpenCode"),
 )
 """Every format, in the order in which they are tried: the first that recognises an archive reads
 it."""

@@ -162,8 +162,8 @@ def line_problem(path: Path, counts: ParseCounts, *, ends_with_newline: bool) ->
         return Problem(name, line, SkipReason.TRUNCATED, message)
     more = f" and {invalid - 1} more" if invalid > 1 else ""
     message = (
-        f"`{name}` line {line}{more}: skipped, because it is not valid JSON; the other lines were "
-        "read. Repair the line and run again if you need its content."
+        f"`{name}` line {line}{more}: skipped but for complete rows, because it is not valid "
+        "JSON; the other lines were read. Repair the line and run again if you need its content."
     )
     return Problem(name, line, SkipReason.INVALID_JSON, message)
 

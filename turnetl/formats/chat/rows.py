@@ -89,6 +89,8 @@ class _RawConversation(msgspec.Struct, gc=False):
 
 LISTS = ("messages", "conversations", "conversation", "chosen_messages", "prompt")
 """The keys of a conversation's messages. The first with any messages counts."""
+RESPONSES = ("chosen", "preferred_output", "completion")
+"""The keys of the preferred response, beside messages that end without a response."""
 ROWS = RowDecoder(
     ChatLogRow,
     # A conversation is made of messages, each of which may also be a row.
@@ -97,13 +99,11 @@ ROWS = RowDecoder(
             frozenset({"role", "content"}),
             frozenset({"from", "value"}),
             *(frozenset({key}) for key in LISTS[:4]),
-        )
+        ),
+        holders=frozenset({"message", "input", "prompt", "rejected", *RESPONSES}),
     ),
 )
 _decode_raw = msgspec.json.Decoder(_RawConversation).decode
-
-RESPONSES = ("chosen", "preferred_output", "completion")
-"""The keys of the preferred response, beside messages that end without a response."""
 
 
 def messages_of(row: ChatLogRow) -> list[ChatLogMessage]:

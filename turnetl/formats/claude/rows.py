@@ -96,8 +96,6 @@ ROWS = RowDecoder(
             frozenset({"type", "leafUuid"}),
             frozenset({"type", "messageId", "snapshot"}),
         ),
-        # Rows that were shortened for publication; so is the message in a row of type progress.
-        shared=(frozenset({"type", "message", "timestamp"}),),
     ),
 )
 

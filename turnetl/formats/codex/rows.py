@@ -105,13 +105,7 @@ class CodexRow(CodexItem):
     payload: CodexItem | None = None
 
 
-ROWS = RowDecoder(
-    CodexRow,
-    Envelope(
-        own=(frozenset({"timestamp", "type", "payload"}),),
-        shared=(frozenset({"type", "role", "content"}), frozenset({"type", "call_id"})),
-    ),
-)
+ROWS = RowDecoder(CodexRow, Envelope(own=(frozenset({"timestamp", "type", "payload"}),)))
 
 
 class CodexEntry(msgspec.Struct, gc=False):

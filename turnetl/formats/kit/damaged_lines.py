@@ -15,18 +15,25 @@ import msgspec
 from turnetl.formats.kit.shallow_json import DECODE_ERRORS, replace_lone_surrogates, shallow_object
 
 _find_start = re.compile(rb'\{[ \t\r\n]*+["}]').search
+_find_key = re.compile(rb'"([^"\\]*)"\s*:\s*\Z').search
+_skip_empty = re.compile(rb"[ \t\r\n\v\f]*+").match
 _EMPTY = b" \t\r\n\v\f"
 _OPENING, _CONTINUING = b":,[", b",]}"
 """What is before an object inside of another value, and what is after it."""
+_CONTEXT = 128
+"""Bytes before and after an object that show whether it is inside of another one."""
 _ERROR_AT = re.compile(r"(trailing characters )?\(byte (\d+)\)\Z")
 _decode = msgspec.json.Decoder(msgspec.Raw).decode
 _scan_leniently = json.JSONDecoder(strict=False).raw_decode
-_SCANS, _LARGE_SCANS = 32, 64 << 20
-"""Times that each byte of a line may be scanned, and bytes of a long line that may be scanned more
-than a few times: objects inside of each other that are all cut off are scanned once each."""
+_SCANS, _LARGE_SCANS, _SMALL_SCANS = 32, 64 << 20, 64 << 20
+"""Times that each byte of a line may be scanned, bytes of a long line that may be scanned more than
+a few times, and bytes that may be scanned on any line: of objects inside of each other that are all
+cut off, each is scanned once."""
 _LENIENT_COST = 16
 """Bytes that are scanned in the time in which Python scans one."""
-_NESTING_COST = 1 << 13
+_START_COST, _NESTING_COST = 1 << 11, 1 << 13
+"""Bytes that are scanned in the time that each start of an object takes, and one that is nested too
+deep."""
 _MAX_LENIENT = 8 << 20
 
 
@@ -38,9 +45,11 @@ class Envelope:
     """Sets of keys; an object with all keys of one of them is a row."""
     shared: Collection[frozenset[str]] = ()
     """Of rows that look like objects inside of rows: the place of the object must decide."""
+    holders: frozenset[str] = frozenset()
+    """Keys of rows under which there are such objects. They may also be in any array."""
 
-    def of_row(self, keys: Collection[str], *, may_be_nested: bool) -> bool:
-        sets = self.own if may_be_nested else (*self.own, *self.shared)
+    def is_row(self, keys: Collection[str], *, own_only: bool) -> bool:
+        sets = self.own if own_only else (*self.own, *self.shared)
         return any(needed <= set(keys) for needed in sets)
 
 
@@ -57,47 +66,52 @@ class RowsOnLine:
 def rows_on_line(line: bytes, envelope: Envelope) -> RowsOnLine:
     """Find the complete rows on a line, in time proportional to its length.
 
-    Objects with which the line starts are rows in any case, also several.
+    The object with which the line starts is a row in any case, and so is every one of a line that
+    holds nothing but objects.
     """
     finder = _Finder(replace_lone_surrogates(line), envelope)
     finder.find()
-    return RowsOnLine(finder.places, finder.is_all)
+    is_all = finder.is_all
+    places = [place for place, is_sure in finder.objects if is_sure or is_all]
+    return RowsOnLine(places, is_all)
 
 
 class _Finder:
     def __init__(self, line: bytes, envelope: Envelope) -> None:
         self._line, self._view, self._envelope = line, memoryview(line), envelope
-        self._budget = min(_SCANS * len(line), 4 * len(line) + _LARGE_SCANS)
+        self._budget = min(_SCANS * len(line), 4 * len(line) + _LARGE_SCANS) + _SMALL_SCANS
         self._broken = -1
         """Offset of the last byte at which an object before could not be continued."""
-        self.places: list[tuple[int, int]] = []
+        self._next = self._after_empty(0)
+        """Offset of the first byte that is not blank after the last row."""
+        self.objects: list[tuple[tuple[int, int], bool]] = []
+        """Offset and end of each object that is a row, or is one if the line holds nothing else;
+        whether it is one in any case."""
         self.is_all = True
 
     def find(self) -> None:
-        position = done = 0
-        while (start := self._next_start(position)) is not None and self._budget > 0:
+        position = 0
+        while (found := _find_start(self._line, position)) and self._budget > 0:
+            start = found.start()
             end = self._object_end(start)
+            position = end or start + 1
             if end is None:
-                position = start + 1
-            elif self._is_row(start, end, is_first=not self._line[done:start].strip(_EMPTY)):
-                self._note_rest(done, start)
-                self.places.append((start, end))
-                position = done = end
-            else:
-                position = end
-        self._note_rest(done, len(self._line))
+                continue
+            is_sure = self._is_row(start, end) or (not self.objects and start == self._next)
+            if is_sure or (self.is_all and start == self._next):
+                self.is_all = self.is_all and start == self._next
+                self.objects.append(((start, end), is_sure))
+                self._next = self._after_empty(end)
+        self.is_all = self.is_all and self._next == len(self._line)
 
-    def _next_start(self, position: int) -> int | None:
-        match = _find_start(self._line, position)
-        return match.start() if match is not None else None
-
-    def _note_rest(self, start: int, end: int) -> None:
-        self.is_all = self.is_all and not self._line[start:end].strip(_EMPTY)
+    def _after_empty(self, offset: int) -> int:
+        empty = _skip_empty(self._line, offset)
+        return empty.end() if empty is not None else offset
 
     def _object_end(self, start: int) -> int | None:
         """Return the end of the object at an offset; None if it is incomplete or invalid."""
         end, failed = self._scan(start)
-        self._budget -= (failed if end is None else end) - start
+        self._budget -= (failed if end is None else end) - start + _START_COST
         if end is None and self._may_be_lenient(failed):
             end = self._lenient_end(start)
         if end is None:
@@ -136,20 +150,21 @@ class _Finder:
             return None
         return start + len(text[:end].encode("utf-8", "surrogateescape"))
 
-    def _is_row(self, start: int, end: int, *, is_first: bool) -> bool:
-        """Return whether an object is a row; `is_first`: the line starts with it and other rows."""
-        if is_first:
-            return True
-        before = self._line[max(0, start - 64) : start].rstrip(_EMPTY)[-1:]
-        after = self._line[end : end + 64].lstrip(_EMPTY)[:1]
-        looks_nested = before != b"" and before in _OPENING
+    def _is_row(self, start: int, end: int) -> bool:
+        before = self._line[max(0, start - _CONTEXT) : start].rstrip(_EMPTY)
+        after = self._line[end : end + _CONTEXT].lstrip(_EMPTY)[:1]
         # What is before cannot be continued from some byte of the object on: it is no part of it.
-        if not start <= self._broken < end:
-            if after != b"" and after in _CONTINUING:
-                return False
-        elif self._broken > start:
-            looks_nested = False
-        return self._envelope.of_row(self._keys(start, end), may_be_nested=looks_nested)
+        is_apart = start <= self._broken < end
+        if not is_apart and after and after in _CONTINUING:
+            return False
+        is_nested = not is_apart and before[-1:] and before[-1:] in _OPENING
+        own_only = bool(is_nested) and not self._is_under_other_key(before)
+        return self._envelope.is_row(self._keys(start, end), own_only=own_only)
+
+    def _is_under_other_key(self, before: bytes) -> bool:
+        """Return whether an object is under a key that never holds objects like rows."""
+        key = _find_key(before)
+        return key is not None and key[1].decode("utf-8", "replace") not in self._envelope.holders
 
     def _keys(self, start: int, end: int) -> Collection[str]:
         try:
