@@ -153,6 +153,16 @@ def test_a_message_beside_the_users_own_that_no_event_repeats_is_the_clients() -
         assert parsed.counts.skipped[SkipReason.CONTEXT] == 1
 
 
+def test_what_codex_asks_its_reviewer_is_no_prompt() -> None:
+    parsed = rollout(
+        *(started(1), prompt("event", "Review it", 1), event("entered_review_mode")),
+        *(message("user", "Review the current code changes"), answer("message", "A bug.", 1)),
+        event("exited_review_mode", review_output={"overall_explanation": "Bad.", "findings": []}),
+        *(ended(1), started(2), prompt("message", "Mend it", 2), answer("message", "Mended.", 2)),
+    )
+    assert conversation(parsed) == [("Review it", ["A bug.", "Bad."]), ("Mend it", ["Mended."])]
+
+
 def test_a_row_written_twice_under_its_number_counts_once() -> None:
     rows = lines(
         [

@@ -17,10 +17,11 @@ from turnetl.formats.codex import tools
 from turnetl.formats.codex.item_calls import item_call, same_action
 from turnetl.formats.codex.rows import CodexItem
 from turnetl.formats.kit.row_decoder import decode_text
-from turnetl.formats.kit.tool_input import compact_json
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt
 
 _SCRIPT_TOOL = "exec"
+_WAIT_TOOL = "wait"
+"""Its output is the rest of that of a script that still runs."""
 _SCRIPT_NAME = "exec_script"
 """The name of a script beside the calls that it made: its text is no command and no patch."""
 _STATE = re.compile(
@@ -28,18 +29,21 @@ _STATE = re.compile(
     r"(?:Wall time[^\n]*(?:\n|$))?(?:Output:)?\s*"
 )
 """The lines that Codex puts before a script's output."""
+_RUNNING = "running"
 _FAILURES = {"failed", "errored", "terminated"}
 _NO_NEWS = re.compile(
     r"Success\b.*|[AMD] \S+|\W*\d+ \w+ truncated\W*|Exit code:? \d+|null|undefined|\W*"
 )
 """A line of a script's output that says nothing beside the results of its calls."""
+_OBJECT = re.compile(r"^\{(?:.*\}$|\n(?:[ \t].*\n)*\}$)", re.MULTILINE)
+"""A JSON object on one line, or one with its keys indented."""
 _RECENT = 100
 """Calls among which that of an item is."""
 
 
 @dataclass(slots=True)
 class _Script:
-    """A call of `exec`, and the calls that its script made."""
+    """A call of `exec`, or one that waits for its script, and the calls that the script made."""
 
     call: RawToolCall
     turn: RawTurn
@@ -53,12 +57,16 @@ class _Script:
         failed = failed or (state is not None and state["state"] in _FAILURES)
         call = self.call
         if not self.calls:
+            # What a script does that still runs is in items to come.
+            is_running = state is not None and state["state"] == _RUNNING
+            call.name = _SCRIPT_NAME if is_running else call.name
             call.result, call.is_error = text, call.is_error or failed
             return True
         text = _without_results(text, self.calls)
         if len(self.calls) == 1 and not self.calls[0].result and not failed:
             self.calls[0].result, text = text, ""
-        call.name, call.result, call.is_error = _SCRIPT_NAME, text, failed
+        call.name = _SCRIPT_NAME if call.name == _SCRIPT_TOOL else call.name
+        call.result, call.is_error = text, failed
         return failed or bool(text)
 
 
@@ -90,6 +98,8 @@ class CodexCalls:
         add_subagent_prompt(turn, tools.subagent_prompt(item))
         if item.type == "custom_tool_call" and call.name == _SCRIPT_TOOL:
             self._scripts[key or ""] = _Script(call, turn, size)
+        elif call.name == _WAIT_TOOL and self._items:
+            self._scripts[key or ""] = _Script(call, turn, size, [*self._items.values()])
 
     def add_result(self, turn: RawTurn | None, item: CodexItem, time: datetime | None) -> None:
         """Add a result to its call, and the user's answers in it to the turn."""
@@ -185,15 +195,14 @@ class CodexCalls:
 def _without_results(text: str, calls: list[RawToolCall]) -> str:
     """Return the lines of a script's output that are in no result of its calls."""
     known = {line.strip() for call in calls for line in call.result.split("\n")}
-    lines = [line for part in text.split("\n") for line in _printed(part).split("\n")]
+    text = _OBJECT.sub(_printed, text)
+    lines = text.split("\n")
     new = [line for line in lines if line.strip() not in known and not _NO_NEWS.fullmatch(line)]
     return "\n".join(new).strip()
 
 
-def _printed(line: str) -> str:
-    """Return the output in a line that is the JSON of a command's result; else the line."""
-    value = decode_text(line, None) if line.startswith("{") else None
-    if not isinstance(value, dict):
-        return line
-    output = value.get("output", value.get("stdout"))
-    return output if isinstance(output, str) else compact_json(value)
+def _printed(printed: re.Match[str]) -> str:
+    """Return the output in the JSON of a command's result, as a script prints it."""
+    value = decode_text(printed[0], None)
+    output = value.get("output", value.get("stdout")) if isinstance(value, dict) else None
+    return output if isinstance(output, str) else printed[0]

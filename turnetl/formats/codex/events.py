@@ -52,7 +52,13 @@ def _item_completed(conversation: CodexConversation, entry: CodexEntry) -> SkipR
     return conversation.complete_call(CodexEntry(entry.row, item, entry.span), is_item=True)
 
 
+def _review_started(conversation: CodexConversation, _: CodexEntry) -> SkipReason | None:
+    conversation.task.in_review = True
+    return SkipReason.EVENT
+
+
 def _review_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
+    conversation.task.in_review = False
     review = entry.item.review_output
     findings = [] if review is None else review.findings or []
     explanation = "" if review is None else review.overall_explanation or ""
@@ -89,6 +95,7 @@ EVENTS: dict[str, Handler] = {
     "user_message": _user_message,
     "agent_message": _agent_message,
     "item_completed": _item_completed,
+    "entered_review_mode": _review_started,
     "exited_review_mode": _review_ended,
     "task_started": _task_started,
     "turn_started": _task_started,

@@ -36,12 +36,15 @@ def same_action(call: RawToolCall, other: RawToolCall) -> bool:
 
 
 def _call(name: str, arguments: Any) -> RawToolCall:
-    return RawToolCall(name, format_input(arguments), arguments=arguments)
+    text = "" if arguments is None else format_input(arguments)
+    return RawToolCall(name, text, arguments=arguments)
 
 
-def _mcp_call(item: CodexItem) -> RawToolCall:
+def _mcp_call(item: CodexItem) -> RawToolCall | None:
     named = item.invocation if isinstance(item.invocation, dict) else {}
     server, tool = item.server or named.get("server"), item.tool or named.get("tool")
+    if not server and not tool:
+        return None
     arguments = item.arguments if item.arguments is not None else named.get("arguments")
     words = (_NOT_WORD.sub("_", str(word)) for word in (server, tool) if word)
     return _call("__".join(["mcp", *words]), tools.decoded(arguments))
@@ -70,7 +73,11 @@ def _extension(item: CodexItem) -> RawToolCall | None:
 
 def _patch(changes: Any) -> str:
     """Return the changes of files as a patch in the form in which agents write them."""
+    if isinstance(changes, list):
+        changes = {str(one.get("path")): one for one in changes if isinstance(one, dict)}
     files = changes.items() if isinstance(changes, dict) else ()
+    if not files:
+        return ""
     return "\n".join(
         [
             "*** Begin Patch",
@@ -126,7 +133,9 @@ def _same_files(call: RawToolCall, other: RawToolCall) -> bool:
 def _command(item: CodexItem) -> RawToolCall | None:
     """Return a command of the agent; the user may run some, too."""
     is_users = isinstance(item.source, str) and item.source.startswith("user")
-    return None if is_users else _call("exec_command", {"command": item.command})
+    if is_users or (item.command is None and item.exit_code is None):
+        return None
+    return _call("exec_command", {"command": item.command})
 
 
 def _dynamic_call(item: CodexItem) -> RawToolCall | None:

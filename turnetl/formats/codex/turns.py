@@ -121,6 +121,8 @@ class CodexReader:
         injected = [reason for reason in reasons if reason is not None]
         if injected and len(injected) == len(parts):
             return injected[0]
+        if self.conversation.task.in_review:
+            return SkipReason.REVIEW
         by_user = (part for part, reason in zip(parts, reasons, strict=True) if reason is None)
         text, image = "\n\n".join(filter(str.strip, by_user)), has_image(item.content)
         turn_id = _passed_turn_id(item)
