@@ -11,6 +11,7 @@ from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, problems, prompt_history
 from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import DecompressionStatus, decompress, is_compressed
+from turnetl.parsing.encodings import to_utf8
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.prompt_history import PromptHistories
 from turnetl.parsing.report import Problem
@@ -63,7 +64,7 @@ class ArchiveStat:
 
 @dataclass(frozen=True, slots=True)
 class DecompressedArchive:
-    """An archive's bytes, decompressed."""
+    """An archive's text in UTF-8, decompressed."""
 
     data: bytes
     problem: Problem | None
@@ -121,18 +122,18 @@ def read_head(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> bytes:
         BadArchive: it cannot be read.
     """
     size = min(archive.files[0].size, HEAD_BYTES)
-    return decompress(files.start(archive.files[0].path, size), HEAD_BYTES).data
+    return to_utf8(decompress(files.start(archive.files[0].path, size), HEAD_BYTES).data)
 
 
 def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> DecompressedArchive:
-    """Return the decompressed bytes of an archive.
+    """Return the text of an archive in UTF-8, decompressed.
 
     Raises:
-        BadArchive: they exceed the limit, or nothing precedes the place where they are truncated or
+        BadArchive: it exceeds the limit, or nothing precedes the place where they are truncated or
             corrupt.
     """
     if not is_compressed(data):
-        return DecompressedArchive(data, None)
+        return DecompressedArchive(to_utf8(data), None)
     max_bytes = limits.max_bytes(len(data))
     result = decompress(data, max_bytes)
     if result.status is DecompressionStatus.LIMIT_EXCEEDED:
@@ -140,13 +141,13 @@ def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> Decompre
     problem = problems.decompression_problem(path, result.status, len(result.data))
     if problem is not None and not result.data:
         raise BadArchive(problem.reason, problem.message)
-    return DecompressedArchive(result.data, problem)
+    return DecompressedArchive(to_utf8(result.data), problem)
 
 
 def read_archive(
     path: Path, files: ArchiveFiles = LOCAL, histories: PromptHistories | None = None
 ) -> bytes:
-    """Return the decompressed bytes of an archive as it is now.
+    """Return the text of an archive as it is now, decompressed and in UTF-8.
 
     Args:
         path: of the archive.
