@@ -79,8 +79,8 @@ TURNS = Table(
         Column("content_hash", pl.String, "digest of the redacted content"),
     ),
 )
-"""Lines and bytes refer to the uncompressed archive in UTF-8. For a session in an OpenCode store they
-refer to its files concatenated in the order of `parsing.opencode_store.session_files`.
+"""Lines and bytes refer to the uncompressed archive in UTF-8. For a session in an OpenCode store,
+they refer to its files concatenated in the order of `parsing.opencode_store.session_files`.
 
 Whether an open turn is closed, because its session is inactive or the agent crashed, depends on the
 clock. `ingestion.candidates` decides it; no table records it."""

@@ -87,6 +87,11 @@ class SkipReason(Reason):
     )
     UNREADABLE = "unreadable", "The file or the folder cannot be read."
     EMPTY = "empty", "The file is empty, or the folder holds no archive."
+    DATABASE = "database", "The file is a database, which turnetl does not read."
+    PACKED = (
+        "packed",
+        "The file is a packed folder or compressed in a way that turnetl does not read.",
+    )
     UNKNOWN_FORMAT = "unknown_format", "No known format matches the file."
     WRONG_FORMAT = "wrong_format", "The file contains nothing in the format given with --format."
     TRUNCATED = "truncated", "The end of the file is missing."

@@ -202,14 +202,11 @@ STILL_WRONG = {
     "claude-agent-notification",
     "claude-aux-only",
     "claude-clock-jump",
-    "claude-persisted-output",
     "claude-task-json-in-queue",
     "claude-time-forms",
     "cline-xml-tools",
-    "codex-history-jsonl",
     "codex-token-record-and-count",
     "opencode-export-damaged",
-    "opencode-sqlite",
     "qwen-chats",
 }
 

@@ -199,3 +199,39 @@ def test_folders_deeper_than_the_recursion_limit_are_searched(tmp_path: Path) ->
     # The cleanup of pytest does not reach that deep.
     for folder in reversed(deep[1:]):
         folder.rmdir()
+
+
+def test_databases_and_packed_files_in_a_folder_are_named_with_what_to_do(tmp_path: Path) -> None:
+    for name in ("opencode.db", "a.zip", "b.tar.gz", "c.7z", "e.jsonl.bz2", "notes.md", "x.jsonl"):
+        (tmp_path / name).write_bytes(b"{}")
+    found = parsing.expand([tmp_path])
+    assert names(found) == ["x.jsonl"]
+    reasons = sorted((problem.reason.value, problem.message) for problem in found.problems)
+    assert [reason for reason, _ in reasons] == ["database", "packed", "packed"]
+    assert "`opencode export`" in reasons[0][1]
+    assert all(word in reasons[1][1] for word in ("a.zip", "b.tar.gz", "c.7z", "unpack"))
+    assert all(word in reasons[2][1] for word in ("e.jsonl.bz2", "decompress"))
+
+
+def test_a_file_without_a_suffix_is_found_if_it_starts_as_json(tmp_path: Path) -> None:
+    (tmp_path / "raw_transcript").write_text(' {"type": "user"}')
+    (tmp_path / "list").write_text('[{"role": "user"}]')
+    (tmp_path / "LICENSE").write_text("Free.")
+    (tmp_path / "HEAD").write_bytes(b"\x01\x02{")
+    assert names(parsing.expand([tmp_path])) == ["list", "raw_transcript"]
+
+
+def test_files_that_an_agent_keeps_beside_a_session_are_no_archives(tmp_path: Path) -> None:
+    session = tmp_path / "projects" / "-srv-shop" / "7d0c2f1a-0000-4000-8000-000000000001"
+    for name in (
+        "tool-results/mcp.json",
+        "subagents/agent-a.meta.json",
+        "subagents/workflows/wf/journal.jsonl",
+        "subagents/agent-a.jsonl",
+        "workflows/wf.json",
+        "../sessions-index.json",
+    ):
+        (session / name).parent.mkdir(parents=True, exist_ok=True)
+        (session / name).write_text('{"messages": [{"role": "user", "content": "x"}]}')
+    found = parsing.expand([tmp_path])
+    assert (names(found), found.problems) == (["agent-a.jsonl"], ())

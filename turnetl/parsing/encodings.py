@@ -1,7 +1,7 @@
 """Text in another encoding than UTF-8, as shells and editors of Windows write it, as UTF-8.
 
-Lines stay the same, so that a turn leads back to them. Offsets in bytes are those of the UTF-8 text,
-as those of a compressed archive are of the decompressed one.
+Lines stay the same, so that a turn leads back to them. Offsets in bytes are those of the text in
+UTF-8, as those of a compressed archive are of the decompressed one.
 """
 
 import codecs

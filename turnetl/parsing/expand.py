@@ -15,12 +15,16 @@ from turnetl.object_url import SCHEMES, archive_url
 from turnetl.parsing import opencode_store, prompt_history
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.other_files import is_beside_session
 from turnetl.parsing.report import Problem
 from turnetl.parsing.walk import FoundFile, has_archive_suffix
 from turnetl.skip_reasons import SkipReason
 from turnetl.url_scheme import url_scheme
 
 _ANY_DEPTH = "**"
+_NAMED = 3
+"""Names of further files of a kind that are printed."""
+_OTHER_KINDS = (SkipReason.DATABASE, SkipReason.PACKED)
 _NO_ARCHIVE = "holds no .jsonl or .json file, compressed or not; name another folder"
 _NO_MATCH = "matches no file with an archive suffix; check the glob"
 
@@ -148,19 +152,34 @@ def _search(folder: Path, files: ArchiveFiles) -> Iterator[FoundFile | Problem]:
     problems: list[Problem] = []
 
     def on_problem(path: str, reason: SkipReason, what: str) -> None:
-        problems.append(_problem(Path(path), reason, what))
+        if reason in _OTHER_KINDS:
+            others.setdefault((reason, what), []).append(path)
+        else:
+            problems.append(_problem(Path(path), reason, what))
 
+    others: dict[tuple[SkipReason, str], list[str]] = {}
     store_members = []
     for file in files.walk(folder, on_problem):
         if file.path.endswith(".json") and _is_store_member(Path(file.path), files):
             store_members.append(Path(file.path))
-        else:
+        elif not is_beside_session(file.path):
             yield file
     with suppress(BadArchive):
         for parts, number in opencode_store.orphan_parts(store_members, files):
             what = f"holds {number:,} parts of a missing message"
             on_problem(str(parts), SkipReason.ORPHAN, what)
     yield from problems
+    for (reason, what), paths in others.items():
+        yield _problem(Path(paths[0]), reason, f"is {what}", _others(paths[1:]))
+
+
+def _others(paths: Sequence[str]) -> str:
+    """Return what follows the first of several names in a sentence."""
+    if not paths:
+        return ""
+    named = "".join(f", `{Path(path).name}`" for path in paths[:_NAMED])
+    more = f", and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return f"{named}{more}: each"
 
 
 def _is_store_member(path: Path, files: ArchiveFiles) -> bool:
@@ -221,7 +240,7 @@ def _named_file(path: str) -> FoundFile:
     return FoundFile(path, os.path.realpath(path))
 
 
-def _problem(path: str | Path, reason: SkipReason, what: str) -> Problem:
+def _problem(path: str | Path, reason: SkipReason, what: str, more: str = "") -> Problem:
     # The path of a URL lacks a slash, which only the URLs of object stores get back.
     name = path if isinstance(path, str) and url_scheme(path) else path_text(Path(path))
-    return Problem(name, None, reason, f"`{name}` {what}.")
+    return Problem(name, None, reason, f"`{name}`{more} {what}.")

@@ -20,6 +20,7 @@ from turnetl.lake.parallel import in_parallel
 from turnetl.object_url import SCHEMES, ObjectUrl, url_text
 from turnetl.parsing.archive_files import ArchiveFile
 from turnetl.parsing.object_tree import ObjectTree
+from turnetl.parsing.other_files import WITHOUT_SUFFIX, other_kind
 from turnetl.parsing.walk import FoundFile, OnProblem, has_archive_suffix
 from turnetl.skip_reasons import SkipReason
 
@@ -114,9 +115,12 @@ class ObjectArchives:
             below = folder / omitted.removeprefix(name).removeprefix("/")
             on_problem(str(below), SkipReason.UNREADABLE, _INVALID_NAME)
         for found in bucket.tree.below(name):
-            if has_archive_suffix(found):
-                path = str(folder / found.removeprefix(name).removeprefix("/"))
+            path = str(folder / found.removeprefix(name).removeprefix("/"))
+            entry = found.rpartition("/")[2]
+            if has_archive_suffix(found) or entry in WITHOUT_SUFFIX:
                 yield FoundFile(path, path)
+            elif (other := other_kind(entry)) is not None:
+                on_problem(path, *other)
 
     def _content(self, store: ObjectStore, name: str, size: int) -> tuple[bytes, ObjectState]:
         """Return an object, which has another size than 0 if `size` is not 0.

@@ -9,6 +9,7 @@ from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.limits import MAX_ROWS
 from turnetl.lake import ArchiveMetadata, path_text
 from turnetl.parsing.compression import DecompressionStatus
+from turnetl.parsing.other_files import other_content
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
 from turnetl.skip_reasons import SkipReason
 
@@ -43,6 +44,8 @@ def unknown_format(path: Path, data: bytes) -> BadArchive:
     name = path_text(path)
     if not data.strip():
         return BadArchive(SkipReason.EMPTY, f"`{name}` is empty; it holds no turns.")
+    if (known := other_content(path.name, data)) is not None:
+        return BadArchive(SkipReason.UNKNOWN_FORMAT, f"`{name}` is {known}.")
     return BadArchive(
         SkipReason.UNKNOWN_FORMAT,
         f"`{name}` is in no format that turnetl knows and was skipped; "

@@ -5,12 +5,16 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from turnetl.parsing.other_files import may_be_archive, other_kind, starts_as_json
 from turnetl.skip_reasons import SkipReason
 
 _SUFFIXES = tuple(
     suffix + compression for suffix in (".jsonl", ".json") for compression in ("", ".gz", ".zst")
 )
 """Suffixes of archives in a folder."""
+
+_HEAD = 64
+"""Bytes that are read of a file without a suffix."""
 
 OnProblem = Callable[[str, SkipReason, str], None]
 """Receives a path, the reason why it is skipped, and the end of a sentence about it."""
@@ -54,13 +58,22 @@ class _FolderWalk:
             folder, real = folders.pop() if folders else _resolved(self.linked_folders.pop(0))
             for entry in self._entries(folder):
                 if not _is(entry.is_dir):
-                    if has_archive_suffix(entry.name):
-                        yield from self._file(entry, real)
+                    yield from self._entry(entry, real)
                 elif entry.is_symlink():
                     self.linked_folders.append(entry.path)
                 else:
                     folders.append((entry.path, os.path.join(real, entry.name)))
         yield from (FoundFile(*_resolved(path)) for path in self.linked_files)
+
+    def _entry(self, entry: os.DirEntry[str], real_folder: str) -> Iterator[FoundFile]:
+        """Yield a file that is an archive by its name, or by its start if it has no suffix."""
+        if has_archive_suffix(entry.name):
+            yield from self._file(entry, real_folder)
+        elif may_be_archive(entry.name):
+            if _is(entry.is_file) and starts_as_json(_head(entry.path)):
+                yield from self._file(entry, real_folder)
+        elif (other := other_kind(entry.name)) is not None and _is(entry.is_file):
+            self.on_problem(entry.path, *other)
 
     def _file(self, entry: os.DirEntry[str], real_folder: str) -> Iterator[FoundFile]:
         if not _is(entry.is_file):
@@ -91,6 +104,15 @@ def _is(check: Callable[[], bool]) -> bool:
         return check()
     except OSError:  # a link that leads to itself
         return False
+
+
+def _head(path: str) -> bytes:
+    """Return the start of a file; nothing if it cannot be read."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
+            return file.read(_HEAD)
+    except OSError:
+        return b""
 
 
 def _resolved(link: str) -> tuple[str, str]:

@@ -18,7 +18,12 @@ _LISTED = 3
 """Messages of one reason that are printed: a folder may hold thousands of other files."""
 _FOLDERS = 5
 """Folders with files of unknown formats that are printed."""
-_HARMLESS = (SkipReason.OTHER_ENTRY, SkipReason.ORPHAN)
+_HARMLESS = (
+    SkipReason.OTHER_ENTRY,
+    SkipReason.ORPHAN,
+    SkipReason.DATABASE,
+    SkipReason.PACKED,
+)
 """Reasons for which a run does not fail."""
 _UNKNOWN_FORMAT = (
     "{:,} files have an unknown format and were skipped; "

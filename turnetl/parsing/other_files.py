@@ -1,0 +1,101 @@
+"""Files beside archives that hold no archive that turnetl reads: what they are, and what to do.
+
+Agents' databases and packed files may hold sessions: they are counted and named. Files that agents
+keep beside sessions, such as long outputs of tools, hold none, whatever their content looks like.
+"""
+
+import re
+from fnmatch import fnmatchcase
+
+from turnetl.skip_reasons import SkipReason
+
+_EXPORT = "write each session to a file with `opencode export`"
+_UNPACK = "unpack it and name the folder"
+_DECOMPRESS = "decompress it, or compress it with gzip or zstd as `.jsonl.gz` or `.jsonl.zst`"
+_NAMES = (
+    *(("opencode*.db", "a database with sessions of OpenCode", _EXPORT),),
+    *(("state.vscdb", "a database of Cursor or VS Code", "export its chats"),),
+    *(("kilo*.db", "a database with sessions of Kilo Code", "export its sessions"),),
+    *(
+        (f"*.{suffix}", "a database (SQLite)", "export its sessions to JSON or JSONL")
+        for suffix in ("db", "sqlite", "sqlite3", "vscdb")
+    ),
+    *(
+        (f"*.{suffix}", "a packed folder", _UNPACK)
+        for suffix in ("zip", "7z", "rar", "tar", "tgz", "tbz", "tbz2", "txz", "tar.*")
+    ),
+    *(
+        (f"*.{suffix}", "a compressed file", _DECOMPRESS)
+        for suffix in ("bz2", "xz", "lz4", "br", "lzma", "z", "gz", "zst")
+    ),
+)
+"""Pattern of a name in lower case, what such a file is, and what to do; the first one counts."""
+_STARTS = (
+    (b"SQLite format 3\0", "x.sqlite"),
+    (b"PK\x03\x04", "x.zip"),
+    (b"7z\xbc\xaf\x27\x1c", "x.7z"),
+    (b"Rar!", "x.rar"),
+    (b"BZh", "x.bz2"),
+    (b"\xfd7zXZ", "x.xz"),
+)
+"""First bytes of a file, and a name that says the same."""
+_TAR, _TAR_AT = b"ustar", 257
+_CODEX_PROMPT = re.compile(rb'\s*\{\s*"session_id"\s*:\s*"[^"]*"\s*,\s*"ts"\s*:\s*\d+\s*,\s*"text"')
+_SESSION = r"/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_is_beside_session = re.compile(
+    rf"{_SESSION}/tool-results/[^/]+\Z|{_SESSION}/workflows/.*\.json\Z"
+    rf"|{_SESSION}/subagents/(?:.*/)?(?:[^/]+\.meta\.json|journal\.jsonl)\Z"
+    r"|/projects/[^/]+/sessions-index\.json\Z"
+    r"|/\.gemini/(?:projects\.json|tmp/[^/]+/logs\.json)\Z"
+).search
+WITHOUT_SUFFIX = ("raw_transcript",)
+"""Names of archives without a suffix. In an object store no other one is opened."""
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*\"|\[\s*[\[{])")
+
+
+def is_beside_session(path: str) -> bool:
+    """Return whether an agent keeps such a file beside its sessions."""
+    return _is_beside_session(path.replace("\\", "/")) is not None
+
+
+def may_be_archive(name: str) -> bool:
+    """Return whether a file without a suffix may be an archive: its start must decide."""
+    return "." not in name
+
+
+def starts_as_json(head: bytes) -> bool:
+    """Return whether a file that starts like this may be an archive."""
+    return _JSON.match(head) is not None
+
+
+def other_kind(name: str) -> tuple[SkipReason, str] | None:
+    """Return why a file that may hold sessions is not read, and the end of a sentence about it."""
+    lower = name.lower()
+    for pattern, what, remedy in _NAMES:
+        if fnmatchcase(lower, pattern):
+            reason = SkipReason.DATABASE if "database" in what else SkipReason.PACKED
+            return reason, f"{what}, which turnetl does not read; {remedy}"
+    return None
+
+
+def other_content(name: str, data: bytes) -> str | None:
+    """Return the end of a sentence about content in no format that turnetl reads, if it is known.
+
+    Args:
+        name: of the file. It says more than the content.
+        data: the content, decompressed.
+    """
+    if data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        name = "x.tar"
+    elif _CODEX_PROMPT.match(data):
+        return (
+            "the prompts of Codex CLI without responses (history.jsonl), which turnetl does not "
+            "read; name the rollouts in `~/.codex/sessions`"
+        )
+    else:
+        similar = next((similar for start, similar in _STARTS if data.startswith(start)), None)
+        if similar is None:
+            return None
+        name = name if other_kind(name) else similar
+    kind = other_kind(name)
+    return kind[1] if kind is not None else None
