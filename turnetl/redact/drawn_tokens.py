@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from turnetl.redact import plausible
+from turnetl.redact.key_lines import is_middle
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.token_prefixes import WORDS_BEFORE_HEX, WORDS_BEFORE_IDS
 
@@ -18,6 +19,9 @@ _MAX_CHARS = 200
 _MIN_TAIL, _MIN_ANNOUNCED, _MIN_BARE = 16, 20, 30
 """Characters of both cases: after a prefix, after a sign such as `:`, and alone."""
 _MIN_ONE_CASE, _MIN_HEX = 24, 32
+_MIN_KEY_LINE, _MAX_KEY_LINE = 64, 70
+_MAX_LINE = 400
+"""Bytes of a line with a token and what precedes it."""
 _MAX_PIECE, _MAX_LOWER_PIECE, _MAX_UPPER_PIECE = 2.75, 4.5, 6.5
 """Characters of one kind in a row, on average. Drawn values of both cases have 1.9, of lower case
 2.4, of upper case 3; names in code have more than 3, 5 and 8."""
@@ -79,6 +83,8 @@ def tokens(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     if _is_token(run, before) and not _is_ordinary_place(data, start, end, before):
         more = _MORE.match(data, end)
         yield start, more.end() if more is not None else end
+    elif len(run) >= _MIN_KEY_LINE and _is_in_block(data, start, end) and is_middle(data, end):
+        yield max(start, end - _MAX_KEY_LINE), end
 
 
 def _start_of_value(data: bytes, start: int) -> int:
@@ -154,11 +160,11 @@ def _is_drawn(value: str, max_piece: float) -> bool:
 
 def _is_in_block(data: bytes, start: int, end: int) -> bool:
     """Return whether the line before or after has many such characters too: wrapped base64."""
-    line_start = data.rfind(b"\n", max(0, start - _MAX_CHARS), start)
-    line_end = data.find(b"\n", end, end + _MAX_CHARS)
-    before = data[max(0, line_start - _MAX_CHARS) : max(0, line_start)].rpartition(b"\n")[2]
-    after = data[line_end + 1 : line_end + _MAX_CHARS].partition(b"\n")[0] if line_end > 0 else b""
-    return any(map(_LINE_OF_BLOCK.search, (before, after)))
+    line_start = max(0, data.rfind(b"\n", max(0, start - _MAX_LINE), start))
+    line_end = data.find(b"\n", end, end + _MAX_LINE)
+    before = data[max(0, line_start - _MAX_LINE) : line_start].split(b"\n")[-2:]
+    after = data[line_end + 1 : line_end + _MAX_LINE].split(b"\n")[:2] if line_end > 0 else []
+    return any(map(_LINE_OF_BLOCK.search, (*before, *after)))
 
 
 def _is_real(value: str) -> bool:

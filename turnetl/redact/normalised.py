@@ -43,7 +43,7 @@ _FORMS = (
     (rb"\\", "letter", _SLASHES + rb"(?:c[A-Z]|[A-Za-z0/])"),
     (rb"\^", "hidden", rb"\[\[[0-9;]{0,12}[A-Za-z]"),
     (rb"\^", "letter", rb"[A-Z@]"),
-    (rb"\[", "hidden", rb"[0-9]{1,3}(?:;[0-9]{1,3}){0,4}m"),
+    (rb"\[", "hidden", rb"(?<!;\[)(?<!1[bB]\[)[0-9]{1,3}(?:;[0-9]{1,3}){0,4}m"),
     (rb"\xe2", "hidden", rb"\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xa4]"),
     (rb"\xe2", "space", rb"\x80[\x80-\x8a\xaf]"),
     (rb"\xe3", "space", rb"\x80\x80"),

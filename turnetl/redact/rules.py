@@ -5,6 +5,7 @@ from turnetl.redact.announced_rules import ANNOUNCED_RULES
 from turnetl.redact.command_rules import COMMAND_RULES
 from turnetl.redact.drawn_tokens import TOKEN_RULES
 from turnetl.redact.field_rules import FIELD_RULES
+from turnetl.redact.key_lines import KEY_LINE_RULES
 from turnetl.redact.key_rules import KEY_RULES
 from turnetl.redact.keyword_rules import KEYWORD_RULES, LINE_BREAK
 from turnetl.redact.payment import PAYMENT_RULES
@@ -257,7 +258,7 @@ RULES = (
     ),
     SecretRule(
         "key-of-json",
-        r"\"(?:d|p|q|dp|dq|qi|k)\\*\"[ \t]*:[ \t]*\\*\"([A-Za-z0-9_-]{40,})\\*\"",
+        r"[\"'](?:d|p|q|dp|dq|qi|k)\\*[\"'][ \t]*(?::|=>?)[ \t]*\\*[\"']([A-Za-z0-9_-]{40,})",
         "The private part of a JSON web key.",
         plausible.is_token,
     ),
@@ -280,6 +281,7 @@ RULES = (
     *FIELD_RULES,
     *COMMAND_RULES,
     *KEY_RULES,
+    *KEY_LINE_RULES,
     *PAYMENT_RULES,
     *TOKEN_RULES,
     *SENTENCE_RULES,
