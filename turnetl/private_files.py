@@ -14,6 +14,7 @@ from typing import IO
 _OWNER, _GROUP, _OTHERS, _RIGHTS = 0o700, 0o070, 0o007, 0o777
 _EXECUTE = 0o111
 _CREATE = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY"))
 NO_FOLLOW = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 """Flags with which a file is opened whose name may lead elsewhere: a pipe would block."""
 
@@ -91,6 +92,25 @@ def open_no_follow(path: Path, *, write: bool = True) -> IO[bytes]:
         os.close(handle)
         raise OSError(EINVAL, "is not a regular file", str(path))
     return os.fdopen(handle, "rb+" if write else "rb")
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """Open an existing regular file for reading, unbuffered; links are followed.
+
+    Raises:
+        OSError: it cannot be opened, or is no regular file: a pipe would block.
+    """
+    handle = os.open(path, _READ)
+    if not S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(EINVAL, "is not a regular file", str(path))
+    return os.fdopen(handle, "rb", buffering=0)
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the content of an existing regular file; raises as `open_regular`."""
+    with open_regular(path) as file:
+        return file.read()
 
 
 def check_no_link(path: Path) -> None:

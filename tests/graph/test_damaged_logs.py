@@ -205,7 +205,7 @@ async def test_a_log_whose_replay_fails_in_the_database_is_cut_after_its_last_tr
     path = tmp_path / "graph.lbug"
     name = len(GROUP).to_bytes(8, "little") + GROUP.encode()
     recording.write(path, recording.log.index(name, recording.ends[-2]), "ones")
-    assert probe(path, write=False) is FileState.CRASH
+    assert probe(path, "read") is FileState.CRASH
     assert len(await receipts_in(path, write=write)) == 2
     assert not active_log(path).exists()
     (copy,) = copies_in(tmp_path)

@@ -41,5 +41,5 @@ async def verify(
     if not (fix and report.can_repair):
         return report
     return await pipeline.repair_graph(
-        loaded, report, now, examples=examples, vectors=vectors, progress=progress
+        loaded, report, now, groups, examples=examples, vectors=vectors, progress=progress
     )

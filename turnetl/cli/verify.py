@@ -23,7 +23,7 @@ def verify(
     vectors: Flag = False,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Compare the graph with itself, the lake and the search index; check permissions.
+    """Read everything in the lake; compare the graph with itself, lake and index.
 
     Args:
         fix: Repair what is safe, after showing it; without --yes it asks.
@@ -59,6 +59,7 @@ def verify(
             settings,
             report,
             now,
+            groups,
             examples=examples,
             vectors=vectors,
             config=common.config,

@@ -11,12 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
 from turnetl.errors import GraphUnusable
 from turnetl.graph.ladybug_errors import reason
 
 T = TypeVar("T")
 
 _POOL_FULL = "buffer pool is full"
+_DAMAGE = (UnicodeError, msgspec.DecodeError, MemoryError, OverflowError)
 _PARAMETER = re.compile(r"\$(\w+)")
 _NOT_WRITTEN = "Cannot write to file"
 
@@ -95,7 +98,8 @@ class LadybugClient:
 
     def _run(self, operation: Callable[["LadybugClient"], T]) -> T:
         self._resume(low_memory=False)
-        return operation(self)
+        with _damage_translated():
+            return operation(self)
 
     def _run_in_low_memory(self, operation: Callable[["LadybugClient"], T]) -> T:
         if self._reopen is None:
@@ -103,7 +107,8 @@ class LadybugClient:
         self._pause()
         self._resume(low_memory=True)
         try:
-            return operation(self)
+            with _damage_translated():
+                return operation(self)
         except BufferPoolFull:
             self._pause()
             return self._run(operation)
@@ -173,6 +178,18 @@ def _without_nulls(query: str, parameters: Mapping[str, Any]) -> tuple[str, dict
     if len(given) < len(parameters):
         query = _PARAMETER.sub(lambda name: name[0] if name[1] in given else "NULL", query)
     return query, given
+
+
+@contextmanager
+def _damage_translated() -> Generator[None]:
+    """Translate what reading values raises that nobody wrote."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise GraphUnusable(
+            f"the embedded graph is damaged: a value of it cannot be decoded "
+            f"({type(error).__name__}); run `turnetl verify`, which says what is to be done"
+        ) from error
 
 
 @contextmanager

@@ -25,6 +25,10 @@ _DEFAULT_POOL = 0
 """Most of the memory."""
 
 
+REMEDY = "restore it from a backup, or name another file with --graph and keep this one"
+"""What to do about a file that cannot be opened: nothing makes it again."""
+
+
 class Unrecovered(GraphUnusable):
     """Only a writer can open the file."""
 
@@ -74,9 +78,7 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
         if "lock" in str(error).lower():
             raise busy(path, "") from error
         error_class = GraphUnusable if write or NEEDS_RECOVERY not in str(error) else Unrecovered
-        raise error_class(
-            f"cannot open graph `{path}`: {reason(error)}; name another file with --graph"
-        ) from error
+        raise error_class(f"cannot open graph `{path}`: {reason(error)}; {REMEDY}") from error
 
 
 def _pool(path: Path) -> int:

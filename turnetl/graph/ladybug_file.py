@@ -21,8 +21,8 @@ import ladybug
 
 from turnetl import private_files
 from turnetl.errors import GraphUnusable
+from turnetl.graph import ladybug_checksum, ladybug_log, ladybug_repair, ladybug_space
 from turnetl.graph import ladybug_cypher as cypher
-from turnetl.graph import ladybug_log, ladybug_repair, ladybug_space
 from turnetl.graph.ladybug_database import (
     SMALL_POOL,
     SeparateConnections,
@@ -92,7 +92,8 @@ class LadybugFile:
         """
         if not write and not path.exists():
             return cls._empty()
-        lock = partial(_lock, path, timeout=timeout, sleep=sleep)
+        _check_regular(path)
+        lock = partial(lock_graph, path, timeout=timeout, sleep=sleep)
         space = DiskSpace(path, free_bytes)
         try:
             return cls._opened(lock(write=write), space, write=write, low_memory=low_memory)
@@ -107,6 +108,8 @@ class LadybugFile:
             self.connection.execute("CALL force_checkpoint_on_close=false")
         self.connection.close()
         self.database.close()
+        if self.space:
+            ladybug_checksum.end_writing(self.space.path)
         if self.lock:
             self.lock.close()
         if self.copy:
@@ -128,6 +131,7 @@ class LadybugFile:
                 opened.callback(lock.close)
             if write:
                 _check_no_links(path)
+                ladybug_checksum.begin_writing(path)
                 ladybug_repair.prepare_for_writing(path, space)
                 _ensure_file(path)
             database = (
@@ -177,17 +181,26 @@ class LadybugFile:
         return cls(connection, database, None)
 
 
-def _lock(
-    path: Path, *, write: bool, timeout: float, sleep: Callable[[float], None]
+def lock_graph(
+    path: Path,
+    *,
+    write: bool,
+    timeout: float = LOCK_TIMEOUT,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> IO[bytes] | None:
-    """Lock the file beside the graph: exclusively for writing, shared for reading."""
+    """Lock the file beside the graph: exclusively for writing, shared for reading.
+
+    Raises:
+        GraphBusy: another process has it locked.
+        GraphUnusable: the lock cannot be used.
+    """
     if sys.platform == "win32":  # only Ladybug's own exclusion there
         return None
     lock = _lock_file(path, write=write)
     if lock is None:
         return None
     deadline = time.monotonic() + timeout
-    while not _try_lock(lock, write=write):
+    while not _try_lock(lock, path, write=write):
         if time.monotonic() >= deadline:
             lock.seek(0)
             pid = lock.read().decode(errors="replace").strip()
@@ -234,6 +247,18 @@ def _lock_file(path: Path, *, write: bool) -> IO[bytes] | None:
         ) from error
 
 
+def _check_regular(path: Path) -> None:
+    """Check that the database opens regular files only: a pipe would block it."""
+    for suffix in ("", *_SUFFIXES):
+        file = path.with_name(f"{path.name}{suffix}")
+        if file.exists() and not file.is_file():
+            kind = "a folder" if file.is_dir() else "a pipe, a socket or a device"
+            raise GraphUnusable(
+                f"cannot open graph `{path}`: `{file}` is {kind}, which turnetl never makes there; "
+                "move it away, or name another file with --graph"
+            )
+
+
 def _check_no_links(path: Path) -> None:
     """Check that the database creates no file where a link leads: it follows links."""
     if path.is_symlink() and not path.exists():
@@ -257,11 +282,18 @@ def _ensure_file(path: Path, like: Path | None = None) -> None:
         private_files.ensure_file(path, like)
 
 
-def _try_lock(lock: IO[bytes], *, write: bool) -> bool:
+def _try_lock(lock: IO[bytes], path: Path, *, write: bool) -> bool:
     if sys.platform == "win32":
         return True
     try:
         fcntl.flock(lock, (fcntl.LOCK_EX if write else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        lock.close()
+        raise GraphUnusable(
+            f"cannot lock graph `{path}` ({error.strerror}): its disk has no locks, as some "
+            "network file systems, so that two processes could write it at once; keep the lake on "
+            "a disk of this machine, or use a Neo4j graph"
+        ) from error
     return True

@@ -3,7 +3,7 @@
 A damaged log can end the process that replays it. As a program, this module imports nothing of
 turnetl, so that it starts fast:
 
-python ladybug_probe.py PATH read|write
+python ladybug_probe.py PATH read|write|rows
 """
 
 import signal
@@ -12,6 +12,7 @@ import sys
 from contextlib import closing
 from enum import IntEnum
 from pathlib import Path
+from typing import Any, Literal
 
 import ladybug
 
@@ -30,6 +31,9 @@ _KILLED = -getattr(signal, "SIGKILL", 0)
 _FIRST_WINDOWS_CRASH = 0xC0000000
 
 
+Action = Literal["read", "write", "rows"]
+
+
 class FileState(IntEnum):
     """What happens when the file is opened; the value is the exit code of the program."""
 
@@ -46,16 +50,17 @@ class FileState(IntEnum):
     """The process that opened it was killed, as for lack of memory."""
 
 
-def probe(path: Path, *, write: bool) -> FileState | None:
+def probe(path: Path, action: Action) -> FileState | None:
     """Open the file in another process; None if that process ended for another reason.
 
     Args:
         path: of the database.
-        write: for writing, which completes an interrupted merge; else nothing is changed.
+        action: `write`: for writing, which completes an interrupted merge; else nothing is
+            changed. `rows`: read every row too.
     """
     # A session of its own: Ctrl-C must not look like a crash.
     result = subprocess.run(
-        [sys.executable, "-P", __file__, str(path), "write" if write else "read"],
+        [sys.executable, "-P", __file__, str(path), action],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -104,5 +109,36 @@ def _open(path: str, *, write: bool, strict: bool) -> None:
         pass
 
 
+def _result(connection: Any, query: str) -> Any:
+    return connection.execute(query)
+
+
+def read_rows(path: str) -> FileState:
+    """Read every row of the file in this process, which a damaged page may end."""
+    try:
+        with (
+            closing(
+                ladybug.Database(path, read_only=True, throw_on_wal_replay_failure=False)
+            ) as database,
+            closing(ladybug.Connection(database, num_threads=1)) as connection,
+        ):
+            tables = _result(connection, "CALL show_tables() RETURN name, type").get_all()
+            for name, kind in tables:
+                pattern = f"(r:`{name}`)" if kind == "NODE" else f"()-[r:`{name}`]->()"
+                rows = _result(connection, f"MATCH {pattern} RETURN r")
+                while rows.has_next():
+                    rows.get_next()
+    except RuntimeError as error:
+        return FileState.UNRECOVERED if NEEDS_RECOVERY in str(error) else FileState.UNREADABLE
+    except (MemoryError, ValueError, OverflowError):
+        return FileState.UNREADABLE
+    return FileState.INTACT
+
+
 if __name__ == "__main__":
-    sys.exit(try_open(sys.argv[1], write=sys.argv[2] == "write"))
+    state = (
+        read_rows(sys.argv[1])
+        if sys.argv[2] == "rows"
+        else try_open(sys.argv[1], write=sys.argv[2] == "write")
+    )
+    sys.exit(state)

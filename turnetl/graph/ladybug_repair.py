@@ -18,7 +18,13 @@ import ladybug
 from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_log
-from turnetl.graph.ladybug_database import Unrecovered, check_version, open_database, values
+from turnetl.graph.ladybug_database import (
+    REMEDY,
+    Unrecovered,
+    check_version,
+    open_database,
+    values,
+)
 from turnetl.graph.ladybug_log import DroppedTail
 from turnetl.graph.ladybug_probe import FileState, probe
 from turnetl.graph.ladybug_space import DiskSpace
@@ -76,7 +82,7 @@ def prepare_for_writing(path: Path, space: DiskSpace) -> None:
 
 
 def _state(path: Path, *, write: bool) -> FileState:
-    state = probe(path, write=write)
+    state = probe(path, "write" if write else "read")
     if state is None:
         raise GraphUnusable(
             f"cannot check graph `{path}`: the process that opens it was stopped; try again"
@@ -151,9 +157,7 @@ def _cut(path: Path, logs: Sequence[Path], contents: Sequence[bytes], *, write: 
                     f"cannot open graph `{path}`: the process that opens it is killed, probably "
                     "for lack of memory; stop other programs, then repeat the command"
                 )
-    raise GraphUnusable(
-        f"cannot open graph `{path}`: the database ends the process; name another file with --graph"
-    )
+    raise GraphUnusable(f"cannot open graph `{path}`: the database ends the process; {REMEDY}")
 
 
 def _groups(connection: Any) -> set[str]:

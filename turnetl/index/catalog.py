@@ -70,6 +70,10 @@ class Catalog(CatalogState):
         )
         return {TurnId(turn): key for turn, key in rows}
 
+    def keys(self) -> list[int]:
+        """Return the keys of all turns, ascending."""
+        return [key for (key,) in self.query("SELECT key FROM turns ORDER BY key")]
+
     def turn_count(self, group: GroupId | None = None) -> int:
         """Return the number of turns of the group, or of all groups."""
         if group is None:

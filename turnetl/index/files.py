@@ -33,6 +33,8 @@ class DamagedIndex(IndexUnusable):
     """A file of the index is damaged or missing."""
 
     def __init__(self, folder: Path, reason: str) -> None:
+        self.reason = reason
+        """What is damaged."""
         self.damage = f"the search index `{folder}` is damaged ({reason})"
         """What happened, without what to do."""
         super().__init__(f"{self.damage}: run `turnetl index --rebuild`")
@@ -72,6 +74,19 @@ def identity(path: Path) -> tuple[int, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino
+
+
+def check_regular(folder: Path) -> None:
+    """Check that an index consists of regular files: to open a pipe would block.
+
+    Raises:
+        DamagedFile: something else is there.
+    """
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = Path(parent, name)
+            if path.exists() and not path.is_file():
+                raise DamagedFile(f"`{path.relative_to(folder)}` is no regular file")
 
 
 def is_busy(error: sqlite3.Error) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from turnetl.graph_model import CommittedTurn, GroupVersion
 from turnetl.index.batch_writer import REMOVED_BATCH, BatchWriter, TurnBatch, forget_turns
+from turnetl.index.integrity import check_parts
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import FollowedGraph, ProgressCallback
 from turnetl.index.report import CatchUpReport
@@ -45,6 +46,7 @@ class Follower:
             )
         with catalog.transaction():
             catalog.questions.prune()
+        check_parts(self._parts, vectors=bool(self._added or self._removed))
         return CatchUpReport(self._added, self._removed)
 
     async def _follow(
@@ -70,10 +72,31 @@ class Follower:
             self._added += len(commits)
             on_batch()
         if catalog.turn_count(group) != version.turns:
-            gone = catalog.turn_ids(group) - await self._graph.turn_ids(group)
-            await self._remove(group, gone)
+            held, present = catalog.turn_ids(group), await self._graph.turn_ids(group)
+            await self._remove(group, held - present)
+            await self._add(group, present - held, version)
         with catalog.transaction():
             catalog.set_sequence(group, max(sequence, version.sequence))
+
+    async def _add(
+        self, group: GroupId, missing: Collection[TurnId], version: GroupVersion
+    ) -> None:
+        """Index turns whose commits were read, and that are not there all the same.
+
+        Two writers leave that where locks exclude nobody, as on some network file systems.
+        """
+        sequence = 0
+        while missing and sequence < version.sequence:
+            commits = await self._graph.commits(group, sequence, _BATCH)
+            if not commits:
+                return
+            sequence = commits[-1].sequence
+            lacking = [commit for commit in commits if commit.receipt.turn_id in missing]
+            if lacking:
+                batch = await self._read(group, lacking)
+                await self._graph.pause()
+                await self._writer.write(batch)
+                self._added += len(lacking)
 
     async def _read(self, group: GroupId, commits: Sequence[CommittedTurn]) -> TurnBatch:
         """Read the present state of what the turns touched, also in an earlier commit of theirs.

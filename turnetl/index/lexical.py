@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tantivy
@@ -128,6 +129,15 @@ class LexicalIndex:
             for kind, index in self._indexes.items()
         )
 
+    @_damage()
+    def counts(self, last_key: int) -> tuple[int, int]:
+        """Return the numbers of turns and passages with words, up to the catalog's highest key."""
+        turns, passages = (
+            _count(index.searcher().search(self._up_to(kind, last_key), 1, count=True))
+            for kind, index in self._indexes.items()
+        )
+        return turns, passages
+
     def reload(self) -> None:
         """Read what another process committed.
 
@@ -206,11 +216,19 @@ class LexicalIndex:
         except ValueError as error:
             raise OSError(f"the words cannot be written: {error}") from error
 
+    def _up_to(self, kind: str, key: int) -> tantivy.Query:
+        schema = self._indexes[kind].schema
+        return tantivy.Query.range_query(schema, _KEY, tantivy.FieldType.Unsigned, 0, key)
+
     def _later_than(self, kind: str, key: int) -> tantivy.Query:
         schema = self._indexes[kind].schema
         return tantivy.Query.range_query(
             schema, _KEY, tantivy.FieldType.Unsigned, key, include_lower=False
         )
+
+
+def _count(result: Any) -> int:
+    return int(result.count)
 
 
 def _best(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index.catalog import Catalog
-from turnetl.index.files import CATALOG, LEXICAL, VECTORS, identity, share
+from turnetl.index.files import CATALOG, LEXICAL, VECTORS, check_regular, identity, share
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.linked_words import LinkedWords
 from turnetl.index.port import Keys
@@ -39,6 +39,7 @@ class IndexParts:
             before_step: called before each step of a writer; a test stops it there.
             read_only: the folder may not be written.
         """
+        check_regular(folder)
         self.before_step = before_step
         self.catalog = catalog
         self.embedder = catalog.embedder()

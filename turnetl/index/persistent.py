@@ -261,9 +261,12 @@ class PersistentIndex:
 
     def _check(self, catalog: Catalog) -> None:
         if catalog.version != catalog_sql.VERSION:
+            is_newer = catalog.version > catalog_sql.VERSION
+            remedy = "update turnetl, or run `turnetl index --rebuild`, which makes it again"
             raise IndexUnusable(
                 f"the search index `{self._folder}` has version {catalog.version}, and this "
-                f"turnetl supports version {catalog_sql.VERSION}: run `turnetl index --rebuild`"
+                f"turnetl supports version {catalog_sql.VERSION}: "
+                f"{remedy if is_newer else 'run `turnetl index --rebuild`'}"
             )
         check_embedder(catalog.embedder(), self._index_embedder)
 

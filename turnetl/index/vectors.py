@@ -7,7 +7,7 @@ are.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -63,6 +63,10 @@ class ValidRows(msgspec.Struct, frozen=True):
     rows: int = 0
     tokens: int = 0
     checksum: int = 0
+    """Of both ends of each file, which are read whenever it is opened."""
+    files: Mapping[str, int] = {}
+    """The checksum of the valid part of each file, which `verify` reads; none of an index of an
+    earlier version until its next turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +169,36 @@ class PassageVectors:
         starts = before.tokens + np.cumsum(lengths) - lengths
         tokens = np.concatenate([*added.tokens, np.zeros(0, np.uint16)]).astype(np.uint16)
         vectors, scales = quantized(added.vectors)
-        for name, values in (
-            ("keys", np.asarray(added.keys, dtype=np.int64)),
-            ("weights", np.asarray(added.weights, dtype=np.float32)),
-            ("vectors", vectors),
-            ("heads", vectors[:, : _head(self._dimensions)]),
-            ("scales", scales),
-            ("starts", starts),
-        ):
-            self._write(name, values, before.rows)
-        self._write("tokens", tokens, before.tokens)
+        files = {
+            name: self._write(name, values, before.rows)
+            for name, values in (
+                ("keys", np.asarray(added.keys, dtype=np.int64)),
+                ("weights", np.asarray(added.weights, dtype=np.float32)),
+                ("vectors", vectors),
+                ("heads", vectors[:, : _head(self._dimensions)]),
+                ("scales", scales),
+                ("starts", starts),
+            )
+        }
+        files["tokens"] = self._write("tokens", tokens, before.tokens)
         rows, count = before.rows + len(lengths), before.tokens + len(tokens)
         written = _Arrays.map(self._folder, self._dimensions, ValidRows(rows, count))
-        return ValidRows(rows, count, written.checksum())
+        return ValidRows(rows, count, written.checksum(), files)
+
+    def verify(self) -> None:
+        """Read all files whole.
+
+        Raises:
+            DamagedFile: one is not as it was written.
+        """
+        for name, expected in self.valid.files.items():
+            content = getattr(self._arrays, name).reshape(-1).view(np.uint8)
+            if crc32(content) != expected:
+                raise DamagedFile(f"`{self._folder.name}/{name}` is not as it was written")
+
+    def keys(self) -> Keys:
+        """Return the key of the turn of each row."""
+        return self._arrays.keys
 
     def best_per_turn(self, vector: Floats, keys: Keys | None, limit: int) -> dict[int, float]:
         """Return the turns with the highest weighted cosines, each with its best one."""
@@ -269,17 +290,22 @@ class PassageVectors:
         starts = np.cumsum(counts) - counts
         return np.repeat(firsts - starts, counts) + np.arange(counts.sum())
 
-    def _write(self, name: str, values: NDArray[Any], before: int) -> None:
-        """Write values after the first `before` ones of a file."""
+    def _write(self, name: str, values: NDArray[Any], before: int) -> int:
+        """Write values after the first `before` ones of a file; return its checksum then."""
         self._before_step(f"vectors/{name}")
         path = self._folder / name
         offset = before * values.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
         with private_files.open_or_create(path) as file:
             file.truncate(offset)
+            checksum = self.valid.files.get(name) if before else 0
+            if checksum is None:  # an index of an earlier version
+                checksum = crc32(file.read(offset))
+            content = np.ascontiguousarray(values).tobytes()
             file.seek(offset)
-            file.write(np.ascontiguousarray(values).tobytes())
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        return crc32(content, checksum)
 
 
 def _mapped(path: Path, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:

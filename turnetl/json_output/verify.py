@@ -48,6 +48,17 @@ class VerifyOutput(JsonOutput):
     """The result of a verification."""
 
     groups: Annotated[list[VerifiedGroupOutput], described("The groups, sorted by name.")]
+    graph_problem: Annotated[
+        str | None, described("Why the graph was not verified; null if it was.")
+    ]
+    files: Annotated[
+        list[FindingOutput],
+        described("Files of lake and graph that are not as they were written, by check."),
+    ]
+    tables: Annotated[
+        int, described("Tables of the lake that were read completely and are as they were written.")
+    ]
+    table_bytes: Annotated[int, described("Bytes of these tables.")]
     permissions: Annotated[
         FindingOutput | None,
         described("Files and folders that too many users may use; null if there are none."),
@@ -65,6 +76,10 @@ class VerifyOutput(JsonOutput):
 def verify_output(report: VerifyReport) -> VerifyOutput:
     return VerifyOutput(
         groups=[_group(group) for group in report.groups],
+        graph_problem=report.graph_problem,
+        files=[_finding(finding) for finding in report.files],
+        tables=report.tables,
+        table_bytes=report.table_bytes,
         permissions=None if report.permissions is None else _finding(report.permissions),
         wrong=report.wrong,
         repaired=report.repaired,

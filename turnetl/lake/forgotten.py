@@ -15,6 +15,7 @@ from turnetl.errors import Fatal, LakeChanged
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.paths import FORGOTTEN_TURNS
 from turnetl.model import GroupId, SessionId, TurnId
+from turnetl.private_files import read_regular
 
 FILE = FORGOTTEN_TURNS
 _KEY_BYTES = 16
@@ -94,13 +95,13 @@ def read_forgotten(files: LakeFiles) -> ForgottenTurns:
     path = files.root / FILE
     files.fetch([path])
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ForgottenTurns)
+        return msgspec.json.decode(read_regular(path), type=ForgottenTurns)
     except (FileNotFoundError, NotADirectoryError):
         return NOTHING
     except (OSError, msgspec.DecodeError, ValueError) as error:
         raise Fatal(
             f"the list of forgotten turns, `{files.name(path)}`, cannot be read: restore it from a "
-            "backup, or delete it, forget the turns again and only then parse"
+            "backup; without one, move it away, forget the turns again and only then parse"
         ) from error
 
 

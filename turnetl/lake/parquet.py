@@ -15,6 +15,7 @@ from turnetl.lake.checksum import verify as verify_file
 from turnetl.lake.paths import TURNS
 from turnetl.lake.versions import check_version
 from turnetl.object_url import discard_copy, shown_name
+from turnetl.private_files import open_regular
 
 ReplaceFile = Callable[[Path, Callable[[IO[bytes]], object]], None]
 METADATA_KEY = "turnetl"
@@ -55,7 +56,7 @@ def verify(path: Path) -> None:
     Raises:
         TableUnusable: the file cannot be read, or its bytes are not those that were written.
     """
-    with reading(path), path.open("rb") as file:
+    with reading(path), open_regular(path) as file:
         verify_file(file)
 
 
@@ -80,7 +81,7 @@ def replace_metadata(path: Path, before: str, after: str, replace: ReplaceFile) 
         return footer.replace(old, new)
 
     def write(target: IO[bytes]) -> None:
-        with reading(path), path.open("rb") as source:
+        with reading(path), open_regular(path) as source:
             copy_with_footer(source, target, changed)
 
     try:
@@ -137,12 +138,13 @@ def check_columns(path: Path, table: schema.Table) -> None:
 
 def read_error(path: Path, problem: str) -> TableUnusable:
     """Return the error for a file that cannot be used."""
-    remedy = "delete it, and the next run creates it again."
+    remedy = "`turnetl filter` creates it again from the turns."
     if path.parent.parent.name == TURNS:
         remedy = (
-            "delete it and parse its archive again. If the archive is gone, restore the file from "
-            "a copy of the lake, or its turns are lost from the lake; those that were committed "
-            "stay in the graph."
+            "`turnetl backfill` of its archive creates it again. If the archive is gone, restore "
+            "the file from a copy of the lake; turns that were committed stay in the graph. "
+            "`turnetl verify` says which it is, and with --fix keeps the file under another name, "
+            "so that the others can be used."
         )
     return TableUnusable(path, f"`{shown_name(path)}` {problem}; {remedy}")
 
@@ -175,7 +177,7 @@ def _footer(path: Path) -> bytes:
     Of a file without a checksum, which turnetl did not write: all bytes.
     """
     # Unbuffered: of thousands of files only the ends are read.
-    with path.open("rb", buffering=0) as file:
+    with open_regular(path) as file:
         footer = read_footer(file)
     return path.read_bytes() if footer is None else footer
 

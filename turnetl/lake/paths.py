@@ -75,11 +75,22 @@ def absolute_path_text(path: Path) -> str:
 
 
 def entry_names(folder: Path) -> list[str]:
-    """Return the names in a folder, sorted; none if it is not a folder."""
+    """Return the names in a folder, sorted; none if it is not a folder.
+
+    Without pipes, sockets and devices: to open one may block for ever.
+    """
     try:
-        return sorted(os.listdir(folder))  # noqa: PTH208  ten thousand names, no paths
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if _may_be_opened(entry))
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def _may_be_opened(entry: "os.DirEntry[str]") -> bool:
+    if entry.is_file() or entry.is_dir():
+        return True
+    # A link that leads nowhere is reported where it is opened.
+    return entry.is_symlink() and not Path(entry.path).exists()
 
 
 def is_table(name: str) -> bool:

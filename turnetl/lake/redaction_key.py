@@ -87,9 +87,9 @@ def _create(files: LakeFiles, path: Path) -> bytes:
 
 
 _REMEDY = (
-    "restore it from a copy of the lake. If there is none, create a new key with `openssl rand "
-    "-hex 32 > {path}`: all archives are then parsed again, and committed turns that hold secrets "
-    "become stale, because their placeholders change"
+    "restore it from a copy of the lake. If there is none, move what is left of it away and create "
+    "a new key with `openssl rand -hex 32 > {path}`: all archives are then parsed "
+    "again, and committed turns that hold secrets become stale, because their placeholders change"
 )
 
 

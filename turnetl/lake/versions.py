@@ -9,6 +9,8 @@ from turnetl import schema
 from turnetl.errors import Fatal
 from turnetl.object_url import shown_name
 
+UPDATE = "a newer turnetl wrote it: update turnetl, for example with `pip install -U turnetl`"
+"""The remedy for what a newer version wrote."""
 KEY = "schema"
 """The key of the version in the JSON object that a file stores as its metadata."""
 
@@ -27,16 +29,36 @@ def check_version(path: Path, metadata: str, table: schema.Table) -> None:
             file.
         table: the table that the file belongs to.
     """
-    try:
-        version = msgspec.json.decode(metadata, type=_StoredVersion).version
-    except msgspec.DecodeError:
-        return
-    if str(version) != str(table.version):
+    version = stored_version(metadata)
+    if version is not None and version != str(table.version):
         raise Fatal(
             f"`{shown_name(path)}` has version {version} of the `{table.name}` table, but this "
-            f"turnetl reads version {table.version}: delete the lake or name a new one with "
-            "--lake, then run `turnetl parse` again."
+            f"turnetl reads version {table.version}: {_remedy(version, table)}"
         )
+
+
+def stored_version(metadata: str) -> str | None:
+    """Return the schema version that a file stores; None if turnetl did not write it."""
+    try:
+        return str(msgspec.json.decode(metadata, type=_StoredVersion).version)
+    except msgspec.DecodeError:
+        return None
+
+
+def is_newer(version: str, table: schema.Table) -> bool:
+    """Return whether a newer turnetl wrote a file of this version."""
+    return not version.isdigit() or int(version) > table.version
+
+
+def _remedy(version: str, table: schema.Table) -> str:
+    # A lake is never to be deleted: archives are gone, and responses in its journal were paid for.
+    if is_newer(version, table):
+        return f"{UPDATE}. Keep the lake as it is."
+    return (
+        "name a new lake with --lake, and run `turnetl parse` again. Keep this lake: it may hold "
+        "turns whose archives are gone, its journal responses that were paid for, and an embedded "
+        "graph; an older turnetl reads it."
+    )
 
 
 def metadata_text(metadata: Mapping[str, str], table: schema.Table) -> str:

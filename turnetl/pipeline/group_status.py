@@ -52,7 +52,7 @@ async def status(
     with _snapshot(settings, busy_timeout) as index:
         report = await _status(index, files, settings, options, clock)
     names = {file.metadata.archive for of_group in files.values() for file in of_group}
-    is_present = _archive_finder(settings, names)
+    is_present = archive_finder(settings, names)
     return replace(
         report,
         index_problem=await _index_problem(settings, busy_timeout),
@@ -73,7 +73,7 @@ def _with_archives(
     )
 
 
-def _archive_finder(settings: Settings, names: Iterable[str]) -> Callable[[str], bool]:
+def archive_finder(settings: Settings, names: Iterable[str]) -> Callable[[str], bool]:
     """Return whether an archive exists that is in an object store or has a redacted path.
 
     One of which that is not known counts as existing.

@@ -1,4 +1,4 @@
-"""Verify the graph against the lake and the search index, and repair what is safe."""
+"""Verify the files of the lake, and the graph against lake and index; repair what is safe."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,8 +10,9 @@ import polars as pl
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import Fatal, IndexBusy, IndexUnusable
+from turnetl.errors import Fatal, GraphUnusable, IndexBusy, IndexUnusable
 from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
 from turnetl.group_names import select_groups
 from turnetl.ingestion import lease_owner
@@ -19,10 +20,15 @@ from turnetl.ingestion.held_lease import held_lease
 from turnetl.lake import Lake
 from turnetl.migration.other_commands import moved_groups
 from turnetl.model import GroupId
+from turnetl.pipeline.graph_check import accept_graph, graph_file_problems
 from turnetl.pipeline.index import check_graph, update_index
+from turnetl.pipeline.lake_check import check_lake, mend_lake
 from turnetl.pipeline.permissions import loose_files, take_rights_away
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
+from turnetl.verification.check import Check
+from turnetl.verification.file_checks import file_findings
+from turnetl.verification.file_problem import FileProblem
 from turnetl.verification.index_checks import IndexedTurns
 from turnetl.verification.permission_checks import permission_finding
 from turnetl.verification.read import read_group
@@ -56,7 +62,9 @@ async def verify(
     config: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> VerifyReport:
-    """Verify the groups of the graph, the lake, the index and permissions. Writes nothing.
+    """Verify the files of the lake, the groups of the graph, the index and permissions.
+
+    Writes nothing. A graph that cannot be used is a finding, and the lake is verified all the same.
 
     Args:
         settings: the graph, the lake and the index.
@@ -70,8 +78,51 @@ async def verify(
     Raises:
         BadUsage: an unknown group.
         GraphBusy: the graph did not respond, or another process writes an embedded one.
-        GraphUnusable: there is no graph, or it cannot be opened.
+        GraphUnusable: there is no graph, or it cannot be used, and no table to verify.
     """
+    files = check_lake(settings, progress)
+    if not files.tables and not files.problems:
+        check_graph(settings)
+    problems = [*files.problems, *graph_file_problems(settings)]
+    report = VerifyReport((), None, tables=files.tables, table_bytes=files.table_bytes)
+    if any(problem.check is Check.DAMAGED_GRAPH for problem in problems):
+        report = replace(report, graph_problem="it is damaged, as is said there")
+    else:
+        try:
+            verified = await _verify_graph(
+                settings, groups, examples=examples, vectors=vectors, progress=progress
+            )
+            report = replace(verified, tables=files.tables, table_bytes=files.table_bytes)
+        except GraphUnusable as error:
+            if not files.tables:
+                raise
+            report = replace(report, graph_problem=str(error))
+            problems.append(_unusable_graph(settings, error))
+    loose = loose_files(settings, config)
+    return replace(
+        report,
+        loose_files=loose,
+        permissions=permission_finding(loose, examples=examples),
+        file_problems=tuple(problems),
+        files=file_findings(problems, examples=examples),
+    )
+
+
+def _unusable_graph(settings: Settings, error: GraphUnusable) -> FileProblem:
+    graph = embedded_file(settings.graph_url)
+    path = settings.lake if graph is None else graph
+    return FileProblem(Check.DAMAGED_GRAPH, path, str(path), f"was not verified: {error}")
+
+
+async def _verify_graph(
+    settings: Settings,
+    groups: Sequence[str],
+    *,
+    examples: int,
+    vectors: bool,
+    progress: Progress,
+) -> VerifyReport:
+    """Verify the groups of the graph; arguments as of `verify`."""
     check_graph(settings)
     # Before the graph: what the index has read by now is in the graph.
     index, lake = _read_index(settings), wiring.lake(settings)
@@ -95,17 +146,14 @@ async def verify(
             )
             verified.append(replace(found, lake_problem=problem, migration=moved.get(group)))
             progress(ProgressUpdate(_STAGE, "groups", len(verified), len(selected)))
-    loose = loose_files(settings, config)
-    permissions = permission_finding(loose, examples=examples)
-    return VerifyReport(
-        tuple(verified), index.path, index.problem, loose_files=loose, permissions=permissions
-    )
+    return VerifyReport(tuple(verified), index.path, index.problem)
 
 
 async def repair_graph(
     settings: Settings,
     report: VerifyReport,
     clock: Clock,
+    groups: Sequence[str] = (),
     *,
     examples: int = EXAMPLES,
     vectors: bool = False,
@@ -120,6 +168,7 @@ async def repair_graph(
         settings: as of the report.
         report: from `verify`.
         clock: returns the current time.
+        groups: as of `verify`, which verifies them again.
         examples: of each finding, at most.
         vectors: as of `verify`.
         config: as of `verify`.
@@ -137,9 +186,12 @@ async def repair_graph(
                     store, group, repairs, settings=settings, clock=clock, progress=progress
                 )
     repaired += take_rights_away(report.loose_files)
-    if any(group.index_is_wrong for group in report.groups):
-        await update_index(settings, clock, progress=progress)
-    groups = [group.group for group in report.groups]
+    repaired += mend_lake(settings, report.file_problems, progress)
+    repaired += accept_graph(settings, report.file_problems)
+    is_damaged = any(one.check is Check.DAMAGED_INDEX for one in report.file_problems)
+    if is_damaged or any(group.index_is_wrong for group in report.groups):
+        await update_index(settings, clock, rebuild=is_damaged, progress=progress)
+        repaired += is_damaged
     again = await verify(
         settings, groups, examples=examples, vectors=vectors, config=config, progress=progress
     )

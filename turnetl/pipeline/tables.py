@@ -83,7 +83,7 @@ def _without_archive(error: TableUnusable, lake: Lake) -> TableUnusable:
         f"`{shown_name(error.path)}` is damaged, and {source} cannot be read: its turns are lost "
         "from the lake unless you restore the file from a copy of the lake, or the archive and "
         "parse it again. Turns that were committed stay in the graph. To continue without the "
-        "others, delete the file and filter again",
+        "others, run `turnetl verify --fix`, which keeps the file under another name",
     )
 
 

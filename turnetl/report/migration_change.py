@@ -62,8 +62,8 @@ def messages(report: MigrationChange) -> list[str]:
         group = report.migration.group_id
         refused.append(
             f"{plural(report.kept_in_lake, 'turn')} of group `{group}` are parsed in the lake and "
-            "stay there: the next `turnetl ingest` adds them to the group; to prevent that, delete "
-            f"the folder `turns/{group}` of the lake"
+            "stay there: the next `turnetl ingest` adds them to the group; to prevent that, move "
+            f"the folder `turns/{group}` of the lake away"
         )
     return refused
 

@@ -8,6 +8,7 @@ from rich.text import Text
 from turnetl.exit_code import ExitCode
 from turnetl.report.layout import caption, indented, limited, plural
 from turnetl.report.turns import section
+from turnetl.verification.check import Check
 from turnetl.verification.repairs import repair_sentence
 from turnetl.verification.report import Finding, GroupVerification, VerifyReport
 
@@ -30,8 +31,17 @@ def question(report: VerifyReport) -> str:
     count = sum(map(len, report.repairs.values()))
     loose = len(report.loose_files)
     index_is_wrong = any(group.index_is_wrong for group in report.groups)
+    kept = sum(problem.is_kept for problem in report.file_problems)
+    checks = {problem.check for problem in report.file_problems}
     parts = (
         (count, f"make {plural(count, 'repair')}"),
+        (
+            kept,
+            f"keep {plural(kept, 'damaged file')} under another name and make again what can be",
+        ),
+        (Check.DAMAGED_INDEX in checks, "rebuild the search index"),
+        (Check.CHANGED_GRAPH in checks, "take the changed graph as it is"),
+        (Check.UNRECORDED_GRAPH in checks, "record the checksum of the graph"),
         (loose, f"take rights to {plural(loose, 'file')} away"),
         (index_is_wrong, "bring the search index up to date"),
     )
@@ -58,6 +68,8 @@ def messages(report: VerifyReport) -> list[str]:
         for group in report.groups
         if group.migration is not None
     ]
+    if report.graph_problem is not None:
+        moved.append(f"the graph was not verified: {report.graph_problem}")
     problem = report.index_problem
     index = [] if problem is None else [f"the search index was not verified: {problem}"]
     return moved + skipped + lake + index
@@ -70,6 +82,10 @@ def exit_code(report: VerifyReport) -> int:
 def _groups(report: VerifyReport) -> Iterator[RenderableType]:
     for group in report.groups:
         yield from _group(group)
+    if report.files:
+        yield Text("files", "bold")
+        for finding in report.files:
+            yield from _lines(finding)
     if report.permissions is not None:
         yield Text("permissions", "bold")
         yield from _lines(report.permissions)
@@ -117,4 +133,6 @@ def _summary(report: VerifyReport) -> str:
     index = "" if report.index is not None else "; there is no search index to compare with"
     repaired = f"{plural(report.repaired, 'repair')} made; " if report.repaired else ""
     wrong = plural(report.wrong, "error") if report.wrong else "nothing is wrong"
-    return f"{repaired}{groups}, {turns}: {wrong}{index}"
+    size = f"{report.table_bytes / 1e6:,.1f} MB"
+    tables = f"{plural(report.tables, 'table')} read completely ({size}); " if report.tables else ""
+    return f"{repaired}{tables}{groups}, {turns}: {wrong}{index}"

@@ -36,7 +36,8 @@ class Check(StrEnum):
         "episode of turnetl without the receipt of its turn",
         (
             "no command removes it: its turn is ingested again, with the same episode, when it is "
-            "pending; if `turnetl status` does not list it, delete the episode in the graph"
+            "pending; if `turnetl status` does not list it, copy the graph, "
+            "then remove the episode with a Cypher statement"
         ),
     )
     DUPLICATE_EPISODES = (
@@ -45,7 +46,10 @@ class Check(StrEnum):
             "turn that is in the graph twice, as two episodes with one id or as two turns with the "
             "same session, time and text"
         ),
-        "`turnetl undo --turn ID` of the later one; of two nodes with one id, delete one",
+        (
+            "`turnetl undo --turn ID` of the later one; of two nodes with one id, remove one with "
+            "a Cypher statement, after a copy of the graph was made"
+        ),
     )
     DOUBLE_MENTIONS = ("double_mentions", "episode that mentions an entity twice", _REPAIR)
     SAGA_LINKS = (
@@ -64,7 +68,7 @@ class Check(StrEnum):
     ACROSS_GROUPS = (
         "across_groups",
         "fact or mention that leads to an entity of another group",
-        "undo the turn that wrote it; delete what another program wrote",
+        "undo the turn that wrote it; what another program wrote is for that program to undo",
     )
     DANGLING_FACTS = (
         "dangling_facts",
@@ -82,8 +86,8 @@ class Check(StrEnum):
         "facts_without_turn",
         "fact that names a turn that is not in the graph, or none",
         (
-            "ingest the turn again; a fact of a turn that is gone for good has to be deleted in "
-            "the graph"
+            "ingest the turn again; a fact of a turn that is gone for good is removed with a "
+            "Cypher statement, after a copy of the graph was made"
         ),
     )
     FACTS_IN_FUTURE = (
@@ -115,7 +119,7 @@ class Check(StrEnum):
     INDEX_MISSING = (
         "index_missing",
         "turn of the graph that the search index lacks, although it has read its commit",
-        "run `turnetl index --rebuild`",
+        "`turnetl verify --fix` brings the index up to date, as `turnetl index` does",
     )
     INDEX_SURPLUS = (
         "index_surplus",
@@ -158,6 +162,73 @@ class Check(StrEnum):
         "foreign",
         "episode, entity or fact of another program in the group",
         "nothing: it is not touched",
+        False,
+    )
+    DAMAGED_TURNS = (
+        "damaged_turns",
+        "turns file that is not as it was written, or is not in its place",
+        (
+            "`turnetl backfill` of its archive makes it again, if the archive exists; "
+            "`turnetl verify --fix` does so now, and keeps what is damaged under another name"
+        ),
+    )
+    DAMAGED_EPISODES = (
+        "damaged_episodes",
+        "episodes table that is not as it was written, or is that of another group",
+        "`turnetl filter` makes it again from the turns; `turnetl verify --fix` does so now",
+    )
+    DAMAGED_FILES = (
+        "damaged_files",
+        "file of the lake that cannot be used as it is",
+        "each says what to do",
+    )
+    NEWER_FILES = (
+        "newer_files",
+        "file that a newer turnetl wrote",
+        "update turnetl, for example with `pip install -U turnetl`; keep the file",
+    )
+    DAMAGED_INDEX = (
+        "damaged_index",
+        "search index whose files are damaged or contradict each other",
+        "`turnetl verify --fix` rebuilds it from the graph, as the next search does",
+    )
+    DAMAGED_JOURNAL = (
+        "damaged_journal",
+        "journal of model responses that cannot be read, or holds responses that cannot",
+        (
+            "restore it from a backup if there is one; a request without its response is paid for "
+            "again, but turns in the graph are not requested again"
+        ),
+    )
+    DAMAGED_GRAPH = (
+        "damaged_graph",
+        "embedded graph that cannot be read",
+        "restore it from a backup; keep the damaged file until that is done",
+    )
+    CHANGED_GRAPH = (
+        "changed_graph",
+        (
+            "embedded graph that changed since turnetl closed it: it is damaged, or another "
+            "program wrote it, or it is another copy"
+        ),
+        (
+            "restore it from a backup, unless you know what changed it: `turnetl verify --fix` "
+            "then takes it as it is"
+        ),
+    )
+    UNRECORDED_GRAPH = (
+        "unrecorded_graph",
+        (
+            "embedded graph without a checksum, after a kill or of an earlier version, so that "
+            "flipped bits cannot all be found"
+        ),
+        "nothing: the next run that writes it records one, or `turnetl verify --fix`",
+        False,
+    )
+    KEPT_COPIES = (
+        "kept_copies",
+        "damaged file that is kept under another name",
+        "nothing, or move it away when what it held is there again",
         False,
     )
     LOOSE_PERMISSIONS = (

@@ -8,6 +8,7 @@ from turnetl.graph.group_repair import GroupRepair
 from turnetl.loose_files import LooseFile
 from turnetl.model import GroupId
 from turnetl.verification.check import Check
+from turnetl.verification.file_problem import FileProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,11 @@ class GroupVerification:
     @property
     def index_is_wrong(self) -> bool:
         """Whether a catch-up of the search index may repair something."""
-        repairable = (Check.INDEX_SURPLUS, Check.INDEX_SEQUENCE)
+        repairable = (Check.INDEX_MISSING, Check.INDEX_SURPLUS, Check.INDEX_SEQUENCE)
         return any(finding.check in repairable for finding in self.findings)
+
+
+_MENDED = (Check.DAMAGED_INDEX, Check.CHANGED_GRAPH, Check.UNRECORDED_GRAPH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,25 @@ class VerifyReport:
     """Files and folders with too many rights, sorted by path."""
     permissions: Finding | None = None
     """The finding about them; None if there are none."""
+    file_problems: tuple[FileProblem, ...] = ()
+    """Files of the lake and the graph that are not as they were written."""
+    files: tuple[Finding, ...] = ()
+    """The findings about them."""
+    tables: int = 0
+    """Tables of the lake that were read completely and are as they were written."""
+    table_bytes: int = 0
+    graph_problem: str | None = None
+    """Why the graph was not verified; None if it was."""
 
     @property
     def wrong(self) -> int:
-        return sum(group.wrong for group in self.groups) + len(self.loose_files)
+        files = sum(finding.count for finding in self.files if finding.check.is_wrong)
+        return sum(group.wrong for group in self.groups) + len(self.loose_files) + files
+
+    @property
+    def mended_files(self) -> tuple[FileProblem, ...]:
+        """The files that `--fix` sets aside, makes again or accepts."""
+        return tuple(one for one in self.file_problems if one.is_kept or one.check in _MENDED)
 
     @property
     def is_refused(self) -> bool:
@@ -79,7 +98,7 @@ class VerifyReport:
     @property
     def can_repair(self) -> bool:
         """Whether `--fix` may change something."""
-        return bool(self.repairs or self.loose_files) or any(
+        return bool(self.repairs or self.loose_files or self.mended_files) or any(
             group.index_is_wrong for group in self.groups
         )
 

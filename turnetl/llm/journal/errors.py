@@ -41,9 +41,11 @@ def not_a_journal(path: Path) -> JournalUnusable:
 
 
 def other_version(path: Path, version: int | str, supported: int) -> JournalUnusable:
+    is_newer = isinstance(version, int) and version > supported
+    remedy = "update turnetl" if is_newer else "use the turnetl that wrote it"
     return JournalUnusable(
         f"journal `{path}` has version {version}, and this turnetl supports version {supported}: "
-        f"use the turnetl that wrote it, or move it away and run again; {_NO_LOSS}"
+        f"{remedy}, or move it away and run again; {_NO_LOSS}"
     )
 
 

@@ -58,10 +58,10 @@ class JournalFile:
         # to them.
         private_files.check_no_link(path)
         private_files.ensure_file(path)
-        writer = _connect(path, wait)
+        writer = connect(path, wait)
         try:
             _prepare(writer, path, wait)
-            return cls(_connect(path, 0), writer)
+            return cls(connect(path, 0), writer)
         except BaseException:
             writer.close()
             raise
@@ -138,7 +138,7 @@ def free_bytes(folder: Path) -> float:
         return math.inf
 
 
-def _connect(path: Path, wait: float) -> sqlite3.Connection:
+def connect(path: Path, wait: float) -> sqlite3.Connection:
     name = sqlite_path(path)
     connection = sqlite3.connect(name, timeout=wait, isolation_level=None, check_same_thread=False)
     connection.text_factory = _text
@@ -151,7 +151,7 @@ def _text(value: bytes) -> str:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, wait: float) -> None:
-    _check_version(connection, path)
+    check_version(connection, path)
     if _is_empty(connection):
         # Lets `prune` shrink the file without a second copy of the rest.
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -162,7 +162,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, wait: float) -> None:
             connection.execute(TABLE)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
-    _check_version(connection, path)
+    check_version(connection, path)
     connection.execute(CLAIMS_TABLE)
 
 
@@ -181,7 +181,7 @@ def _enable_wal(connection: sqlite3.Connection, wait: float) -> None:
             return
 
 
-def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+def check_version(connection: sqlite3.Connection, path: Path) -> None:
     """Check that the file is empty or a journal of the supported version."""
     if _is_empty(connection):
         return

@@ -189,7 +189,7 @@ class SharedLimits:
         except UnknownState as error:
             raise ModelUnusable(
                 f"the state of the shared limits `{self._name}` in {self._store.place} {error}: "
-                "end all runs that use it, delete it, and use the same turnetl everywhere"
+                "end all runs that use it, move it away, and use the same turnetl everywhere"
             ) from error
         self._block.replace(*exchanged[-1])
         self._demand.exchanged(report)

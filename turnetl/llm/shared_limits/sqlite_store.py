@@ -131,8 +131,8 @@ class SqliteLimits:
             reason = error.strerror or type(error).__name__
         elif _code(error) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return (
-                f"shared limits `{self._path}` are damaged ({error}): delete the file and its "
-                "`-wal` and `-shm` files, and run again; nothing else is lost"
+                f"shared limits `{self._path}` are damaged ({error}): move the file and its "
+                "`-wal` and `-shm` files away, and run again; nothing else is lost"
             )
         else:
             reason = str(error)

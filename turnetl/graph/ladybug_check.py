@@ -1,0 +1,56 @@
+"""Whether an embedded graph's file is as turnetl left it, and whether it can be read.
+
+A damaged page can end the process that reads it. A file that is not known to be whole is therefore
+read in another process first.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+
+from turnetl.graph import ladybug_checksum
+from turnetl.graph.ladybug_checksum import Comparison
+from turnetl.graph.ladybug_file import lock_graph
+from turnetl.graph.ladybug_probe import FileState, probe
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFileCheck:
+    """What was found of a file."""
+
+    comparison: Comparison
+    problem: str | None = None
+    """Why it cannot be read, as the end of a sentence; None if it can."""
+
+
+def check_file(path: Path) -> GraphFileCheck:
+    """Compare a file with its checksum; read it in another process unless they are the same.
+
+    Raises:
+        GraphBusy: another process writes it.
+        GraphUnusable: its lock cannot be used.
+    """
+    if not S_ISREG(path.stat().st_mode):
+        return GraphFileCheck(Comparison.CHANGED, "is no regular file")
+    lock = lock_graph(path, write=False, sleep=time.sleep)
+    try:
+        comparison = ladybug_checksum.compare(path)
+        if comparison is Comparison.SAME:
+            return GraphFileCheck(comparison)
+        return GraphFileCheck(comparison, _problem(probe(path, "rows")))
+    except OSError as error:
+        return GraphFileCheck(Comparison.CHANGED, f"cannot be read ({error.strerror})")
+    finally:
+        if lock is not None:
+            lock.close()
+
+
+def _problem(state: FileState | None) -> str | None:
+    match state:
+        case FileState.CRASH | FileState.KILLED:
+            return "ends the process that reads it"
+        case FileState.UNREADABLE | None:
+            return "cannot be read: it is damaged, or no graph"
+        case _:
+            return None

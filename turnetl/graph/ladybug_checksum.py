@@ -1,0 +1,112 @@
+"""The checksum of an embedded graph's file, kept beside it: `graph.lbug.checksum`.
+
+The database has no checksums of its own, and reads most flipped bits as other values in silence.
+A writer compares the file when it opens it, and records a new checksum when it has closed it: there
+is none after a kill, and for a graph of an earlier version. A doubt stays until somebody accepts
+the file, so that the next write does not hide the damage.
+"""
+
+import logging
+from contextlib import suppress
+from enum import Enum, auto
+from pathlib import Path
+from zlib import crc32
+
+import msgspec
+
+from turnetl import private_files
+from turnetl.regular_files import NotReadable, read_regular
+
+_SUFFIX = ".checksum"
+_BLOCK = 1 << 20
+_MAX_BYTES = 1 << 10
+_OPEN = -1
+"""The size while a writer has the file open, and after it was killed."""
+
+log = logging.getLogger(__name__)
+
+
+class Comparison(Enum):
+    """A graph file compared with its checksum."""
+
+    SAME = auto()
+    UNRECORDED = auto()
+    """There is no checksum."""
+    CHANGED = auto()
+    """Something but a writer of turnetl changed it: another program, a copy, or damage."""
+
+
+class _Recorded(msgspec.Struct, frozen=True):
+    size: int
+    crc32: int
+    is_doubted: bool = False
+    """Whether a writer found the file changed."""
+
+
+def checksum_path(graph: Path) -> Path:
+    return graph.with_name(f"{graph.name}{_SUFFIX}")
+
+
+def compare(graph: Path) -> Comparison:
+    """Read the whole file, which nobody writes meanwhile.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    recorded = _read(graph)
+    if recorded is not None and recorded.is_doubted:
+        return Comparison.CHANGED
+    if recorded is None or recorded.size == _OPEN:
+        return Comparison.UNRECORDED
+    return Comparison.SAME if _state(graph) == recorded else Comparison.CHANGED
+
+
+def begin_writing(graph: Path) -> None:
+    """Record that a writer opens the file, and whether something else changed it before."""
+    if not graph.exists():
+        return
+    with suppress(OSError):
+        is_doubted = compare(graph) is Comparison.CHANGED
+        if is_doubted:
+            log.warning(
+                "graph `%s` changed since turnetl closed it: another program wrote it, or it is "
+                "damaged; run `turnetl verify`",
+                graph,
+            )
+        _write(graph, _Recorded(_OPEN, 0, is_doubted))
+
+
+def end_writing(graph: Path) -> None:
+    """Record the checksum of a closed file. Without disk space there is none."""
+    recorded = _read(graph)
+    accept(graph, is_doubted=recorded is not None and recorded.is_doubted)
+
+
+def accept(graph: Path, *, is_doubted: bool = False) -> None:
+    """Record the checksum of the file as it is, without a doubt unless there is one."""
+    with suppress(OSError):
+        _write(graph, msgspec.structs.replace(_state(graph), is_doubted=is_doubted))
+
+
+def _read(graph: Path) -> _Recorded | None:
+    try:
+        content = read_regular(checksum_path(graph), _MAX_BYTES)
+        return msgspec.json.decode(content, type=_Recorded)
+    except (NotReadable, msgspec.DecodeError):
+        return None
+
+
+def _write(graph: Path, recorded: _Recorded) -> None:
+    path = checksum_path(graph)
+    path.unlink(missing_ok=True)
+    # Half a file, which a power failure leaves, is no checksum.
+    with private_files.create_file(path) as file:
+        file.write(msgspec.json.encode(recorded))
+
+
+def _state(graph: Path) -> _Recorded:
+    checksum = size = 0
+    with private_files.open_no_follow(graph.resolve(), write=False) as file:
+        while block := file.read(_BLOCK):
+            checksum, size = crc32(block, checksum), size + len(block)
+    return _Recorded(size, checksum)

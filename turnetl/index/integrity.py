@@ -1,0 +1,145 @@
+"""Read an index whole, and compare its parts with each other.
+
+The checks that every opening makes find files that are cut or replaced. These find a flipped bit in
+any file, and what two writers leave that a network file system let write at the same time.
+"""
+
+import sqlite3
+import zlib
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from turnetl.graph_model import Receipt
+from turnetl.index import catalog_sql
+from turnetl.index.catalog import Catalog
+from turnetl.index.files import CATALOG, LEXICAL, VECTORS, DamagedFile, no_step, translated_errors
+from turnetl.index.packing import unpack
+from turnetl.index.parts import IndexParts
+from turnetl.index.port import unpacked_text
+from turnetl.model import Entity, Fact
+from turnetl.private_files import open_regular
+
+_BLOCK = 1 << 20
+_TAIL = 8
+"""Bytes after Tantivy's footer: its length and a magic number."""
+_PACKED: tuple[tuple[str, Callable[[bytes], Any]], ...] = (
+    ("SELECT receipt FROM turns", lambda packed: unpack(packed, msgspec.json.Decoder(Receipt))),
+    ("SELECT text FROM turns", unpacked_text),
+    ("SELECT content FROM entities", lambda packed: unpack(packed, msgspec.json.Decoder(Entity))),
+    ("SELECT content FROM facts", lambda packed: unpack(packed, msgspec.json.Decoder(Fact))),
+)
+"""The values of the catalog that have a checksum, and what decodes them."""
+
+
+class _Footer(msgspec.Struct):
+    crc: int
+
+
+def check_index(folder: Path) -> bool:
+    """Read the index in a folder, which nobody writes meanwhile; return whether there is one.
+
+    An index of another version counts as none.
+
+    Raises:
+        DamagedIndex: a file is damaged, or the parts of the index contradict each other.
+        IndexBusy: another process has the catalog locked.
+        IndexUnusable: a file cannot be read.
+    """
+    path = folder / CATALOG
+    with translated_errors(folder):
+        if _is_missing(path):
+            return False
+    with translated_errors(folder), closing(Catalog.open_for_reading(path)) as catalog:
+        if catalog.version != catalog_sql.VERSION:
+            return False
+        _check_catalog(catalog)
+        _check_words(folder / LEXICAL)
+        dimensions = catalog.embedder().dimensions
+        parts = IndexParts(folder, catalog, dimensions, no_step, read_only=True)
+        with closing(parts):
+            parts.vectors.verify()
+            check_parts(parts)
+    return True
+
+
+def check_parts(parts: IndexParts, *, vectors: bool = True) -> None:
+    """Compare the turns of catalog, words and vectors by their numbers.
+
+    Args:
+        parts: with what was committed last. Who writes them excludes others, as far as locks work.
+        vectors: compare the vectors too, whose keys are all read.
+
+    Raises:
+        DamagedFile: they contradict each other.
+    """
+    catalog = parts.catalog
+    turns, unremoved = catalog.turn_count(), len(catalog.removed_with_words())
+    of_turns, of_passages = parts.lexical.counts(catalog.last_key())
+    if not turns <= of_turns <= turns + unremoved:
+        raise DamagedFile(f"it has the words of {of_turns:,} turns instead of {turns:,}")
+    if not vectors:
+        return
+    rows = int(np.isin(parts.vectors.keys(), catalog.removed_turns(), invert=True).sum())
+    if not unremoved and rows != of_passages:
+        raise DamagedFile(f"it has the words of {of_passages:,} passages instead of {rows:,}")
+    held = np.unique(parts.vectors.keys())
+    unknown = np.setdiff1d(held, [*catalog.keys(), *catalog.removed_turns().tolist()])
+    if len(unknown):
+        raise DamagedFile(f"it has the vectors of {len(unknown):,} unknown turns")
+
+
+def _is_missing(path: Path) -> bool:
+    """Return whether there is no index; raise if only its catalog is gone."""
+    if path.exists() and path.stat().st_size:
+        return False
+    if path.exists() or (path.parent / VECTORS).exists():
+        raise DamagedFile(f"`{path.name}` is {'empty' if path.exists() else 'missing'}")
+    return True
+
+
+def _check_catalog(catalog: Catalog) -> None:
+    [[found], *_] = catalog.query("PRAGMA integrity_check(1)")
+    if found != "ok":
+        raise sqlite3.DatabaseError(str(found))
+    for query, decode in _PACKED:
+        for (packed,) in catalog.connection.execute(query):
+            try:
+                decode(packed)
+            except (UnicodeDecodeError, TypeError) as error:
+                raise DamagedFile("a value of the catalog cannot be decoded") from error
+    catalog.token_counts()
+
+
+def _check_words(folder: Path) -> None:
+    """Compare each file with the checksum that Tantivy writes at its end."""
+    for path in sorted(folder.glob("*/*.*")):
+        if path.is_file() and not path.name.startswith(".") and path.suffix != ".json":
+            # A merge may remove a file meanwhile.
+            with suppress(FileNotFoundError):
+                _check_footer(path)
+
+
+def _check_footer(path: Path) -> None:
+    with open_regular(path) as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _TAIL))
+        length = int.from_bytes(file.read(4), "little")
+        body = size - _TAIL - length
+        if body < 0:
+            raise DamagedFile(f"`{path.parent.name}/{path.name}` is truncated")
+        file.seek(body)
+        try:
+            expected = msgspec.json.decode(file.read(length), type=_Footer).crc
+        except msgspec.DecodeError:
+            raise DamagedFile(f"`{path.parent.name}/{path.name}` is damaged") from None
+        file.seek(0)
+        checksum, left = 0, body
+        while left and (block := file.read(min(left, _BLOCK))):
+            checksum, left = zlib.crc32(block, checksum), left - len(block)
+    if checksum != expected:
+        raise DamagedFile(f"`{path.parent.name}/{path.name}` is not as it was written")

@@ -1,0 +1,175 @@
+"""Read every table of a lake whole, and say of each that is not as it was written what is wrong.
+
+A valid table may have the place of another one: its metadata and its rows say where it belongs.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+
+from turnetl import schema
+from turnetl.errors import TableUnusable
+from turnetl.lake.archive_metadata import ArchiveMetadata
+from turnetl.lake.checksum import ChecksumError, read_footer
+from turnetl.lake.lake import Lake
+from turnetl.lake.parquet import (
+    READ_ERRORS,
+    check_columns,
+    read_metadata,
+    scan_unchecked,
+    verify,
+)
+from turnetl.lake.paths import archive_digest, is_object, is_table
+from turnetl.lake.versions import is_newer, stored_version
+from turnetl.model import GroupId
+from turnetl.private_files import open_regular
+
+
+class TableState(StrEnum):
+    """Why a table is not as it should be."""
+
+    DAMAGED = "damaged"
+    MISPLACED = "misplaced"
+    """It is whole, and belongs elsewhere."""
+    NEWER = "newer"
+    """A newer turnetl wrote it."""
+    NO_FILE = "no_file"
+    """Something else has its name: a folder, a pipe."""
+    UNREADABLE = "unreadable"
+    """The file may not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableProblem:
+    """A table that is not as it was written."""
+
+    path: Path
+    state: TableState
+    problem: str
+    """What is wrong, as the end of a sentence that begins with its path."""
+    metadata: ArchiveMetadata | None = None
+    """Of a turns file, as far as it can be read."""
+
+
+def table_paths(lake: Lake) -> list[tuple[GroupId, Path, schema.Table]]:
+    """Return all tables by their names, whatever has them: turns files, then episodes tables."""
+    turns = [(GroupId(path.parent.name), path, schema.TURNS) for path in lake.turn_paths()]
+    names = lake.files.names(lake.episodes_folder)
+    episodes = [
+        (GroupId(name.removesuffix(".parquet")), lake.episodes_folder / name, schema.EPISODES)
+        for name in names
+        if is_table(name)
+    ]
+    return [*turns, *episodes]
+
+
+def check_table(
+    lake: Lake, group: GroupId, path: Path, table: schema.Table
+) -> tuple[TableProblem | None, ArchiveMetadata | None]:
+    """Read a table whole.
+
+    Returns:
+        What is wrong with it, but for `misplaced_files`; and the metadata of a turns file.
+    """
+    if (special := special_file(path)) is not None:
+        state = TableState.UNREADABLE if "may not" in special else TableState.NO_FILE
+        return TableProblem(path, state, special), None
+    metadata = None
+    try:
+        text = read_metadata(path)
+        version = stored_version(text)
+        if version is not None and version != str(table.version):
+            return TableProblem(path, _other(version, table), _version(version, table)), None
+        metadata = lake.archive_metadata(path) if table is schema.TURNS else None
+        verify(path)
+        check_columns(path, table)
+    except TableUnusable:
+        return TableProblem(path, TableState.DAMAGED, _damage(path, table), metadata), metadata
+    problem = _wrong_content(group, path, table, metadata)
+    if problem is not None:
+        return TableProblem(path, TableState.MISPLACED, problem, metadata), metadata
+    return None, metadata
+
+
+def misplaced_files(files: Mapping[Path, ArchiveMetadata]) -> Iterator[TableProblem]:
+    """Yield the turns files that are known to be those of other archives, by their metadata.
+
+    The name of a file is the digest of the real path of its archive. Where that cannot be known any
+    more, because a link is gone, the name of another file tells.
+    """
+    names: dict[str, Path] = {path.stem: path for path in files}
+    archives: dict[str, list[Path]] = {}
+    for path, metadata in files.items():
+        archives.setdefault(metadata.archive, []).append(path)
+    for path, metadata in files.items():
+        own = own_name(metadata)
+        if own is None or own == path.stem:
+            continue
+        has_own = own in names or len(archives[metadata.archive]) > 1
+        if has_own or is_object(Path(metadata.archive)) or Path(metadata.archive).exists():
+            problem = f"holds the turns of another archive, `{metadata.archive}`"
+            yield TableProblem(path, TableState.MISPLACED, problem, metadata)
+
+
+def own_name(metadata: ArchiveMetadata) -> str | None:
+    """Return the name of the turns file of an archive; None if it was imported."""
+    if metadata.machine:
+        return None
+    return archive_digest(Path(metadata.archive))
+
+
+def special_file(path: Path) -> str | None:
+    """Return what has the name of a file and is none, or that it may not be read; else None."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        return f"may not be read ({error.strerror})"
+    if S_ISDIR(mode):
+        return "is a folder"
+    if not S_ISREG(mode):
+        return "is no regular file, but a pipe, a socket or a device"
+    return None if os.access(path, os.R_OK) else "may not be read (Permission denied)"
+
+
+def _wrong_content(
+    group: GroupId, path: Path, table: schema.Table, metadata: ArchiveMetadata | None
+) -> str | None:
+    """Return why a whole table is not that of its group and archive; None if it is."""
+    if table is schema.TURNS and metadata is None:
+        return "was not written by turnetl"
+    if metadata is not None and metadata.group != group:
+        return f"belongs to group `{metadata.group}`"
+    rows = scan_unchecked([path], table).select("group_id").collect()["group_id"]
+    others = sorted(set(rows.unique()) - {group})
+    if others:
+        return f"holds turns of group `{others[0]}`"
+    if metadata is not None and metadata.turns != len(rows):
+        return f"holds {len(rows):,} turns instead of {metadata.turns:,}"
+    return None
+
+
+def _other(version: str, table: schema.Table) -> TableState:
+    return TableState.NEWER if is_newer(version, table) else TableState.DAMAGED
+
+
+def _version(version: str, table: schema.Table) -> str:
+    return f"has version {version} of the `{table.name}` table, and not {table.version}"
+
+
+def _damage(path: Path, table: schema.Table) -> str:
+    """Return what is known of a table whose checksum does not verify."""
+    with suppress(OSError, ChecksumError), open_regular(path) as file:
+        if read_footer(file) is None and (rows := _rows(path, table)) is not None:
+            return f"has no checksum, so that turnetl did not write it; its {rows:,} rows decode"
+    return "is damaged"
+
+
+def _rows(path: Path, table: schema.Table) -> int | None:
+    """Return the number of rows of a table, all of which are decoded; None if they cannot be."""
+    with suppress(*READ_ERRORS):
+        return scan_unchecked([path], table).collect().height
+    return None

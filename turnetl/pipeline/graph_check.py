@@ -1,0 +1,56 @@
+"""The file of an embedded graph: whether it is as turnetl left it, and whether it can be read."""
+
+from collections.abc import Iterator, Sequence
+
+from turnetl.graph.open import embedded_file
+from turnetl.settings import Settings
+from turnetl.verification.check import Check
+from turnetl.verification.file_problem import FileProblem
+
+
+def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
+    """Yield what is wrong with the file of an embedded graph; a server has its own checks.
+
+    Raises:
+        GraphBusy: another process writes it.
+        GraphUnusable: its lock cannot be used.
+    """
+    path = embedded_file(settings.graph_url)
+    if path is None or not path.exists():
+        return
+    # Only here: it imports the database.
+    from turnetl.graph.ladybug_check import check_file  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug_checksum import Comparison  # noqa: PLC0415 - as above
+
+    found = check_file(path)
+    if found.problem is not None:
+        yield FileProblem(Check.DAMAGED_GRAPH, path, str(path), found.problem)
+    elif found.comparison is Comparison.CHANGED:
+        problem = "is not as it was when turnetl closed it"
+        yield FileProblem(Check.CHANGED_GRAPH, path, str(path), problem)
+    elif found.comparison is Comparison.UNRECORDED:
+        problem = "has no checksum; all of it was read"
+        yield FileProblem(Check.UNRECORDED_GRAPH, path, str(path), problem)
+
+
+def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> int:
+    """Record the checksum of a changed graph as it is; return the number of such graphs.
+
+    Raises:
+        GraphBusy: another process has it open.
+        GraphUnusable: its lock cannot be used.
+    """
+    path = embedded_file(settings.graph_url)
+    accepted = (Check.CHANGED_GRAPH, Check.UNRECORDED_GRAPH)
+    if path is None or not any(problem.check in accepted for problem in problems):
+        return 0
+    from turnetl.graph import ladybug_checksum  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug_file import lock_graph  # noqa: PLC0415 - as above
+
+    lock = lock_graph(path, write=True)
+    try:
+        ladybug_checksum.accept(path)
+    finally:
+        if lock is not None:
+            lock.close()
+    return 1
