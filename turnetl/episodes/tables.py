@@ -112,8 +112,10 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
         _TEXT_DIGEST: ids.digest(*_code_versions(), *filters.recipe(group)),
         _TURNS_DIGEST: _turns_digest(files),
     }
+    _check_groups(group, files)
     previous = _stored_report(lake, group, digests[_INPUTS_DIGEST])
     if previous is not None:
+        lake.verify_changed_turns(group)
         return previous
 
     def metadata(report: FilteredGroup) -> dict[str, str]:
@@ -123,6 +125,7 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
     try:
         stored = lake.episodes_metadata(group) or {}
         if stored.get(_CONTENT_DIGEST) == digests[_CONTENT_DIGEST]:
+            lake.verify_changed_turns(group)
             from turnetl.episodes.remarking import remark_table  # noqa: PLC0415 - as below
 
             return remark_table(lake, group, filters.rules, stored, metadata)
@@ -133,6 +136,22 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
             raise
         log.warning("`%s` is damaged; it is created again from the turns", shown_name(error.path))
     return _write(lake, group, filters, metadata, keeps_texts=False)
+
+
+def _check_groups(group: GroupId, files: Sequence[TurnFile]) -> None:
+    """Check that the turns files are those of the group in whose folder they are.
+
+    Raises:
+        TableUnusable: one is that of another group: its turns would be committed twice.
+    """
+    for file in files:
+        if file.metadata.group != group:
+            raise TableUnusable(
+                file.path,
+                f"`{shown_name(file.path)}` holds turns of group `{file.metadata.group}`: "
+                "`turnetl verify --fix` keeps it under another name, and makes the file that "
+                "belongs there again from its archive, if that exists",
+            )
 
 
 def _write(

@@ -7,7 +7,9 @@ The metadata of a turns file records the archive that it was parsed from: the fi
 watermark.
 """
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +24,7 @@ from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch, batches
 from turnetl.lake.episodes_tables import EpisodesTables
 from turnetl.lake.manifests import Manifests, metadata_or_none
-from turnetl.lake.parquet import scan
+from turnetl.lake.parquet import scan, verify
 from turnetl.lake.paths import (
     FORGOTTEN_TURNS,
     QUARANTINE,
@@ -238,6 +240,40 @@ class Lake(EpisodesTables):
         """Return the rows of `scan_turns` in batches that fit into memory."""
         return batches(self._fetched(self.turn_paths(group)), schema.TURNS)
 
+    def changed_turns(self, group: GroupId) -> list[Path]:
+        """Return the turns files that were written after the group's episodes table.
+
+        None of an object store, which keeps what it was given. A table that something but a run
+        wrote is among them, and what `doubt` names.
+        """
+        if self.files.has_versions:
+            return []
+        paths = self.turn_paths(group)
+        try:
+            filtered_at = self.episodes_path(group).stat().st_mtime_ns
+        except OSError:
+            return paths
+        return [path for path in paths if _changed_at(path) >= filtered_at]
+
+    def verify_changed_turns(self, group: GroupId) -> None:
+        """Verify `changed_turns`, and record that by the time of the group's episodes table.
+
+        Raises:
+            TableUnusable: one is damaged.
+        """
+        changed = self.changed_turns(group)
+        for path in changed:
+            verify(path)
+        if changed:
+            with suppress(OSError):
+                os.utime(self.episodes_path(group))
+
+    def doubt(self, path: Path) -> None:
+        """Have the next run verify a turns file whole; its content stays as it is."""
+        if not self.files.has_versions:
+            with suppress(OSError):
+                os.utime(path)
+
     def turns(self, group: GroupId) -> Iterator[Turn]:
         """Yield the turns of `scan_turns` as values."""
         rows = self.scan_turns(group).collect()
@@ -254,6 +290,16 @@ class Lake(EpisodesTables):
     @property
     def _turns_folder(self) -> Path:
         return self.root / TURNS
+
+
+def _changed_at(path: Path) -> int:
+    """Return when a file was changed last, also if its modification time was set back."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0
+    # On Windows, the other one is the time of creation.
+    return status.st_mtime_ns if os.name == "nt" else max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _metadata_text(metadata: ArchiveMetadata) -> str:

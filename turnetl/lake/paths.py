@@ -87,10 +87,11 @@ def entry_names(folder: Path) -> list[str]:
 
 
 def _may_be_opened(entry: "os.DirEntry[str]") -> bool:
-    if entry.is_file() or entry.is_dir():
+    try:
+        # A link that leads nowhere is reported where it is opened.
+        return entry.is_file() or entry.is_dir() or not Path(entry.path).exists()
+    except OSError:  # a link that leads to itself
         return True
-    # A link that leads nowhere is reported where it is opened.
-    return entry.is_symlink() and not Path(entry.path).exists()
 
 
 def is_table(name: str) -> bool:

@@ -277,6 +277,10 @@ def _metadata(job: ArchiveJob, archive: RedactedArchive, options: ParseOptions) 
     group, group_is_explicit = options.group_for(
         previous, archive.turns.cwd, archive.format.name, absolute_path_text(job.stat.path)
     )
+    of_file = job.stored.group
+    if previous is None and of_file is not None and not group_is_explicit and of_file != group:
+        # The metadata are damaged; the folder still says what the user named.
+        group, group_is_explicit = of_file, True
     return ArchiveMetadata(
         archive=archive.turns.archive,
         size=archive.stat.size,

@@ -5,16 +5,23 @@ its size and entity tag; one with the same content is not parsed. An archive wit
 (unknown format) is opened in every run. An archive that cannot be read does not affect the others.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from turnetl.errors import BadArchive
 from turnetl.formats import Format
-from turnetl.lake import ArchiveMetadata, Lake, archive_digests
+from turnetl.lake import (
+    ArchiveMetadata,
+    Lake,
+    absolute_path_text,
+    archive_digest,
+    archive_digests,
+)
 from turnetl.lake.forgotten import read_forgotten
 from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.archive_paths import is_redacted
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.jobs import (
     ArchiveJob,
@@ -82,7 +89,7 @@ def parse_archives(
     )
     removed = 0 if dry_run else lake.remove_abandoned()
     path_by_digest = dict(zip(archive_digests(paths), paths, strict=True))
-    stored = _stored_archives(tuple(path_by_digest), lake, dry_run=dry_run)
+    stored = _stored_archives(path_by_digest, lake, dry_run=dry_run)
     files.look_up(paths)
     plan = [_report_or_job(path_by_digest[archive.digest], archive, options) for archive in stored]
     try:
@@ -94,12 +101,14 @@ def parse_archives(
     return ParseReport(reports, dry_run=dry_run, removed_temporary_files=removed)
 
 
-def _stored_archives(digests: Sequence[str], lake: Lake, *, dry_run: bool) -> list[StoredArchive]:
+def _stored_archives(
+    path_by_digest: Mapping[str, Path], lake: Lake, *, dry_run: bool
+) -> list[StoredArchive]:
     """Return the turns files of each archive. Opens no other file.
 
     A run that was killed while an archive changed groups left two files: the older one is deleted.
     """
-    files_by_digest: dict[str, list[Path]] = {digest: [] for digest in digests}
+    files_by_digest: dict[str, list[Path]] = {digest: [] for digest in path_by_digest}
     for path in lake.turn_paths():
         if path.stem in files_by_digest:
             files_by_digest[path.stem].append(path)
@@ -110,10 +119,42 @@ def _stored_archives(digests: Sequence[str], lake: Lake, *, dry_run: bool) -> li
             lake.delete_turns_file(files.pop(0))
     newest = [files[-1] for files in files_by_digest.values() if files]
     metadata = dict(zip(newest, lake.archives_metadata(newest), strict=True))
+    names = {path.stem for path in lake.turn_paths()}
     return [
-        StoredArchive(digest, tuple(files), metadata[files[-1]] if files else None)
+        _stored_archive(path_by_digest[digest], digest, files, metadata, names)
         for digest, files in files_by_digest.items()
     ]
+
+
+def _stored_archive(
+    archive: Path,
+    digest: str,
+    files: Sequence[Path],
+    metadata: Mapping[Path, ArchiveMetadata | None],
+    names: Collection[str],
+) -> StoredArchive:
+    if not files:
+        return StoredArchive(digest)
+    of_file = metadata[files[-1]]
+    is_misplaced = of_file is not None and _is_misplaced(of_file, archive, files[-1], names)
+    own = None if is_misplaced else of_file
+    return StoredArchive(digest, tuple(files), is_misplaced=is_misplaced, metadata=own)
+
+
+def _is_misplaced(
+    metadata: ArchiveMetadata, archive: Path, file: Path, names: Collection[str]
+) -> bool:
+    """Return whether a turns file has the place of that of the archive, and is another one.
+
+    Only what is certain counts: a link by which the archive was found may be gone.
+    """
+    if metadata.group != file.parent.name:
+        return True
+    known = metadata.archive
+    if is_redacted(known) or metadata.machine or known == absolute_path_text(archive):
+        return False
+    own = archive_digest(Path(known))
+    return own != file.stem and (own in names or Path(known).exists())
 
 
 def _report_or_job(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.lake import ArchiveMetadata
+from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import shown_path
 from turnetl.parsing.report import ArchiveReport, Outcome
 from turnetl.parsing.sources import ArchiveStat
@@ -30,7 +31,14 @@ class StoredArchive:
     files: tuple[Path, ...] = ()
     """Its turns files, the newest last. Only a dry run leaves more than one."""
     metadata: ArchiveMetadata | None = None
-    """Metadata of the newest turns file; None: there is no file, or turnetl did not write it."""
+    """Metadata of the newest turns file; None: there is none of this archive."""
+    is_misplaced: bool = False
+    """Whether the newest turns file is a whole one of another archive or group."""
+
+    @property
+    def group(self) -> GroupId | None:
+        """The group of the newest turns file, whatever it holds; None: there is no file."""
+        return GroupId(self.files[-1].parent.name) if self.files else None
 
 
 @dataclass(frozen=True, slots=True)

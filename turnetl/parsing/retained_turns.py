@@ -30,11 +30,14 @@ def rows_to_retain(
         lake: the lake of these files.
 
     Raises:
-        TableUnusable: the newest turns file cannot be read, and may hold such turns.
+        TableUnusable: the newest turns file cannot be read, and may hold such turns; or it is that
+            of another archive.
     """
     previous = stored.metadata
     if previous is None and not stored.files:
         return None
+    if stored.is_misplaced:
+        raise TableUnusable(stored.files[-1], "it holds the turns of another archive")
     if previous is not None and _identity(previous) != _identity(metadata):
         return None
     try:

@@ -35,6 +35,7 @@ from turnetl.pipeline.group_status import archive_finder
 from turnetl.pipeline.tables import filter_turns
 from turnetl.private_files import read_regular
 from turnetl.progress import Progress, ProgressUpdate
+from turnetl.schema import TURNS
 from turnetl.settings import Settings
 from turnetl.verification.check import Check
 from turnetl.verification.file_problem import FileProblem
@@ -57,7 +58,9 @@ class LakeCheck:
 
 
 def check_lake(settings: Settings, progress: Progress) -> LakeCheck:
-    """Read everything in the lake; write nothing.
+    """Read everything in the lake. The content of no file is changed.
+
+    A damaged turns file gets a new modification time, so that the next run reads it whole too.
 
     Args:
         settings: the lake, and the graph of its index.
@@ -113,6 +116,8 @@ class _Tables:
             if metadata is not None:
                 self._metadata[path] = metadata
             if problem is not None:
+                if table is TURNS and problem.state is TableState.DAMAGED:
+                    self._lake.doubt(path)
                 yield problem
             else:
                 self.count += 1

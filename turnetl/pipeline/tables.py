@@ -77,6 +77,8 @@ def filter_turns(
 def _without_archive(error: TableUnusable, lake: Lake) -> TableUnusable:
     """Return the error of a damaged turns file that could not be created again."""
     metadata = lake.archive_metadata(error.path)
+    if metadata is not None and metadata.group != error.path.parent.name:
+        return error
     source = f"its archive `{metadata.archive}`" if metadata else "its archive (not known)"
     return TableUnusable(
         error.path,
@@ -93,7 +95,7 @@ def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
     One that may hold turns which the archive lost is kept under another name.
     """
     metadata = lake.archive_metadata(path)
-    if metadata is None:
+    if metadata is None or metadata.group != path.parent.name:
         return False
     redactor, files = wiring.redactor(settings), wiring.archive_files()
     try:
