@@ -32,7 +32,7 @@ def check_file(path: Path) -> GraphFileCheck:
         GraphUnusable: its lock cannot be used.
     """
     if not S_ISREG(path.stat().st_mode):
-        return GraphFileCheck(Comparison.CHANGED, "is no regular file")
+        return GraphFileCheck(Comparison.DAMAGED, "is no regular file")
     lock = lock_graph(path, write=False, sleep=time.sleep)
     try:
         comparison = ladybug_checksum.compare(path)
@@ -40,7 +40,7 @@ def check_file(path: Path) -> GraphFileCheck:
             return GraphFileCheck(comparison)
         return GraphFileCheck(comparison, _problem(probe(path, "rows")))
     except OSError as error:
-        return GraphFileCheck(Comparison.CHANGED, f"cannot be read ({error.strerror})")
+        return GraphFileCheck(Comparison.DAMAGED, f"cannot be read ({error.strerror})")
     finally:
         if lock is not None:
             lock.close()

@@ -1,6 +1,7 @@
 """The checksum of an embedded graph's file, kept beside it: `graph.lbug.checksum`.
 
 The database has no checksums of its own, and reads most flipped bits as other values in silence.
+No byte of the file is kept: only what is derived from it.
 A writer compares the file when it opens it, and records a new checksum when it has closed it: there
 is none after a kill, and for a graph of an earlier version. A doubt stays until somebody accepts
 the file, so that the next write does not hide the damage.
@@ -19,7 +20,12 @@ from turnetl.regular_files import NotReadable, read_regular
 
 _SUFFIX = ".checksum"
 _BLOCK = 1 << 20
-_MAX_BYTES = 1 << 10
+_MAX_BYTES = 16 << 10
+_PAGE = 4096
+"""Bytes of the first page, with the header of the database."""
+_PIECE = 16
+_FEW = 2
+"""Pieces: a writer that changes nothing but the first page changes more of it."""
 _OPEN = -1
 """The size while a writer has the file open, and after it was killed."""
 
@@ -33,14 +39,20 @@ class Comparison(Enum):
     UNRECORDED = auto()
     """There is no checksum."""
     CHANGED = auto()
-    """Something but a writer of turnetl changed it: another program, a copy, or damage."""
+    """Another program wrote it, or it is another copy: its first page is another one."""
+    DAMAGED = auto()
+    """Bytes changed as no program changes them, now or before the last write."""
 
 
 class _Recorded(msgspec.Struct, frozen=True):
     size: int
-    crc32: int
+    rest: int = 0
+    """The checksum of everything after the first page."""
+    head: tuple[int, ...] = ()
+    """The checksums of the pieces of the first page, which whoever opens the file for writing
+    changes in many places."""
     is_doubted: bool = False
-    """Whether a writer found the file changed."""
+    """Whether a writer found the file damaged."""
 
 
 def checksum_path(graph: Path) -> Path:
@@ -54,11 +66,16 @@ def compare(graph: Path) -> Comparison:
         OSError: it cannot be read.
     """
     recorded = _read(graph)
-    if recorded is not None and recorded.is_doubted:
-        return Comparison.CHANGED
     if recorded is None or recorded.size == _OPEN:
-        return Comparison.UNRECORDED
-    return Comparison.SAME if _state(graph) == recorded else Comparison.CHANGED
+        is_doubted = recorded is not None and recorded.is_doubted
+        return Comparison.DAMAGED if is_doubted else Comparison.UNRECORDED
+    state = _state(graph)
+    if state == msgspec.structs.replace(recorded, is_doubted=False):
+        return Comparison.DAMAGED if recorded.is_doubted else Comparison.SAME
+    different = sum(now != before for now, before in zip(state.head, recorded.head, strict=False))
+    is_same_otherwise = (state.size, state.rest) == (recorded.size, recorded.rest)
+    is_written = different > (_FEW if is_same_otherwise else 0)
+    return Comparison.CHANGED if is_written else Comparison.DAMAGED
 
 
 def begin_writing(graph: Path) -> None:
@@ -66,14 +83,10 @@ def begin_writing(graph: Path) -> None:
     if not graph.exists():
         return
     with suppress(OSError):
-        is_doubted = compare(graph) is Comparison.CHANGED
+        is_doubted = compare(graph) is Comparison.DAMAGED
         if is_doubted:
-            log.warning(
-                "graph `%s` changed since turnetl closed it: another program wrote it, or it is "
-                "damaged; run `turnetl verify`",
-                graph,
-            )
-        _write(graph, _Recorded(_OPEN, 0, is_doubted))
+            log.warning("graph `%s` is damaged; run `turnetl verify`, which says more", graph)
+        _write(graph, _Recorded(_OPEN, is_doubted=is_doubted))
 
 
 def end_writing(graph: Path) -> None:
@@ -105,8 +118,10 @@ def _write(graph: Path, recorded: _Recorded) -> None:
 
 
 def _state(graph: Path) -> _Recorded:
-    checksum = size = 0
     with private_files.open_no_follow(graph.resolve(), write=False) as file:
+        page = file.read(_PAGE)
+        checksum, size = 0, len(page)
         while block := file.read(_BLOCK):
             checksum, size = crc32(block, checksum), size + len(block)
-    return _Recorded(size, checksum)
+    head = tuple(crc32(page[at : at + _PIECE]) for at in range(0, len(page), _PIECE))
+    return _Recorded(size, checksum, head)

@@ -85,8 +85,8 @@ async def verify(
         check_graph(settings)
     problems = [*files.problems, *graph_file_problems(settings)]
     report = VerifyReport((), None, tables=files.tables, table_bytes=files.table_bytes)
-    if any(problem.check is Check.DAMAGED_GRAPH for problem in problems):
-        report = replace(report, graph_problem="it is damaged, as is said there")
+    if any(problem.check is Check.UNREADABLE_GRAPH for problem in problems):
+        report = replace(report, graph_problem="it cannot be read")
     else:
         try:
             verified = await _verify_graph(
@@ -111,7 +111,7 @@ async def verify(
 def _unusable_graph(settings: Settings, error: GraphUnusable) -> FileProblem:
     graph = embedded_file(settings.graph_url)
     path = settings.lake if graph is None else graph
-    return FileProblem(Check.DAMAGED_GRAPH, path, str(path), f"was not verified: {error}")
+    return FileProblem(Check.UNREADABLE_GRAPH, path, str(path), f"was not verified: {error}")
 
 
 async def _verify_graph(

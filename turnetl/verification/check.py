@@ -200,21 +200,21 @@ class Check(StrEnum):
             "again, but turns in the graph are not requested again"
         ),
     )
+    UNREADABLE_GRAPH = (
+        "unreadable_graph",
+        "graph that cannot be used",
+        "each says what to do",
+    )
     DAMAGED_GRAPH = (
         "damaged_graph",
-        "embedded graph that cannot be read",
+        "embedded graph that is damaged, so that names, texts or vectors may be wrong",
         "restore it from a backup; keep the damaged file until that is done",
     )
     CHANGED_GRAPH = (
         "changed_graph",
-        (
-            "embedded graph that changed since turnetl closed it: it is damaged, or another "
-            "program wrote it, or it is another copy"
-        ),
-        (
-            "restore it from a backup, unless you know what changed it: `turnetl verify --fix` "
-            "then takes it as it is"
-        ),
+        "embedded graph that another program wrote since turnetl closed it, or that is a copy",
+        "nothing; `turnetl verify --fix` records its checksum, as the next run that writes it does",
+        False,
     )
     UNRECORDED_GRAPH = (
         "unrecorded_graph",
