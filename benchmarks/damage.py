@@ -141,7 +141,7 @@ def targets(lake: Path) -> Mapping[str, Path]:
 def damages(lake: Path) -> Mapping[str, Damage]:
     """Return the ways to damage a file."""
     return {
-        "empty": lambda path, _: path.write_bytes(b"") and None,
+        "empty": partial(_written, content=b""),
         "half": lambda path, _: _cut(path, path.stat().st_size // 2),
         "last byte missing": lambda path, _: _cut(path, path.stat().st_size - 1),
         "bit in the first bytes": partial(_flip, first=0, last=0.0),
@@ -149,7 +149,7 @@ def damages(lake: Path) -> Mapping[str, Damage]:
         "bit in the middle": partial(_flip, first=0.0, last=1.0),
         "another bit in the middle": partial(_flip, first=0.1, last=0.9),
         "zero block": _zeros,
-        "foreign": lambda path, _: path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(500)) and None,
+        "foreign": partial(_written, content=b"\x89PNG\r\n\x1a\n" + bytes(500)),
         "newer": _newer,
         "swapped": partial(_swap, lake),
         "folder": _folder,
@@ -157,6 +157,10 @@ def damages(lake: Path) -> Mapping[str, Damage]:
         "gone": lambda path, _: path.unlink(),
         "not readable": lambda path, _: path.chmod(0),
     }
+
+
+def _written(path: Path, _: random.Random, *, content: bytes) -> None:
+    path.write_bytes(content)
 
 
 def _cut(path: Path, size: int) -> None:
@@ -276,7 +280,13 @@ def _without_times(text: str) -> str:
 
 
 def tried(
-    source: Path, kind: str, name: str, seed: int, expected: list[Outcome], commands: Sequence[str]
+    source: Path,
+    kind: str,
+    name: str,
+    *,
+    seed: int,
+    expected: list[Outcome],
+    commands: Sequence[str],
 ) -> tuple[str, list[Outcome]]:
     """Make one damage in a copy; return what `verify` said of it, and what went wrong."""
     with tempfile.TemporaryDirectory() as place:
@@ -318,7 +328,9 @@ def main() -> int:
                     continue
                 if name == "not readable" and getattr(os, "geteuid", int)() == 0:
                     continue
-                result, bad = tried(source, kind, name, arguments.seed, expected, commands)
+                result, bad = tried(
+                    source, kind, name, seed=arguments.seed, expected=expected, commands=commands
+                )
                 counts[result] = counts.get(result, 0) + 1
                 wrong += len(bad)
                 print(f"{kind}: {name}: {result}", flush=True)

@@ -105,7 +105,8 @@ def test_a_newer_version_is_refused_with_the_command_that_rebuilds_it(folder: Pa
     with closing(sqlite3.connect(folder / CATALOG)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     with pytest.raises(
-        IndexUnusable, match=rf"version {VERSION + 1}, .* run `turnetl index --rebuild`"
+        IndexUnusable,
+        match=rf"version {VERSION + 1}, .* update turnetl, or run `turnetl index --rebuild`",
     ):
         open_index(folder)
 

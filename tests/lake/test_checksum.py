@@ -45,7 +45,7 @@ def test_one_flipped_bit_in_a_turns_file_is_never_read_as_other_values(
         with pytest.raises(TableUnusable) as caught:
             batch.read()
         assert caught.value.path == path
-    with pytest.raises(TableUnusable, match="delete it and parse its archive again"):
+    with pytest.raises(TableUnusable, match="`turnetl backfill` of its archive creates it again"):
         lake.turns(SHOP)
 
 

@@ -17,9 +17,16 @@ from turnetl.lake.parquet import METADATA_KEY
 
 SHOP = builders.GROUP
 OTHER_VERSIONS = [schema.TURNS.version - 1, schema.TURNS.version + 1]
-SENTENCE = (
-    "has version {} of the `{}` table, but this turnetl reads version {}: delete the lake or name "
-    "a new one with --lake, then run `turnetl parse` again."
+SENTENCE = "has version {} of the `{}` table, but this turnetl reads version {}: {}"
+OLDER = (
+    "name a new lake with --lake, and run `turnetl parse` again. Keep this lake: it may hold turns "
+    "whose archives are gone, its journal responses that were paid for, and an embedded graph; an "
+    "older turnetl reads it."
+)
+OLDER_EPISODES = "move it away, and `turnetl filter` makes it again from the turns."
+NEWER = (
+    "a newer turnetl wrote it: update turnetl, for example with `pip install -U turnetl`. Keep the "
+    "lake as it is."
 )
 
 
@@ -33,7 +40,8 @@ def lake_of_version(root: Path, version: int) -> Lake:
 @pytest.mark.parametrize("version", OTHER_VERSIONS)
 def test_a_turns_file_of_another_version_is_rejected(tmp_path: Path, version: int) -> None:
     lake = lake_of_version(tmp_path / "lake", version)
-    sentence = SENTENCE.format(version, "turns", schema.TURNS.version)
+    remedy = NEWER if version > schema.TURNS.version else OLDER
+    sentence = SENTENCE.format(version, "turns", schema.TURNS.version, remedy)
     for read in (lake.turn_files, lake.check_version, lambda: lake.scan_turns(SHOP)):
         with pytest.raises(Fatal) as raised:
             read()
@@ -58,7 +66,7 @@ def test_archives_are_not_parsed_into_a_lake_of_another_version(tmp_path: Path) 
     archive.write_text("{}")
     before = [path.read_bytes() for path in lake.turn_paths()]
     for dry_run in (False, True):
-        with pytest.raises(Fatal, match="delete the lake or name a new one with --lake"):
+        with pytest.raises(Fatal, match="name a new lake with --lake"):
             parsing.parse_archives([archive], lake, redactor=NoRedactor(), dry_run=dry_run)
     assert [path.read_bytes() for path in lake.turn_paths()] == before
 
@@ -73,7 +81,8 @@ def test_an_episodes_table_of_another_version_is_rejected(
     lake.episodes_folder.mkdir()
     path = lake.episodes_folder / "shop.parquet"
     rows.write_parquet(path, metadata={METADATA_KEY: json.dumps(stored | {"rules": "1"})})
-    sentence = SENTENCE.format(stored.get("schema", "0"), "episodes", schema.EPISODES.version)
+    version, now = stored.get("schema", "0"), schema.EPISODES.version
+    sentence = SENTENCE.format(version, "episodes", now, OLDER_EPISODES)
     for read in (lake.episodes_metadata, lake.scan_episodes, lake.episodes):
         with pytest.raises(Fatal) as raised:
             read(SHOP)

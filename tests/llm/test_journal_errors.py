@@ -168,10 +168,10 @@ async def test_a_journal_of_another_version_is_rejected_with_a_sentence_and_not_
         pytest.raises(JournalUnusable) as raised,
     ):
         await JournaledModel(model, journal).complete(chat_request())
+    remedy = "update turnetl" if version > 3 else "use the turnetl that wrote it"
     assert str(raised.value) == (
-        f"journal `{filled_path}` has version {version}, and this turnetl supports version 3: use "
-        "the turnetl that wrote it, or move it away and run again; turns in the graph are not "
-        "requested again"
+        f"journal `{filled_path}` has version {version}, and this turnetl supports version 3: "
+        f"{remedy}, or move it away and run again; turns in the graph are not requested again"
     )
     assert (model.requests, content_of(filled_path)) == ([], before)
 

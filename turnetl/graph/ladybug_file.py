@@ -240,6 +240,11 @@ def _lock_file(path: Path, *, write: bool) -> IO[bytes] | None:
                 f"cannot open graph `{path}`: its lock file `{lock}` is a symbolic link, which "
                 "turnetl never makes; remove it"
             ) from error
+        if lock.exists() and not lock.is_file():
+            raise GraphUnusable(
+                f"cannot open graph `{path}`: its lock file `{lock}` is no regular file; move it "
+                "away, and turnetl makes another one"
+            ) from error
         if not write and path.exists():
             return private_files.open_no_follow(lock, write=False) if lock.exists() else None
         raise GraphUnusable(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl import private_files
+from turnetl.errors import IndexUnusable
 from turnetl.index import catalog_sql as sql
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.port import Keys
@@ -158,6 +159,26 @@ class CatalogState:
     def query(self, query: str, *parameters: Any) -> list[Any]:
         """Return the rows of a query."""
         return self.connection.execute(query, parameters).fetchall()
+
+
+class OtherVersion(IndexUnusable):
+    """Another version of turnetl made the index."""
+
+    def __init__(self, message: str, *, is_newer: bool) -> None:
+        super().__init__(message)
+        self.is_newer = is_newer
+        """Whether a newer one did."""
+
+
+def other_version(folder: Path, version: int) -> OtherVersion:
+    """Return the error for the index of another version in a folder."""
+    is_newer = version > sql.VERSION
+    update = "update turnetl, or " if is_newer else ""
+    return OtherVersion(
+        f"the search index `{folder}` has version {version}, and this turnetl supports version "
+        f"{sql.VERSION}: {update}run `turnetl index --rebuild`, which reads the graph again",
+        is_newer=is_newer,
+    )
 
 
 def _connect(path: Path, busy_timeout: float = BUSY_TIMEOUT) -> sqlite3.Connection:

@@ -6,10 +6,9 @@ any file, and what two writers leave that a network file system let write at the
 
 import sqlite3
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,23 +16,24 @@ import numpy as np
 from turnetl.graph_model import Receipt
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
+from turnetl.index.catalog_state import other_version
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, DamagedFile, no_step, translated_errors
+from turnetl.index.folding import fold
 from turnetl.index.packing import unpack
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import unpacked_text
+from turnetl.index.selecting import microseconds
 from turnetl.model import Entity, Fact
 from turnetl.private_files import open_regular
 
 _BLOCK = 1 << 20
 _TAIL = 8
 """Bytes after Tantivy's footer: its length and a magic number."""
-_PACKED: tuple[tuple[str, Callable[[bytes], Any]], ...] = (
-    ("SELECT receipt FROM turns", lambda packed: unpack(packed, msgspec.json.Decoder(Receipt))),
-    ("SELECT text FROM turns", unpacked_text),
-    ("SELECT content FROM entities", lambda packed: unpack(packed, msgspec.json.Decoder(Entity))),
-    ("SELECT content FROM facts", lambda packed: unpack(packed, msgspec.json.Decoder(Fact))),
-)
-"""The values of the catalog that have a checksum, and what decodes them."""
+_RECEIPTS = msgspec.json.Decoder(Receipt)
+_ENTITIES = msgspec.json.Decoder(Entity)
+_FACTS = msgspec.json.Decoder(Fact)
+_FOLDED = (("turn_tools", "tool"), ("entity_labels", "label"), ("entities", "name"))
+"""Tables of the catalog with a name, and its folded form beside it."""
 
 
 class _Footer(msgspec.Struct):
@@ -43,9 +43,8 @@ class _Footer(msgspec.Struct):
 def check_index(folder: Path) -> bool:
     """Read the index in a folder, which nobody writes meanwhile; return whether there is one.
 
-    An index of another version counts as none.
-
     Raises:
+        OtherVersion: another version of turnetl made it.
         DamagedIndex: a file is damaged, or the parts of the index contradict each other.
         IndexBusy: another process has the catalog locked.
         IndexUnusable: a file cannot be read.
@@ -56,7 +55,7 @@ def check_index(folder: Path) -> bool:
             return False
     with translated_errors(folder), closing(Catalog.open_for_reading(path)) as catalog:
         if catalog.version != catalog_sql.VERSION:
-            return False
+            raise other_version(folder, catalog.version)
         _check_catalog(catalog)
         _check_words(folder / LEXICAL)
         dimensions = catalog.embedder().dimensions
@@ -106,13 +105,38 @@ def _check_catalog(catalog: Catalog) -> None:
     [[found], *_] = catalog.query("PRAGMA integrity_check(1)")
     if found != "ok":
         raise sqlite3.DatabaseError(str(found))
-    for query, decode in _PACKED:
-        for (packed,) in catalog.connection.execute(query):
-            try:
-                decode(packed)
-            except (UnicodeDecodeError, TypeError) as error:
-                raise DamagedFile("a value of the catalog cannot be decoded") from error
-    catalog.token_counts()
+    try:
+        is_sound = all(_compared(catalog))
+        catalog.token_counts()
+    except (UnicodeDecodeError, TypeError, ValueError) as error:
+        raise DamagedFile("a value of the catalog cannot be decoded") from error
+    if not is_sound:
+        raise DamagedFile("values of the catalog contradict each other")
+
+
+def _compared(catalog: Catalog) -> Iterator[bool]:
+    """Yield whether the columns of a row are those of its value, which has a checksum."""
+    rows = catalog.connection.execute
+    for turn, group, session, started_at, receipt, text in rows(
+        "SELECT turn_id, group_id, session_id, started_at, receipt, text FROM turns"
+    ):
+        unpacked_text(text)
+        one = unpack(receipt, _RECEIPTS)
+        yield (turn, group, session) == (one.turn_id, one.group_id, one.session_id)
+        yield started_at == microseconds(one.started_at)
+    for uuid, group, name, content in rows("SELECT uuid, group_id, name, content FROM entities"):
+        entity = unpack(content, _ENTITIES)
+        yield (uuid, group, name) == (entity.uuid, entity.group_id, entity.name)
+    for uuid, relation, valid_at, invalid_at, content in rows(
+        "SELECT uuid, relation, valid_at, invalid_at, content FROM facts"
+    ):
+        fact = unpack(content, _FACTS)
+        yield (uuid, relation) == (fact.uuid, fact.relation)
+        yield valid_at == (fact.valid_at and microseconds(fact.valid_at))
+        yield invalid_at == (fact.invalid_at and microseconds(fact.invalid_at))
+    for table, name in _FOLDED:
+        for value, folded in rows(f"SELECT {name}, folded FROM {table}"):  # noqa: S608 - constants
+            yield fold(value) == folded
 
 
 def _check_words(folder: Path) -> None:

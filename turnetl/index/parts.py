@@ -48,15 +48,24 @@ class IndexParts:
         self._file = identity(folder / CATALOG)
         self._path = folder / CATALOG
         self._links = LinkedWords(folder / LEXICAL) if read_only else None
-        self.lexical = LexicalIndex(
-            self._links.folder if self._links else folder / LEXICAL,
-            create=False,
-            before_step=before_step,
-        )
-        self._generation = catalog.generation()
-        self.vectors = PassageVectors(
-            folder / VECTORS, dimensions, catalog.valid_rows(), catalog.removed_turns(), before_step
-        )
+        try:
+            self.lexical = LexicalIndex(
+                self._links.folder if self._links else folder / LEXICAL,
+                create=False,
+                before_step=before_step,
+            )
+            self._generation = catalog.generation()
+            self.vectors = PassageVectors(
+                folder / VECTORS,
+                dimensions,
+                catalog.valid_rows(),
+                catalog.removed_turns(),
+                before_step,
+            )
+        except BaseException:
+            if self._links:
+                self._links.close()
+            raise
 
     @property
     def is_replaced(self) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl import private_files
-from turnetl.errors import IndexUnusable
 from turnetl.index import catalog_sql
 from turnetl.index.batch_writer import (
     REMOVED_BATCH,
@@ -19,6 +18,7 @@ from turnetl.index.batch_writer import (
     forget_batch,
 )
 from turnetl.index.catalog import Catalog
+from turnetl.index.catalog_state import other_version
 from turnetl.index.creation import create_index
 from turnetl.index.files import CATALOG, no_step, translated_errors
 from turnetl.index.follow import Follower
@@ -261,13 +261,7 @@ class PersistentIndex:
 
     def _check(self, catalog: Catalog) -> None:
         if catalog.version != catalog_sql.VERSION:
-            is_newer = catalog.version > catalog_sql.VERSION
-            remedy = "update turnetl, or run `turnetl index --rebuild`, which makes it again"
-            raise IndexUnusable(
-                f"the search index `{self._folder}` has version {catalog.version}, and this "
-                f"turnetl supports version {catalog_sql.VERSION}: "
-                f"{remedy if is_newer else 'run `turnetl index --rebuild`'}"
-            )
+            raise other_version(self._folder, catalog.version)
         check_embedder(catalog.embedder(), self._index_embedder)
 
     def _errors(self) -> AbstractContextManager[None]:

@@ -159,6 +159,9 @@ class IngestReport:
     """The search index; None if there is none to read, or in the report of an ingest."""
     index_problem: str | None = None
     """Why a search would not use the index as it is, and what to do; None if it would."""
+    damaged_tables: int = 0
+    """Tables of the lake that are damaged, as far as their footers say and, of those that changed
+    since the last filter, their rows; 0 in the report of an ingest."""
     unread: str | None = None
     """Why the graph could not be read, so that the report is that of the index; None if it was."""
     is_shard: bool = False

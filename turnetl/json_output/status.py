@@ -170,6 +170,10 @@ class StatusOutput(JsonOutput):
             "Why a search would not use the index as it is, and what to do; null if it would."
         ),
     ]
+    damaged_tables: Annotated[
+        int,
+        described("Damaged tables of the lake; `turnetl verify` reads all tables, and names them."),
+    ]
     unread: Annotated[
         str | None,
         described("Why the graph was not read: the report is of the index; null if it was."),
@@ -188,6 +192,7 @@ def status_output(report: IngestReport) -> StatusOutput:
         groups=groups,
         index=index_status_output(report.index) if report.index else None,
         index_problem=report.index_problem,
+        damaged_tables=report.damaged_tables,
         unread=report.unread,
     )
 

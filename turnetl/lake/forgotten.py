@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
+from zlib import crc32
 
 import msgspec
 
@@ -86,6 +87,23 @@ class ForgottenTurns:
 NOTHING = ForgottenTurns()
 
 
+class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+    """The file: a list with the fields of `ForgottenTurns`, and its checksum."""
+
+    key: str = ""
+    groups: tuple[GroupId, ...] = ()
+    turns: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+    is_complete: bool = True
+    checksum: str = ""
+    """Of the list; empty if an earlier version wrote it. A digest with a flipped bit is another one
+    in silence, and its turn would come back."""
+
+    @property
+    def list(self) -> ForgottenTurns:
+        return ForgottenTurns(self.key, self.groups, self.turns, self.sessions, self.is_complete)
+
+
 def read_forgotten(files: LakeFiles) -> ForgottenTurns:
     """Return the list of a lake; an empty one if there is none.
 
@@ -95,14 +113,28 @@ def read_forgotten(files: LakeFiles) -> ForgottenTurns:
     path = files.root / FILE
     files.fetch([path])
     try:
-        return msgspec.json.decode(read_regular(path), type=ForgottenTurns)
+        stored = msgspec.json.decode(read_regular(path), type=_Stored)
     except (FileNotFoundError, NotADirectoryError):
         return NOTHING
     except (OSError, msgspec.DecodeError, ValueError) as error:
-        raise Fatal(
-            f"the list of forgotten turns, `{files.name(path)}`, cannot be read: restore it from a "
-            "backup; without one, move it away, forget the turns again and only then parse"
-        ) from error
+        raise _unusable(files.name(path), error) from error
+    if stored.checksum not in ("", _checksum(stored.list)):
+        raise _unusable(files.name(path), None)
+    return stored.list
+
+
+def _checksum(forgotten: ForgottenTurns) -> str:
+    return f"{crc32(msgspec.json.encode(forgotten, order='sorted')):08x}"
+
+
+def _unusable(name: str, error: Exception | None) -> Fatal:
+    newer = "unknown field" in str(error)
+    cause = "has fields that this turnetl does not know" if newer else "cannot be read"
+    remedy = "if a newer turnetl wrote it, update turnetl; else " if newer else ""
+    return Fatal(
+        f"the list of forgotten turns, `{name}`, {cause}: {remedy}restore it from a backup; "
+        "without one, move it away, forget the turns again and only then parse"
+    )
 
 
 def write_forgotten(files: LakeFiles, forgotten: ForgottenTurns) -> None:
@@ -113,7 +145,8 @@ def write_forgotten(files: LakeFiles, forgotten: ForgottenTurns) -> None:
         LakeChanged: another process wrote it since this one read it.
     """
     path = files.root / FILE
-    data = msgspec.json.format(msgspec.json.encode(forgotten, order="sorted"))
+    values = {**msgspec.to_builtins(forgotten, order="sorted"), "checksum": _checksum(forgotten)}
+    data = msgspec.json.format(msgspec.json.encode(values, order="sorted"))
     try:
         files.replace(path, lambda file: file.write(data))
         files.sync(files.root)

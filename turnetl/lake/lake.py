@@ -18,7 +18,7 @@ import msgspec
 import polars as pl
 
 from turnetl import schema
-from turnetl.errors import LakeChanged
+from turnetl.errors import LakeChanged, TableUnusable
 from turnetl.lake import versions
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch, batches
@@ -251,8 +251,8 @@ class Lake(EpisodesTables):
         paths = self.turn_paths(group)
         try:
             filtered_at = self.episodes_path(group).stat().st_mtime_ns
-        except OSError:
-            return paths
+        except OSError:  # The filter reads all of them.
+            return []
         return [path for path in paths if _changed_at(path) >= filtered_at]
 
     def verify_changed_turns(self, group: GroupId) -> None:
@@ -267,6 +267,14 @@ class Lake(EpisodesTables):
         if changed:
             with suppress(OSError):
                 os.utime(self.episodes_path(group))
+
+    def is_whole(self, path: Path) -> bool:
+        """Read a table completely; return whether it is as it was written."""
+        try:
+            verify(path)
+        except TableUnusable:
+            return False
+        return True
 
     def doubt(self, path: Path) -> None:
         """Have the next run verify a turns file whole; its content stays as it is."""

@@ -8,6 +8,7 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
+from zlib import crc32
 
 from turnetl import private_files
 from turnetl.errors import Fatal
@@ -18,7 +19,9 @@ from turnetl.lake.paths import REDACTION_KEY
 FILE = REDACTION_KEY
 _KEY_BYTES = 32
 _MAX_BYTES = 1 << 10
-_CONTENT = re.compile(rb"\s*([0-9a-fA-F]{64})\s*")
+_CONTENT = re.compile(rb"\s*([0-9a-fA-F]{64})(?:\s+([0-9a-f]{8}))?\s*")
+"""The key in hex, and its checksum, which a key has not that a user made: another key would give
+all secrets other placeholders in silence."""
 
 
 def redaction_key(lake: Lake, *, create: bool) -> bytes:
@@ -73,17 +76,22 @@ def _read(files: LakeFiles, path: Path) -> bytes:
             cause = "is a symbolic link: put the file itself in its place"
         raise Fatal(f"the redaction key `{name}` {cause}") from error
     match = _CONTENT.fullmatch(content)
-    if match is None:
+    if match is None or match[2] not in (None, _checksum(match[1])):
         raise Fatal(f"the redaction key `{name}` is damaged: {_REMEDY.format(path=name)}")
     return bytes.fromhex(match[1].decode())
 
 
 def _create(files: LakeFiles, path: Path) -> bytes:
     """Create a key, or return the one that another process creates meanwhile."""
-    content = os.urandom(_KEY_BYTES).hex().encode() + b"\n"
+    key = os.urandom(_KEY_BYTES).hex().encode()
+    content = key + b"\n" + _checksum(key) + b"\n"
     with suppress(FileExistsError):
         files.create(path, content)
     return _read(files, path)
+
+
+def _checksum(key: bytes) -> bytes:
+    return b"%08x" % crc32(key)
 
 
 _REMEDY = (

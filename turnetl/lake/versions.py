@@ -54,6 +54,8 @@ def _remedy(version: str, table: schema.Table) -> str:
     # A lake is never to be deleted: archives are gone, and responses in its journal were paid for.
     if is_newer(version, table):
         return f"{UPDATE}. Keep the lake as it is."
+    if table is schema.EPISODES:
+        return "move it away, and `turnetl filter` makes it again from the turns."
     return (
         "name a new lake with --lake, and run `turnetl parse` again. Keep this lake: it may hold "
         "turns whose archives are gone, its journal responses that were paid for, and an embedded "

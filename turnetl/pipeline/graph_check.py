@@ -38,8 +38,8 @@ def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
         yield FileProblem(Check.UNRECORDED_GRAPH, path, str(path), problem)
 
 
-def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> int:
-    """Record the checksum of a changed graph as it is; return the number of such graphs.
+def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> None:
+    """Record the checksum of a changed graph as it is.
 
     Raises:
         GraphBusy: another process has it open.
@@ -48,7 +48,7 @@ def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> int:
     path = embedded_file(settings.graph_url)
     accepted = (Check.CHANGED_GRAPH, Check.UNRECORDED_GRAPH)
     if path is None or not any(problem.check in accepted for problem in problems):
-        return 0
+        return
     from turnetl.graph import ladybug_checksum  # noqa: PLC0415 - as above
     from turnetl.graph.ladybug_file import lock_graph  # noqa: PLC0415 - as above
 
@@ -58,4 +58,3 @@ def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> int:
     finally:
         if lock is not None:
             lock.close()
-    return 1

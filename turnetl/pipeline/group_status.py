@@ -9,7 +9,15 @@ from pathlib import Path
 
 from turnetl import wiring
 from turnetl.clock import Clock
-from turnetl.errors import ArchivesBusy, BadArchive, Fatal, IndexBusy, IndexUnusable, Retryable
+from turnetl.errors import (
+    ArchivesBusy,
+    BadArchive,
+    Fatal,
+    IndexBusy,
+    IndexUnusable,
+    Retryable,
+    TableUnusable,
+)
 from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
@@ -17,7 +25,7 @@ from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.lake import TurnFile
+from turnetl.lake import Lake, TurnFile
 from turnetl.lake.paths import file_holding
 from turnetl.model import GroupId
 from turnetl.object_url import url_text
@@ -48,7 +56,9 @@ async def status(
         clock: returns the current time.
         busy_timeout: seconds to wait for another process that has the index locked.
     """
-    files = turn_files(wiring.lake(settings))
+    lake = wiring.lake(settings)
+    files = turn_files(lake)
+    damaged = _damaged_tables(lake, files)
     with _snapshot(settings, busy_timeout) as index:
         report = await _status(index, files, settings, options, clock)
     names = {file.metadata.archive for of_group in files.values() for file in of_group}
@@ -56,10 +66,25 @@ async def status(
     return replace(
         report,
         index_problem=await _index_problem(settings, busy_timeout),
+        damaged_tables=damaged,
         groups=tuple(
             _with_archives(group, files.get(group.group, ()), is_present) for group in report.groups
         ),
     )
+
+
+def _damaged_tables(lake: Lake, files: TurnFiles) -> int:
+    """Count the tables that are known to be damaged without reading all of them."""
+    known = {file.path: file for of_group in files.values() for file in of_group}
+    damaged = {path for path in lake.turn_paths() if path not in known}
+    damaged |= {path for path, file in known.items() if file.metadata.group != path.parent.name}
+    for group in files:
+        damaged |= {path for path in lake.changed_turns(group) if not lake.is_whole(path)}
+        try:
+            lake.episodes_metadata(group)
+        except TableUnusable as error:
+            damaged.add(error.path)
+    return len(damaged)
 
 
 def _with_archives(

@@ -10,6 +10,7 @@ import polars as pl
 
 from turnetl import damaged_copies, parsing, wiring
 from turnetl.errors import BadArchive, Fatal, IndexBusy, IndexUnusable, JournalUnusable
+from turnetl.index.catalog_state import OtherVersion
 from turnetl.index.files import DamagedIndex
 from turnetl.index.integrity import check_index
 from turnetl.index.location import index_folder
@@ -107,6 +108,7 @@ class _Tables:
             else:
                 yield self._episodes_problem(problem)
         yield from self._kept_copies()
+        yield from self._missing(is_present)
 
     def _table_problems(self, progress: Progress) -> Iterator[TableProblem]:
         tables = table_paths(self._lake)
@@ -144,12 +146,7 @@ class _Tables:
         """Return the archives that turns files and the episodes of their groups name."""
         known = {metadata.archive for metadata in self._metadata.values()}
         for group in sorted({GroupId(problem.path.parent.name) for problem in problems}):
-            try:
-                with self._lake.reading_episodes(group):
-                    rows = self._lake.scan_episodes(group).select(pl.col("archive").unique())
-                    known |= set(rows.collect()["archive"])
-            except Fatal:
-                continue
+            known |= self._episode_archives(group)
         return known
 
     def _turns_problem(
@@ -194,6 +191,36 @@ class _Tables:
         return FileProblem(
             Check.DAMAGED_EPISODES, found.path, name, found.problem, remedy, is_kept=True
         )
+
+    def _missing(self, is_present: Callable[[str], bool]) -> Iterator[FileProblem]:
+        """Yield the turns files that are gone since the episodes were made from them."""
+        names = {path.stem for path in self._lake.turn_paths()}
+        folder = self._lake.root / "turns"
+        for group in self._lake.groups():
+            for archive in sorted(self._episode_archives(group)):
+                name = archive_digest(Path(archive))
+                if name in names or is_redacted(archive) or not Path(archive).is_absolute():
+                    continue
+                path = folder / group / f"{name}.parquet"
+                remedy = (
+                    f"its archive `{archive}` exists: the next `turnetl backfill` of it makes it "
+                    "again"
+                    if is_present(archive)
+                    else f"its archive `{archive}` is gone: {_RESTORE}"
+                )
+                shown = self._lake.files.name(path)
+                yield FileProblem(
+                    Check.DAMAGED_TURNS, path, shown, "is missing", remedy, archive=archive
+                )
+
+    def _episode_archives(self, group: GroupId) -> set[str]:
+        """Return the archives of the episodes of a group; none if they cannot be read."""
+        try:
+            with self._lake.reading_episodes(group):
+                rows = self._lake.scan_episodes(group).select(pl.col("archive").unique())
+                return set(rows.collect()["archive"])
+        except Fatal:
+            return set()
 
     def _kept_copies(self) -> Iterator[FileProblem]:
         folder = self._lake.root / "turns"
@@ -276,6 +303,9 @@ def _index(settings: Settings) -> Iterator[FileProblem]:
             check_index(part)
         except IndexBusy:
             continue  # The comparison with the graph says so.
+        except OtherVersion as error:
+            check = Check.NEWER_FILES if error.is_newer else Check.DAMAGED_INDEX
+            yield FileProblem(check, part, str(part), f"cannot be used: {error}")
         except DamagedIndex as error:
             yield FileProblem(Check.DAMAGED_INDEX, part, str(part), f"is damaged ({error.reason})")
         except IndexUnusable as error:

@@ -14,7 +14,7 @@ from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.group_redo import GroupRedoPlan, plan_group_redo
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.redo_report import GroupRedo, RequestCounts
-from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.model import GroupId
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import previews_of
@@ -113,7 +113,10 @@ class RedoPlanning:
         groups = [group for group in planned.report.groups if _may_hold_turns(group)]
         if self.selection.session is not None or self.selection.turn is not None:
             receipts = {group.group: await store.receipts(group.group) for group in groups}
-            self._check_ids([one for of_group in receipts.values() for one in of_group])
+            try:
+                self._check_ids([one for of_group in receipts.values() for one in of_group])
+            except BadUsage as error:
+                raise BadUsage(f"{error}{undone_advice(planned.report)}") from error
             groups = [group for group in groups if self._names_one(receipts[group.group])]
         if self.settings.extractor is None:
             extractor = self.settings.extractor_name
@@ -167,6 +170,16 @@ class RedoPlanning:
                 RequestCounts(answered=1) if request.is_cached else RequestCounts(1, request.tokens)
             )
         return counts
+
+
+def undone_advice(report: IngestReport) -> str:
+    """Return the end of a sentence about turns that are not found: a redo may have undone them."""
+    if not report.ready:
+        return ""
+    return (
+        f"; {report.ready:,} turns are ready to be ingested: if a redo was stopped, "
+        "`turnetl ingest` ingests what it undid"
+    )
 
 
 def _may_hold_turns(group: GroupReport) -> bool:

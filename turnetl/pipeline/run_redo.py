@@ -22,7 +22,7 @@ from turnetl.model import GroupId
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import IndexUpdates
 from turnetl.pipeline.kept_report import kept_report
-from turnetl.pipeline.redo_planning import RedoPlanning
+from turnetl.pipeline.redo_planning import RedoPlanning, undone_advice
 from turnetl.pipeline.run_ingest import assigned_estimate
 from turnetl.pipeline.run_records import recording, run_recorder
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
@@ -68,7 +68,8 @@ async def preview_redo(
             if group.group in plans or group.error
         ]
     if not groups and not selection.stale:
-        raise BadUsage("no turn in the graph meets all of these conditions")
+        sentence = "no turn in the graph meets all of these conditions"
+        raise BadUsage(sentence + undone_advice(planned.report))
     return RedoReport(selection, exact, tuple(groups), planned.report.ready)
 
 

@@ -187,7 +187,7 @@ async def repair_graph(
                 )
     repaired += take_rights_away(report.loose_files)
     repaired += mend_lake(settings, report.file_problems, progress)
-    repaired += accept_graph(settings, report.file_problems)
+    accept_graph(settings, report.file_problems)
     is_damaged = any(one.check is Check.DAMAGED_INDEX for one in report.file_problems)
     if is_damaged or any(group.index_is_wrong for group in report.groups):
         await update_index(settings, clock, rebuild=is_damaged, progress=progress)

@@ -60,7 +60,16 @@ def messages(report: IngestReport) -> list[str]:
     caught_up_at = report.index.caught_up_at if report.index else None
     unread = index.unread_messages(report.unread, caught_up_at)
     migrations = [migration_message(group.migration) for group in report.groups if group.migration]
-    return unread + groups + migrations + error_messages(report.groups)
+    damaged = [damaged_message(report.damaged_tables)] if report.damaged_tables else []
+    return unread + damaged + groups + migrations + error_messages(report.groups)
+
+
+def damaged_message(tables: int) -> str:
+    verb = "is" if tables == 1 else "are"
+    return (
+        f"{plural(tables, 'table')} of the lake {verb} damaged: `turnetl verify` names each, and "
+        "says what to do"
+    )
 
 
 def graph_counts(group: GroupReport) -> tuple[str, str, str]:

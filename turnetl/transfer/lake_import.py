@@ -292,4 +292,4 @@ def _outside(path: Path) -> ImportedFile:
 
 
 def _damaged(path: Path) -> str:
-    return f"`{path}` is damaged: restore it from a copy, or delete it, and import again"
+    return f"`{path}` is damaged: restore it from a copy, or move it away, and import again"

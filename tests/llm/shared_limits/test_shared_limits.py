@@ -188,7 +188,7 @@ def test_a_state_of_another_version_is_rejected_with_what_to_do(content: bytes) 
         await workers.store.update("name", lambda _, __: content)
         await workers.workers[0].work(1)
 
-    with pytest.raises(ModelUnusable, match="end all runs that use it, delete it"):
+    with pytest.raises(ModelUnusable, match="end all runs that use it, move it away"):
         virtual_clock.run(main())
 
 

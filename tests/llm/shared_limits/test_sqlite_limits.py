@@ -37,7 +37,7 @@ def test_a_file_that_another_program_locks_is_waited_for_and_then_named(path: Pa
 def test_a_damaged_file_may_be_deleted(path: Path) -> None:
     path.write_bytes(b"no database" * 1000)
     store = SqliteLimits(path, clock=seconds)
-    with pytest.raises(ModelUnusable, match="delete the file"):
+    with pytest.raises(ModelUnusable, match="move the file"):
         update(store)
     path.unlink()
     update(store)
