@@ -23,5 +23,5 @@ def other_version(graph: str, version: int | None) -> GraphUnusable:
     )
     return GraphUnusable(
         f"graph `{graph}` was written by another version of turnetl ({recorded}; this version uses "
-        f"{CURRENT}): {remedy}"
+        f"{CURRENT}); {remedy}"
     )
