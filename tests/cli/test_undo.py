@@ -180,7 +180,8 @@ def test_a_run_that_is_undone_already_is_a_usage_error_that_says_when(
     [message] = again.messages
     assert re.fullmatch(
         f"turnetl: run `{runs[2]}` was undone at [-0-9]+ [0-9]+:[0-9]+ UTC: "
-        "nothing of it is left to undo",
+        "nothing of it is left to undo; if that command was stopped, `turnetl index` brings the "
+        "search index up to date",
         message,
     )
 

@@ -210,7 +210,12 @@ async def _check_run(
     undone = (
         f"was undone at {run.undone_at:%Y-%m-%d %H:%M} UTC" if run.undone_at else "has no turns"
     )
-    raise BadUsage(f"run `{run.run_id}` {undone}: nothing of it is left to undo")
+    index = (
+        "; if that command was stopped, `turnetl index` brings the search index up to date"
+        if run.undone_at
+        else ""
+    )
+    raise BadUsage(f"run `{run.run_id}` {undone}: nothing of it is left to undo{index}")
 
 
 def check_prefix(noun: str, given: str | None, ids: Iterable[str]) -> None:
