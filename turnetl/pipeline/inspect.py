@@ -52,7 +52,7 @@ def copy_template(
         raise BadUsage(f"`{name}` has no file: it is a text of the config; copy it from there")
     text, problem = wiring.templates().subfolder(str(Path(entry.name).parent)).read_text(entry.path)
     if text is None:
-        raise BadUsage(f"`{entry.path}` {problem}: correct or delete it")
+        raise BadUsage(f"`{entry.path}` {problem}: correct it, or move it away")
     path = output or home / TEMPLATES_FOLDER / entry.name
     try:
         create_folder(path.parent)
