@@ -196,6 +196,39 @@ def test_rows_saved_as_one_array_give_the_same_turns(
     assert [turn.native_id for turn in read.turns] == [turn.native_id for turn in straight.turns]
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("claude_web", "export.json"),
+        ("codex_json", "session.json"),
+        ("gemini_json", "session.json"),
+        ("openai_conv", "document.json"),
+        ("sharegpt", "document.json"),
+        ("opencode", "export.json"),
+    ],
+)
+def test_text_before_and_after_a_document_changes_no_turn(name: str, file: str) -> None:
+    data = (ARCHIVES / name / file).read_bytes()
+    format_ = formats.by_name(name)
+    assert format_ is not None
+    turns = format_.read(data).turns
+    ids, prompts = [turn.native_id for turn in turns], [turn.user_text for turn in turns]
+    compact = json.dumps(json.loads(data)).encode()
+    for document in (data, compact, json.dumps(json.loads(data), indent=2).encode()):
+        for before in (b"Exporting session: s\n", b"\x1b[0m[info] Done\x1b[0m", b"> cat x\r\n\r\n"):
+            archive = before + document
+            assert formats.sniff(archive) is format_
+            parsed = format_.read(archive)
+            assert [turn.native_id for turn in parsed.turns] == ids
+            assert all(archive[turn.first_byte :][:1] == b"{" for turn in parsed.turns)
+            assert is_accounted(parsed)
+        for after in (b"\n\x1b[0m", b"\nDone in 2 s.\n", b"\0" * 9):
+            assert formats.sniff(document + after) is format_
+            parsed = format_.read(document + after)
+            assert [turn.user_text for turn in parsed.turns] == prompts
+            assert parsed.counts.invalid_lines == 1
+
+
 @given(st.binary(max_size=200))
 def test_random_bytes_are_recognised_by_no_format(data: bytes) -> None:
     assert formats.sniff(data) is None

@@ -204,10 +204,7 @@ STILL_WRONG = {
     "claude-clock-jump",
     "claude-task-json-in-queue",
     "claude-time-forms",
-    "cline-xml-tools",
     "codex-token-record-and-count",
-    "opencode-export-damaged",
-    "qwen-chats",
 }
 
 

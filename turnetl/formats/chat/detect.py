@@ -19,8 +19,13 @@ _REQUESTS = (
     *("max_tokens", "max_completion_tokens", "stream"),
 )
 """Keys beside the messages in logs of model requests: each request repeats the conversation."""
-_EDITOR = re.compile(r"^<environment_details>", re.MULTILINE)
-"""The text with which an editor's agent describes itself under the user's role."""
+_EDITOR = re.compile(
+    r"^<environment_details>|^\[[a-z_]+(?: for [^\n]*)?\] Result:"
+    r"|^<(?:attempt_completion|ask_followup_question|read_file|write_to_file|execute_command"
+    r"|replace_in_file|apply_diff|search_files|list_files)>\s*<",
+    re.MULTILINE,
+)
+"""What an editor's agent writes under the user's role, and calls of its tools in texts."""
 _OTHER_TOOLS = frozenset(
     {
         *("toolCall", "toolCalls", "toolCallId", "toolInvocations", "functionCall", "tool-call"),
@@ -48,8 +53,10 @@ class ChatShape:
         matching = [self._has_shape(of_row) for of_row in messages]
         if not any(matching) or matching.count(None) * _ROWS_PER_MISMATCH > len(matching):
             return False
-        examined = (message for of_row in messages for message in of_row or ())
-        return not any(map(_is_from_editor, rows)) and not any(map(_is_from_other_tool, examined))
+        examined = [message for of_row in messages for message in of_row or ()]
+        return not any(map(_is_from_editor, examined)) and not any(
+            map(_is_from_other_tool, examined)
+        )
 
     def _messages(self, row: LazyObject) -> list[LazyObject] | None:
         """Return the first messages in a row, or the row if it is a message; None if neither."""

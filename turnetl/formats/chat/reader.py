@@ -20,7 +20,7 @@ from turnetl.formats.chat.rows import (
 )
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
-from turnetl.formats.kit.lines import overwrite_bom
+from turnetl.formats.kit.lines import overwrite_message
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.turn_builder import TurnBuilder
 from turnetl.skip_reasons import SkipReason
@@ -39,7 +39,7 @@ def read(data: bytes) -> ParsedArchive:
         reader = ChatLogReader(data, may_grow=not data.endswith(b"\n"))
         read_lines(data, ROWS, reader.read, reader.counts)
         return reader.finish()
-    reader = ChatLogReader(data, may_grow=not overwrite_bom(data).lstrip().startswith(b"["))
+    reader = ChatLogReader(data, may_grow=not overwrite_message(data).lstrip().startswith(b"["))
     document = parse_document(data, _list_key(data) if reader.may_grow else None)
     reader.root = _root(document.fields)
     read_elements(data, document, ROWS, reader.read, reader.counts)

@@ -11,6 +11,7 @@ from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.claude.rows import ROWS
 from turnetl.formats.claude.turns import MESSAGE_TYPES, ClaudeReader
 from turnetl.formats.kit.jsonl import read_lines
+from turnetl.formats.kit.probe import LazyObject
 
 _OTHER_TYPES = (
     *("queue-operation", "progress", "file-history-snapshot", "summary", "system"),
@@ -23,7 +24,11 @@ _IDS = ("sessionId", "uuid", "parentUuid", "leafUuid", "messageId")
 class ClaudeCode:
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by any row that only Claude Code writes."""
-        return any(_is_row(row) and not _is_from_other_tool(row) for row in probe.rows)
+        rows = (row for row in probe.rows if _is_row(row) and not _is_from_other_tool(row))
+        first = next(rows, None)
+        if first is None:
+            return False
+        return first.get("type") in MESSAGE_TYPES or not any(map(_has_parts, probe.rows))
 
     def read(self, data: bytes) -> ParsedArchive:
         reader = ClaudeReader()
@@ -41,6 +46,12 @@ def _is_row(row: Mapping[str, Any]) -> bool:
         return False
     # A session that was shortened for publication often keeps nothing but texts and times.
     return has_id or (message.get("role") == kind and isinstance(row.get("timestamp"), str))
+
+
+def _has_parts(row: LazyObject) -> bool:
+    """Recognise messages of Qwen Code, whose other rows look like those of Claude Code."""
+    message = row.object_at("message")
+    return message is not None and "parts" in message and "content" not in message
 
 
 def _is_from_other_tool(row: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.json_scanner import JsonScanner
 from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows, limited, may_have_too_many_rows
-from turnetl.formats.kit.lines import iter_lines, overwrite_bom
+from turnetl.formats.kit.lines import iter_lines, overwrite_message
 from turnetl.formats.kit.row_decoder import RowDecoder, unread_reason
 from turnetl.formats.kit.shallow_json import (
     DECODE_ERRORS,
@@ -55,14 +55,15 @@ class JsonDocument:
 
 def is_document(data: bytes) -> bool:
     """Return whether the archive is one JSON value and not one value per line."""
-    lines = (line.strip() for _, _, line in islice(iter_lines(overwrite_bom(data)), _LINES))
+    data = overwrite_message(data)
+    lines = (line.strip() for _, _, line in islice(iter_lines(data), _LINES))
     starts = filter(None, lines)
     first = next(starts, b"")
     if not first or _is_object(first):
         return False
     others = list(starts)
     array_lines = len(others) > 0 and first.startswith(b"[") and is_single_value(first)
-    if is_single_value(overwrite_bom(data)):
+    if is_single_value(data):
         return True
     return not (array_lines or any(map(_is_object, others)))
 
@@ -78,7 +79,7 @@ def parse_document(data: bytes, key: str | None = None) -> JsonDocument:
     Raises:
         TooManyRows: the root has too many elements or keys.
     """
-    data = overwrite_bom(data)
+    data = overwrite_message(data)
     if may_have_too_many_rows(data):
         return _scan(replace_lone_surrogates(data), key)
     try:

@@ -3,11 +3,16 @@
 import re
 from collections.abc import Iterator
 
+from turnetl.formats.kit.shallow_json import is_single_value
+
 # Spaces alone take half of the time of a class, and a history of prompts is mostly spaces.
 _BLANK_LINES = re.compile(rb"(?: *+[ \t\r\v\f]*+\n)*+")
 _WHITESPACE = b" \t\r\v\f\n"
 _BOM = b"\xef\xbb\xbf"
-_NEWLINE = 0x0A
+_MESSAGE = 4096
+"""Bytes in which a document starts after a message."""
+_find_document = re.compile(rb'(?:[\[{][ \t]*(\r?\n)|[\[{][ \t]*["\[{])').search
+_find_text = re.compile(rb"[^\n]").sub
 
 
 def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -51,12 +56,17 @@ def overwrite_bom(data: bytes) -> bytes:
     return b"   " + data[3:] if data.startswith(_BOM) else data
 
 
-def overwrite_prefix(data: bytes, prefix: bytes) -> bytes:
-    """Return the bytes with spaces up to the first brace if they start with the prefix.
+def overwrite_message(data: bytes) -> bytes:
+    """Return the bytes with spaces in place of a mark, and of text before a JSON document.
 
-    Some tools print a message before the JSON. Offsets and line numbers stay valid.
+    Some tools print a message before the JSON, possibly with colours, or a shell does. Offsets and
+    line numbers stay valid. Lines of JSON after a line of text are no document.
     """
-    if not data.startswith(prefix):
+    data = overwrite_bom(data)
+    start = _find_document(data[:_MESSAGE])
+    if start is None or not data[: start.start()].strip() or b'"' in data[: start.start()]:
         return data
-    end = max(data.find(b"{"), 0)
-    return b"".join(b"\n" if byte == _NEWLINE else b" " for byte in data[:end]) + data[end:]
+    document = data[start.start() :]
+    if start[1] is None and not is_single_value(document.strip()):
+        return data
+    return _find_text(b" ", data[: start.start()]) + document

@@ -21,7 +21,7 @@ from turnetl.formats.kit.documents import (
 )
 from turnetl.formats.kit.json_scanner import JsonScanner
 from turnetl.formats.kit.limits import has_too_many_values
-from turnetl.formats.kit.lines import iter_filled_lines, overwrite_bom, overwrite_prefix
+from turnetl.formats.kit.lines import iter_filled_lines, overwrite_message
 from turnetl.formats.kit.shallow_json import DECODE_ERRORS
 
 _ROWS = 64
@@ -116,7 +116,7 @@ class Probe:
     """The first objects of an archive."""
 
     def __init__(self, data: bytes) -> None:
-        self._data = overwrite_bom(data)
+        self._data = overwrite_message(data)
 
     @cached_property
     def rows(self) -> LazyRows:
@@ -131,11 +131,6 @@ class Probe:
     def first(self) -> LazyObject:
         """The first of `rows`; an empty object if there is none."""
         return next(iter(self.rows), LazyObject({}))
-
-    def after_prefix(self, prefix: bytes) -> "Probe":
-        """Return the probe of the content after a message that a tool printed, if there is one."""
-        data = overwrite_prefix(self._data, prefix)
-        return self if data is self._data else Probe(data)
 
 
 # Functions of the bytes, not methods: a probe in a reference cycle would stay in memory.

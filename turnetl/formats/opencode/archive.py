@@ -15,7 +15,7 @@ from turnetl.formats.kit.documents import (
     parse_document,
 )
 from turnetl.formats.kit.limits import limited
-from turnetl.formats.kit.lines import overwrite_bom, overwrite_prefix
+from turnetl.formats.kit.lines import overwrite_message
 from turnetl.formats.kit.row_decoder import unread_reason
 from turnetl.formats.kit.shallow_json import DECODE_ERRORS
 from turnetl.formats.opencode.assemble import CollectedMessages
@@ -33,8 +33,6 @@ from turnetl.formats.opencode.store import read_files
 from turnetl.formats.opencode.v2 import V2_MESSAGES, V2Message, to_v1
 from turnetl.skip_reasons import SkipReason
 
-_EXPORT_PREFIX = b"Exporting session: "
-"""Printed on the terminal before the export. Some shells write it into the file."""
 _MESSAGES = "messages"
 _EXPORT = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')
 
@@ -42,13 +40,12 @@ _EXPORT = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')
 class OpenCode:
     def sniff(self, probe: Probe) -> bool:
         """Recognise an export by its session, the store by any of its files."""
-        probe = probe.after_prefix(_EXPORT_PREFIX)
         if is_export(probe.first):
             return True
         return any(is_session(row) or is_message(row) or is_part(row) for row in probe.rows)
 
     def read(self, data: bytes) -> ParsedArchive:
-        data = overwrite_prefix(overwrite_bom(data), _EXPORT_PREFIX)
+        data = overwrite_message(data)
         collected = CollectedMessages()
         if _is_export(data):
             document = parse_document(data, _MESSAGES)
