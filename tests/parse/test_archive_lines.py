@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.redact.canaries import fresh
+from tests.redact.secret_archives import ARCHIVES, SecretSource
 from turnetl.errors import BadArchive
-from turnetl.parsing.archive_lines import read_archive_lines, redact_lines
+from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.redact import SecretRedactor
 
 LINES = ['{"n": 1}', '{"n": 2}', '{"text": "a\u2028b"}']
@@ -50,3 +51,33 @@ def test_a_line_that_nests_too_deep_is_redacted_as_text() -> None:
     token = "ghp_" + fresh(36)
     (line,) = redact_lines(["[" * 5000 + token], SecretRedactor())
     assert token not in line
+
+
+def test_what_the_texts_of_the_archive_reveal_is_cut_in_every_string_of_the_lines() -> None:
+    password, key = "hunter" + fresh(5), fresh(24)
+    texts = [f"mysql --user root --password {password}", f"API_KEY={key}"]
+    inner = json.dumps({"cmd": ["mysql", "--password", password], "k": f"a{key[:9]}"})
+    lines = [
+        json.dumps({"command": ["mysql", "--user", "root", "--password", password]}),
+        json.dumps({"arguments": json.dumps({"nested": inner, "key": key})}),
+        json.dumps({key: [{"text": f"see\n{key}\tand {password}!"}]}),
+        f'  "fragment": "{key[:12]}\\u00{ord(key[12]):02x}{key[13:]}",',
+        "no JSON " + key,
+    ]
+    redacted = redact_lines(lines, SecretRedactor(), texts)
+    everything = "".join(redacted)
+    assert password not in everything
+    assert key not in everything
+    assert key[13:] not in everything
+    assert [json.loads(line) for line in redacted[:3]]
+    assert redacted[0].startswith('{"command": ["mysql", "--user", "root", "--password", "[RED')
+
+
+@pytest.mark.parametrize("name", sorted(ARCHIVES))
+def test_what_the_tables_cut_is_cut_in_the_lines_of_every_format(name: str, tmp_path: Path) -> None:
+    source = SecretSource()
+    path = tmp_path / name
+    path.write_text(ARCHIVES[name](source), encoding="utf-8")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    clean = "\n".join(redact_lines(lines, SecretRedactor(), texts_of_archive(path)))
+    assert [secret for secret in source.secrets if secret in clean] == []

@@ -1,17 +1,20 @@
 """The lines of a turn as its archive has them, with or without secrets."""
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
+from turnetl import formats
 from turnetl.errors import BadArchive
 from turnetl.lake import path_text
 from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.archive_paths import StandsFor
 from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.redaction import ArchiveWithPath, archive_texts
 from turnetl.parsing.sources import read_archive
-from turnetl.redact.port import Redactor
+from turnetl.redact import SecretRedactor
+from turnetl.redact.placeholder import PATTERN, pieces
 from turnetl.skip_reasons import SkipReason
 
 
@@ -38,55 +41,132 @@ def read_archive_lines(path: Path, first: int, last: int, files: ArchiveFiles = 
     return [line.decode("utf-8", "replace").rstrip("\r") for line in lines[first - 1 : last]]
 
 
-def redact_lines(lines: Sequence[str], redactor: Redactor) -> list[str]:
+def texts_of_archive(path: Path, files: ArchiveFiles = LOCAL) -> list[str]:
+    """Return all texts of an archive as they are redacted when it is parsed; none if it is unknown.
+
+    Raises:
+        BadArchive: it is missing or cannot be read.
+    """
+    data = read_archive(path, files)
+    format_ = formats.sniff(data)
+    return [] if format_ is None else archive_texts(ArchiveWithPath(format_.read(data), ""))
+
+
+def redact_lines(
+    lines: Sequence[str], redactor: SecretRedactor, texts: Sequence[str] = ()
+) -> list[str]:
     """Return the lines without secrets.
 
-    The strings of a line of JSON are redacted as they were when the archive was parsed, then the
-    lines themselves: a secret may be in a key, or in a line that is not JSON.
+    The strings of JSON are redacted as a reader sees them, also those within strings and in keys,
+    and lists of strings as one text: they may be the words of a command. What is cut there, or in a
+    text of the archive, is cut in every string. Then the lines themselves are redacted: a secret
+    may be in a line that is not JSON.
+
+    Args:
+        lines: of an archive; a value may start in one line and end in another.
+        redactor: with the key of the lake.
+        texts: of the whole archive, as its reader found them: a secret may be announced elsewhere.
     """
-    values = [_decoded(line) for line in lines]
-    strings = [string for value in values for string in _strings(value)]
-    replaced, counts = redactor.redact_many([strings])[0]
-    secrets = {old: new for old, new, count in zip(strings, replaced, counts, strict=True) if count}
-    without = [
-        _encoded(value, secrets) if any(string in secrets for string in _strings(value)) else line
-        for line, value in zip(lines, values, strict=True)
-    ]
-    return redactor.redact_many([without])[0].texts
+    joined = "\n".join(lines)
+    everything = [*texts, *dict.fromkeys(_strings(joined))]
+    replaced, counts = redactor.redact_many([everything])[0]
+    clean = {
+        old: new for old, new, count in zip(everything, replaced, counts, strict=True) if count
+    }
+    secrets: dict[str, str] = {}
+    for old, new in clean.items():
+        secrets |= _cut(old, new, redactor.stands_for)
+    without = _replaced(joined, clean, _any_of(secrets), secrets)
+    return redactor.redact_many([[*without.split("\n"), *texts]])[0].texts[: len(lines)]
 
 
-def _decoded(line: str) -> Any:
-    """Return the value of a line of JSON; None for any other line."""
+def _strings(text: str, depth: int = 0) -> Iterator[str]:
+    """Yield the strings of JSON in a text, those in these, and the words of each list as one."""
+    words: list[str] = []
+    end = 0
+    for match in _STRING.finditer(text):
+        value = _decoded(match[0])
+        if not _BETWEEN_WORDS.fullmatch(text, end, match.start()):
+            yield from [" ".join(words)] if words[1:] else []
+            words = []
+        words.append(value)
+        end = match.end()
+        yield value
+        if depth < _MAX_DEPTH and '"' in value:
+            yield from _strings(value, depth + 1)
+    if words[1:]:
+        yield " ".join(words)
+
+
+def _replaced(
+    text: str,
+    clean: Mapping[str, str],
+    known: re.Pattern[str] | None,
+    secrets: Mapping[str, str],
+    depth: int = 0,
+) -> str:
+    """Return a text with other strings of JSON; the others stay as they are written."""
+
+    def string(match: re.Match[str]) -> str:
+        value = _decoded(match[0])
+        new = clean.get(value, value)
+        if depth < _MAX_DEPTH and '"' in new:
+            new = _replaced(new, clean, known, secrets, depth + 1)
+        if known is not None:
+            new = known.sub(lambda secret: secrets[secret[0]], new)
+        return match[0] if new == value else json.dumps(new, ensure_ascii=match[0].isascii())
+
+    return _STRING.sub(string, text)
+
+
+def _decoded(written: str) -> str:
+    """Return what a string of JSON stands for."""
     try:
-        return msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+        return str(json.loads(written, strict=False))
+    except ValueError:
+        return written[1:-1]
 
 
-def _strings(value: Any) -> Iterator[str]:
-    """Yield the strings in a JSON value, without keys."""
-    match value:
-        case str():
-            yield value
-        case list():
-            for element in value:
-                yield from _strings(element)
-        case dict():
-            for element in value.values():
-                yield from _strings(element)
+def _cut(old: str, new: str, stands_for: StandsFor) -> dict[str, str]:
+    """Return what was cut from a text, with what replaces it."""
+    literals, digests = pieces(new)
+    placeholders = [match[0] for match in re.finditer(PATTERN, new)]
+    found: dict[str, str] = {}
+    position = len(literals[0])
+    for literal, digest, replacement in zip(literals[1:], digests, placeholders, strict=True):
+        ends = [old.find(literal, position + 1) if literal else len(old)]
+        while ends[-1] >= 0 and len(ends) < _MAX_ENDS:
+            if stands_for(digest, old[position : ends[-1]]):
+                ends = ends[-1:]
+                break
+            ends.append(old.find(literal, ends[-1] + 1) if literal else -1)
+        end = ends[0]
+        if end < 0:
+            break
+        secret = old[position:end]
+        # Two blocks of a message are one text: a secret may end one and start the next.
+        parts = [part for part in secret.split("\n") if len(part) >= _MIN_INSIDE]
+        found |= dict.fromkeys([secret, *parts] if len(secret) >= _MIN_CHARS else (), replacement)
+        position = end + len(literal)
+    return found
 
 
-def _encoded(value: Any, secrets: dict[str, str]) -> str:
-    return msgspec.json.encode(_replaced(value, secrets)).decode()
+def _any_of(secrets: Iterable[str]) -> re.Pattern[str] | None:
+    """Return what matches a secret, a short one only between other characters than letters."""
+    longest = sorted(secrets, key=len, reverse=True)
+    sources = [
+        re.escape(secret)
+        if len(secret) >= _MIN_INSIDE
+        else rf"(?<![A-Za-z0-9]){re.escape(secret)}(?![A-Za-z0-9])"
+        for secret in longest
+    ]
+    return re.compile("|".join(sources)) if sources else None
 
 
-def _replaced(value: Any, secrets: dict[str, str]) -> Any:
-    match value:
-        case str():
-            return secrets.get(value, value)
-        case list():
-            return [_replaced(element, secrets) for element in value]
-        case dict():
-            return {key: _replaced(element, secrets) for key, element in value.items()}
-        case _:
-            return value
+_STRING = re.compile(r'"(?:[^"\\\n]+|\\.)*"')
+_BETWEEN_WORDS = re.compile(r"\s*,\s*")
+_MAX_DEPTH = 4
+_MAX_ENDS = 50
+"""Places of the text behind a secret that are compared with its digest."""
+_MIN_CHARS, _MIN_INSIDE = 4, 8
+"""Characters of a secret that is cut elsewhere, and of one that is cut within a word."""

@@ -15,7 +15,7 @@ from turnetl.graph_model import Receipt
 from turnetl.index.lookup import LookupIndex
 from turnetl.lake import path_text
 from turnetl.model import Turn
-from turnetl.parsing.archive_lines import read_archive_lines, redact_lines
+from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.progress import Progress, ignore_progress
@@ -140,10 +140,8 @@ def archived_turn(index: LookupIndex, text: str, directory: Path) -> Receipt:
 def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True) -> ArchiveLines:
     """Return the lines of a turn as its archive has them; raises as `show_archive_lines`."""
     redactor = wiring.redactor(settings, stores=False)
-    lines = _archive_lines(receipt, redactor.stands_for)
-    if redacted:
-        lines = redact_lines(lines, redactor)
-    return ArchiveLines(receipt, lines)
+    lines, texts = _archive_lines(receipt, redactor.stands_for, with_texts=redacted)
+    return ArchiveLines(receipt, redact_lines(lines, redactor, texts) if redacted else lines)
 
 
 async def read_index(
@@ -166,8 +164,13 @@ async def open_index(
         yield opened
 
 
-def _archive_lines(receipt: Receipt, stands_for: StandsFor) -> list[str]:
-    """Return the lines of a turn; an error names the archive as the receipt does."""
+def _archive_lines(
+    receipt: Receipt, stands_for: StandsFor, *, with_texts: bool
+) -> tuple[list[str], list[str]]:
+    """Return the lines of a turn, and all texts of its archive if they are asked for.
+
+    An error names the archive as the receipt does.
+    """
     if (machine := archive_machine(receipt.archive)) is not None:
         raise BadArchive(
             SkipReason.MISSING,
@@ -177,7 +180,8 @@ def _archive_lines(receipt: Receipt, stands_for: StandsFor) -> list[str]:
     files = wiring.archive_files()
     path = find_archive(receipt.archive, stands_for, files)
     try:
-        return read_archive_lines(path, receipt.first_line, receipt.last_line, files)
+        lines = read_archive_lines(path, receipt.first_line, receipt.last_line, files)
+        return lines, texts_of_archive(path, files) if with_texts else []
     except BadArchive as error:
         message = str(error).replace(path_text(path), receipt.archive)
         raise BadArchive(error.reason, message) from None
