@@ -55,6 +55,8 @@ class SkipReason(Reason):
     # Rows of clients about their own work.
     PROGRESS = "progress", "The row reports the progress of a tool."
     QUEUE = "queue", "The queue operation delivered no text of the user to the agent."
+    WITHDRAWN = "withdrawn", "The user took the queued text back into the editor."
+    UNDELIVERED = "undelivered", "The queued text of the user never reached the agent."
     ATTACHMENT = "attachment", "The attachment holds no text that the user typed."
     EVENT = "event", "The event adds nothing to a turn."
     TOKEN_USAGE = "token_usage", "The row repeats token counts that were counted before."

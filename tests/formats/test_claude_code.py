@@ -356,6 +356,8 @@ def test_hooks_and_other_sessions_do_not_close_the_current_turn() -> None:
     "row",
     [
         {"type": "permission-mode", "permissionMode": "plan", "sessionId": "s"},
+        {"type": "bridge-session", "bridgeSessionId": "b", "sessionId": "s"},
+        {"type": "mode", "mode": "normal", "sessionId": "s"},
         {"type": "last-prompt", "lastPrompt": "Mend it.", "sessionId": "s"},
         {"type": "attachment", "uuid": "a1", "attachment": {"type": "skill_listing"}},
     ],
@@ -416,3 +418,38 @@ def test_a_message_dequeued_into_the_running_turn_is_steering_and_a_meta_attachm
     ]
     data = "\n".join(map(json.dumps, rows)).encode()
     assert only(ClaudeCode().read(data)).steering == ["by shelf"]
+
+
+def as_lines(*rows: dict[str, object]) -> bytes:
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+def test_a_fork_that_copies_rows_under_new_ids_has_the_ids_of_the_originals() -> None:
+    first = {"type": "user", "uuid": "u1", "sessionId": "s1", "message": {"content": "Start."}}
+    origin = {"sessionId": "s1", "messageUuid": "u1"}
+    copied = first | {"uuid": "u7", "sessionId": "s2", "forkedFrom": origin}
+    own = {"type": "user", "uuid": "u8", "sessionId": "s2", "message": {"content": "Turn left."}}
+    turns = ClaudeCode().read(as_lines(copied, own)).turns
+    assert [turn.native_id for turn in turns] == ["u1", "u8"]
+    assert [turn.session_id for turn in turns] == ["s2", "s2"]
+
+
+def test_times_may_be_numbers_and_a_turn_does_not_end_before_it_starts() -> None:
+    prompt = {"type": "user", "uuid": "u1", "message": {"content": "Start."}}
+    answer = {"type": "assistant", "uuid": "a1", "message": {"id": "m1", "content": "Done."}}
+    for time in (1_772_442_001, 1_772_442_001_000, "2026-03-02T09:00:01Z"):
+        rows = prompt | {"timestamp": time}, answer | {"timestamp": "2025-01-01T00:00:00Z"}
+        turn = only(ClaudeCode().read(as_lines(*rows)))
+        assert turn.started_at == datetime(2026, 3, 2, 9, 0, 1, tzinfo=UTC)
+        assert turn.ended_at == turn.started_at
+
+
+def test_rows_of_a_tool_with_the_names_of_claude_code_and_other_content_are_not_its_session() -> (
+    None
+):
+    row = {"uuid": "u1", "parentUuid": None, "sessionId": "s1", "type": "user"}
+    parts = {"role": "user", "parts": [{"text": "Fix it."}]}
+    data = as_lines(
+        row | {"message": parts}, row | {"type": "system", "subtype": "x", "uuid": "u2"}
+    )
+    assert formats.sniff(data) is None

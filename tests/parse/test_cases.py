@@ -80,7 +80,6 @@ CASES = {
     "claude-clock-jump": case(
         "After the jump",
         "Before the clock jump",
-        ordinal=[1, 0],
         holds=lambda parsed: parsed[1].filter(pl.col("ended_at") < pl.col("started_at")).is_empty(),
     ),
     "claude-compaction-replay": case("Long work", output_tokens=[10]),
@@ -199,11 +198,6 @@ CASES = {
     "qwen-chats": case(prompts=None, holds=one_turn_or_unread),
 }
 STILL_WRONG = {
-    "claude-agent-notification",
-    "claude-aux-only",
-    "claude-clock-jump",
-    "claude-task-json-in-queue",
-    "claude-time-forms",
     "codex-token-record-and-count",
 }
 

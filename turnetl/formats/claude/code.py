@@ -13,10 +13,16 @@ from turnetl.formats.claude.turns import MESSAGE_TYPES, ClaudeReader
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.probe import LazyObject
 
-_OTHER_TYPES = (
-    *("queue-operation", "progress", "file-history-snapshot", "summary", "system"),
-    *("attachment", "last-prompt", "permission-mode", "worktree-state", "pr-link"),
-    *("ai-title", "custom-title", "agent-name"),
+_OTHER_TYPES = frozenset(
+    (
+        *("agent-color", "agent-name", "agent-setting", "ai-title", "artifact-comment-monitor"),
+        *("atis-latch", "attachment", "attribution-snapshot", "bridge-session"),
+        *("content-replacement", "continued-in", "custom-title", "file-history-delta"),
+        *("file-history-snapshot", "fork-context-ref", "frame-link", "last-prompt"),
+        *("marble-origami-commit", "marble-origami-snapshot", "mode", "permission-mode"),
+        *("pr-link", "progress", "queue-operation", "relocated", "session-state"),
+        *("speculation-accept", "summary", "system", "tag", "task-summary", "worktree-state"),
+    )
 )
 _IDS = ("sessionId", "uuid", "parentUuid", "leafUuid", "messageId")
 
@@ -40,7 +46,7 @@ def _is_row(row: Mapping[str, Any]) -> bool:
     """Return whether an object has the form of Claude Code's rows."""
     kind, has_id = row.get("type"), any(isinstance(row.get(name), str) for name in _IDS)
     if kind not in MESSAGE_TYPES:
-        return has_id and kind in _OTHER_TYPES
+        return has_id and isinstance(kind, str) and kind in _OTHER_TYPES
     message = row.get("message")
     if not isinstance(message, dict) or message.get("content") is None:
         return False
@@ -59,6 +65,6 @@ def _is_from_other_tool(row: Mapping[str, Any]) -> bool:
 
     They hold no prompts of users and are therefore no session.
     """
-    if "systemPayload" in row or ("session_id" in row and "sessionId" not in row):
+    if "session_id" in row and "sessionId" not in row:
         return True
     return row.get("type") == "system" and not isinstance(row.get("uuid"), str)

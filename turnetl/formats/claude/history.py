@@ -26,19 +26,6 @@ _PASTED = re.compile(
     r"\[(?:Pasted text|\.\.\.Truncated text) #(\d{1,9})(?: \+\d+ lines)?(?:\.\.\.)?\]"
 )
 _COMMAND = re.compile(r"/([a-z][a-z-]*)(?:\s|\Z)")
-_LOCAL_COMMANDS = frozenset(
-    (
-        *("add-dir", "agents", "bug", "clear", "color", "compact", "config", "context", "copy"),
-        *("cost", "desktop", "diff", "doctor", "effort", "exit", "export", "extra-usage"),
-        *("fast", "feedback", "help", "hooks", "ide", "keybindings", "login", "logout", "mcp"),
-        *("memory", "mobile", "model", "new", "output-style", "passes", "permissions"),
-        *("plugin", "privacy-settings", "quit", "release-notes", "reload-plugins"),
-        *("remote-control", "rename", "reset", "resume", "rewind", "sandbox", "settings"),
-        *("skills", "stats", "status", "stickers", "tasks", "teleport", "terminal-setup"),
-        *("theme", "todos", "upgrade", "usage", "vim"),
-    )
-)
-"""Commands that Claude Code executes without the model. All others may call it."""
 
 
 class HistoryRow(msgspec.Struct, rename="camel", gc=False):
@@ -127,7 +114,7 @@ def _skip_reason(text: str) -> SkipReason | None:
     if text.startswith("!"):
         return SkipReason.SHELL_COMMAND
     command = _COMMAND.match(text)
-    if command is not None and command[1] in _LOCAL_COMMANDS:
+    if command is not None and command[1] in machine_text.LOCAL_COMMANDS:
         return SkipReason.LOCAL_COMMAND
     return machine_text.skip_reason(text)
 

@@ -5,6 +5,8 @@ The patterns are those of versions 1.0 to 2.1. Each of them occurs in archives.
 
 import re
 
+import msgspec
+
 from turnetl.skip_reasons import SkipReason
 
 _CONTEXT = re.compile(
@@ -20,6 +22,7 @@ _PREFIXES = (
     ("<task-notification>", SkipReason.NOTIFICATION),
     ("<teammate-message", SkipReason.NOTIFICATION),
     ("<agent-message", SkipReason.NOTIFICATION),
+    ("<agent-notification", SkipReason.NOTIFICATION),
     ("<cross-session-message", SkipReason.NOTIFICATION),
     ("Another Claude session sent a message:", SkipReason.NOTIFICATION),
     ("[SYSTEM NOTIFICATION", SkipReason.NOTIFICATION),
@@ -27,6 +30,32 @@ _PREFIXES = (
     ("Stop hook feedback:", SkipReason.HOOK_FEEDBACK),
     ("This session is being continued from a previous conversation", SkipReason.COMPACTION),
 )
+LOCAL_COMMANDS = frozenset(
+    (
+        *("add-dir", "agents", "allowed-tools", "android", "app", "bashes", "btw", "bug"),
+        *("chrome", "clear", "color", "compact", "config", "context", "copy", "cost", "desktop"),
+        *("diff", "doctor", "effort", "exit", "export", "extra-usage", "fast", "feedback"),
+        *("files", "fork", "heapdump", "help", "hooks", "ide", "install-github-app"),
+        *("install-slack-app", "ios", "keybindings", "login", "logout", "marketplace", "mcp"),
+        *("memory", "mobile", "model", "new", "output-style", "passes", "permissions", "plugin"),
+        *("plugins", "privacy-settings", "quit", "rate-limit-options", "release-notes"),
+        *("reload-plugins", "remote-control", "remote-env", "rename", "reset", "resume"),
+        *("rewind", "sandbox", "session", "settings", "skills", "stats", "status", "statusline"),
+        *("stickers", "tag", "tasks", "teleport", "terminal-setup", "theme", "think-back"),
+        *("todos", "upgrade", "usage", "vim", "voice"),
+    )
+)
+"""Slash commands that the client executes without the model. All others may call it."""
+
+
+class _BackgroundTask(msgspec.Struct):
+    """What the client puts into its queue for a task in the background."""
+
+    task_id: str
+    task_type: str
+
+
+_read_background_task = msgspec.json.Decoder(_BackgroundTask).decode
 _INTERRUPT = re.compile(r"\s*\[Request interrupted by user[^\]\n]*\]\s*")
 _COMMAND = "<command-message>"
 _NO_CONTENT = "(no content)"
@@ -65,7 +94,32 @@ def _last_block(text: str) -> int | None:
 
 def skip_reason(text: str) -> SkipReason | None:
     """Return why a text is not the user's, or None if the user wrote it."""
-    return next((reason for prefix, reason in _PREFIXES if text.startswith(prefix)), None)
+    start = text.lstrip()
+    if start.startswith("{"):
+        return SkipReason.NOTIFICATION if _is_background_task(start) else None
+    return next((reason for prefix, reason in _PREFIXES if start.startswith(prefix)), None)
+
+
+def is_by_user(queued: str) -> bool:
+    """Return whether a text of the queue is for the model, and the user wrote it.
+
+    Raw slash commands are in the queue only: a row of role user has them in tags.
+    """
+    text = without_context(queued)
+    return bool(text.strip()) and skip_reason(text) is None and not _is_local_command(text)
+
+
+def _is_background_task(text: str) -> bool:
+    try:
+        _read_background_task(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+def _is_local_command(text: str) -> bool:
+    command, *_ = text.split(maxsplit=1)
+    return command[:1] == "/" and command[1:].lower() in LOCAL_COMMANDS
 
 
 def without_error_tag(result: str) -> str:

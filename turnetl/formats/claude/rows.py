@@ -35,7 +35,10 @@ class ClaudeMessage(msgspec.Struct, gc=False):
 
 
 class ForkOrigin(msgspec.Struct, rename="camel"):
+    """The row of another session that a row of a fork copies."""
+
     session_id: str | None = None
+    message_uuid: str | None = None
 
 
 class MessageOrigin(msgspec.Struct):
@@ -68,7 +71,7 @@ class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
     message: ClaudeMessage | None = None
     is_meta: bool | None = None
     uuid: str | None = None
-    timestamp: str | None = None
+    timestamp: str | int | float | None = None
     message_id: str | None = None
     parent_session_id: str | None = None
     forked_from: ForkOrigin | None = None

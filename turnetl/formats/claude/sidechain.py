@@ -1,7 +1,7 @@
 """Rows of subagents, in their own archive or between those of the session: they are in no turn."""
 
-from turnetl.formats.base import parse_time
 from turnetl.formats.claude.rows import ClaudeMessage, ClaudeRow, blocks_of, count_calls
+from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.turn_builder import TurnBuilder
 from turnetl.skip_reasons import SkipReason
 
@@ -36,6 +36,6 @@ def _add_usage(row: ClaudeRow, message: ClaudeMessage, builder: TurnBuilder) -> 
         started_by=row.session_id,
         key=key,
         model=message.model,
-        time=parse_time(row.timestamp),
+        time=parse_timestamp(row.timestamp),
         tokens=(usage.input_tokens, usage.output_tokens),
     )

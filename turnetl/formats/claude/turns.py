@@ -3,6 +3,7 @@
 Rows are read in file order: timestamps may run backwards, and parents may be in other files.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,7 +13,6 @@ from turnetl.formats.base import (
     RawToolCall,
     RawTurn,
     SourceSpan,
-    parse_time,
 )
 from turnetl.formats.claude import machine_text
 from turnetl.formats.claude.authorship import is_by_machine, is_typed, text_of
@@ -30,6 +30,7 @@ from turnetl.formats.claude.rows import (
 from turnetl.formats.claude.sessions import ClaudeSessions
 from turnetl.formats.claude.sidechain import SYNTHETIC, is_sidechain, read_sidechain
 from turnetl.formats.claude.skill_calls import SkillCalls
+from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage, extend
 from turnetl.model import ClosedBy
@@ -58,7 +59,10 @@ class ClaudeReader:
     """The ids of the messages that were read: a repeated row adds nothing."""
     billed: dict[str, RawTurn] = field(default_factory=dict)
     """The turn to which an API message's usage is added, by message id."""
-    queue: MessageQueue = field(default_factory=MessageQueue)
+    queues: defaultdict[str, MessageQueue] = field(
+        default_factory=lambda: defaultdict(MessageQueue)
+    )
+    """By session."""
     skill_calls: SkillCalls = field(default_factory=SkillCalls)
 
     @property
@@ -82,6 +86,8 @@ class ClaudeReader:
         return _SKIPPED.get(row.type or "", _OTHER)
 
     def finish(self) -> ParsedArchive:
+        for queue in self.queues.values():
+            queue.count(self.counts)
         return self.builder.finish(self.sessions.last, self.cwd)
 
     def _read_message(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
@@ -94,14 +100,15 @@ class ClaudeReader:
         return self._read_user(row, row.message, span)
 
     def _is_duplicate(self, row: ClaudeRow) -> bool:
-        if row.uuid is None:
+        native_id = _native_id(row)
+        if native_id is None:
             return False
-        is_duplicate = row.uuid in self.seen
-        self.seen.add(row.uuid)
+        is_duplicate = native_id in self.seen
+        self.seen.add(native_id)
         return is_duplicate
 
     def _extend(self, turn: RawTurn, row: ClaudeRow, span: SourceSpan) -> None:
-        extend(turn, span, parse_time(row.timestamp))
+        extend(turn, span, parse_timestamp(row.timestamp))
         turn.cwd = row.cwd or turn.cwd
         turn.git_branch = row.git_branch or turn.git_branch
         turn.app_version = row.version or turn.app_version
@@ -110,7 +117,8 @@ class ClaudeReader:
         """Follow the queue of messages typed while the agent works; delivered ones are steering."""
         blocks = blocks_of_any(row.content)
         text = None if blocks is None else text_of(blocks)
-        delivered = self.queue.apply(row.operation, text, row.reason, row.command_uuid)
+        queue = self.queues[self.sessions.session(row)]
+        delivered = queue.apply(row.operation, text, row.reason, row.command_uuid)
         return self._add_steering([delivered], row, span) if delivered else SkipReason.QUEUE
 
     def _read_attachment(
@@ -122,7 +130,8 @@ class ClaudeReader:
         if self._is_duplicate(row):
             return SkipReason.DUPLICATE
         text = text_of(blocks_of(attachment.prompt))
-        delivered = self.queue.attach(text, attachment.source_uuid)
+        queue = self.queues[self.sessions.session(row)]
+        delivered = queue.attach(text, attachment.source_uuid)
         return self._add_steering([delivered], row, span) if delivered else SkipReason.QUEUE
 
     def _add_steering(
@@ -192,6 +201,7 @@ class ClaudeReader:
         if row.is_meta or row.turn_companion:
             return SkipReason.META
         if is_by_machine(row):
+            self.queues[self.sessions.session(row)].match_machine_prompt()
             return SkipReason.NOTIFICATION
         rest = [block for block in blocks if not machine_text.is_interrupt(block.text or "")]
         if len(rest) == len(blocks):
@@ -206,7 +216,7 @@ class ClaudeReader:
         if self.skill_calls.pop(machine_text.command_name(text)):
             return SkipReason.SKILL_CALL
         prompt = machine_text.typed_command(text)
-        self.queue.match_prompt(prompt)
+        self.queues[self.sessions.session(row)].match_prompt(prompt)
         reason = machine_text.skip_reason(prompt)
         if reason is None:
             self._open_turn(row, prompt, span)
@@ -235,7 +245,7 @@ class ClaudeReader:
     def _read_results(
         self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan
     ) -> SkipReason | None:
-        turn, time = self.sessions.turn(row), parse_time(row.timestamp)
+        turn, time = self.sessions.turn(row), parse_timestamp(row.timestamp)
         has_answer, texts = False, []
         for block in blocks:
             if block.type == "tool_result":
@@ -280,12 +290,18 @@ class ClaudeReader:
         turn = self.builder.open(
             text,
             span,
-            parse_time(row.timestamp),
+            parse_timestamp(row.timestamp),
             session=session,
-            native_id=row.uuid,
-            prompt_id=row.uuid,
+            native_id=_native_id(row),
+            prompt_id=_native_id(row),
             previous=self.sessions.turn(row),
         )
         turn.parent_session_id, turn.agent_id = self.sessions.parent(session), row.agent_id
         self._extend(turn, row, span)
         self.sessions.open(turn)
+
+
+def _native_id(row: ClaudeRow) -> str | None:
+    """Return the id of a row; of a row that a fork copied under a new id, that of the original."""
+    origin = row.forked_from.message_uuid if row.forked_from is not None else None
+    return origin or row.uuid

@@ -96,10 +96,10 @@ class TurnBuilder:
 
 
 def extend(turn: RawTurn, span: SourceSpan, time: datetime | None = None) -> None:
-    """Extend a turn to a row, and to the time of the row if it has one."""
+    """Extend a turn to a row, and to the time of the row if it has one that is not before it."""
     if span.end > turn.last_byte:
         turn.last_line, turn.last_byte = span.last_line, span.end
-    if time is not None:
+    if time is not None and (turn.started_at is None or time >= turn.started_at):
         turn.ended_at = time
 
 
