@@ -1,6 +1,7 @@
 """Claude Code archives: each sample in tests/archives/claude_code shows one difficulty."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -420,7 +421,7 @@ def test_a_message_dequeued_into_the_running_turn_is_steering_and_a_meta_attachm
     assert only(ClaudeCode().read(data)).steering == ["by shelf"]
 
 
-def as_lines(*rows: dict[str, object]) -> bytes:
+def as_lines(*rows: Mapping[str, object]) -> bytes:
     return "\n".join(map(json.dumps, rows)).encode()
 
 
