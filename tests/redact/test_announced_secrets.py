@@ -19,6 +19,65 @@ CERTAIN = ("drawn", "letters only", "digits only", "dashed words", "word and num
 """Types of values of which none is left: drawn letters may look like a name of code."""
 NO_PHRASE = ("Input Password    id=password    {}",)
 """Syntaxes that end a value at a space."""
+ANNOUNCED = {
+    BARE: (
+        *("user deploy, pass {}", "try logging in with {} as the password", "pw: {} (root)"),
+        *("the password for the staging db should be {}", "das neue Kennwort ist {}"),
+        *("Melde dich mit dem Passwort {} an", "le mdp est {}", "la nueva contraseña es {}"),
+        *("usuário admin, senha {}", "la nuova password è {}", "nieuw wachtwoord: {}"),
+        *(
+            "новый пароль: {}",
+            "mật khẩu là {}",
+            "şifre: {}",
+            "用户名 root, 密码是{}",
+            "密码改成了 {}",
+        ),
+        *("新しいパスワードは「{}」です", "비밀번호를 {}로 바꿨어요", "הסיסמה היא {}"),
+        *("net user kim {} /add", "security add-generic-password -a kim -s shop -w {}"),
+        *("plink -ssh kim@host -pw {}", "nxc smb 10.0.0.1 -u kim -p {}", "AUTH default {}"),
+        *("keytool -importkeystore -deststorepass {}", "mvn deploy -Drepo.password={}"),
+        *("enable secret 0 {}", "tacacs-server key {}", "WIFI:T:WPA;S:Home;P:{};;"),
+        *("password: &pw {}", "echo {} | passwd --stdin kim", "yes {} | passwd kim"),
+        *("user;password\nkim;{}", "user\tpassword\nkim\t{}", "NAME   PASSWORD\nkim    {}"),
+        *(" user | password\n------+------\n kim | {}\n(1 row)", "user,pw\\nkim,{}\\n"),
+        *("Key       Value\n---       -----\npassword  {}", "passwords:\n  - {}\n"),
+    ),
+    QUOTED: (
+        *('password: Optional[str] = "{}"', 'char password[] = "{}";', "DB_PASS ||= '{}'"),
+        *('password: str = Field(default="{}")', 'env("DB_PASSWORD", default="{}")'),
+        *('var p = new { Password = x.Get("y") ?? "{}" };', 'auth=("kim", "{}")'),
+        *('std::env::var("DB_PASSWORD").unwrap_or("{}".to_string())', "bcrypt.hash('{}', 10)"),
+        *('{"password": {"value": "{}"}}', '{"value": "{}", "name": "password"}'),
+        *('<entry key="password"><value>{}</value></entry>', "<passwd><![CDATA[{}]]></passwd>"),
+        *('expect "assword:"\nsend "{}\\r"', "EXEC sp_addlogin 'kim', '{}';"),
+        *('run(["tool", "--password", "{}"])', "Passwort „{}“", 'x = "{}"  # the password'),
+    ),
+}
+"""Syntaxes of chosen passwords, by whether they may have spaces."""
+KEY_SYNTAXES = (
+    *("here's my token {}", "the signing secret for webhooks is {}", "mailgun api key {}"),
+    *(
+        "das Token lautet {}",
+        "la clé d'API est {}",
+        "токен: {}",
+        "API密钥是{}",
+        "トークンは {} です",
+    ),
+    *("const JWT_SECRET: string = '{}';", "process.env.JWT_SECRET ?? '{}'", "-token {}"),
+    *('localStorage.setItem("token", "{}")', 'jwt.sign(payload, "{}")', "vault unseal {}"),
+    *('<entry key="api.key">{}</entry>', "Ocp-Apim-Subscription-Key: {}", "vault token {}"),
+)
+CODE_SYNTAXES = {
+    "Setup key: {}": "{c4} {c4} {c4} {c4}",
+    "TOTP seed {} (SHA1)": "{c16}",
+    "gmail app password: {}": "bcdf {n4} {n4} {n4}",
+    "bsky app-password {}": "bcdf-{n4}-{n4}-{n4}",
+    "Backup codes:\n1. {}\n": "{d4}-{d4}",
+    "Codes de secours :\n- {}": "a{d4}-{d4}",
+    "my bank PIN is 0{}, don't tell anyone": "{d5}",
+    "Wallet mnemonic\n{}": " ".join(f"{number} {{n5}}" for number in range(1, 13)),
+}
+"""Patterns of codes by their syntax."""
 REDACTED_ANYWAY = {"postgres://user:password@localhost:5432/db", "https://user:pass@example.com/"}
 """Placeholders that look like a password in an address."""
 
@@ -69,6 +128,28 @@ def test_no_chosen_password_token_or_key_of_the_fourth_held_out_set_is_left() ->
     ]
     announced = [canary for canary in canaries if canary.syntax not in fourth.DRAWN_SYNTAXES]
     assert left(announced) == []
+
+
+@pytest.mark.parametrize("values", [BARE, QUOTED])
+def test_a_chosen_password_is_redacted_in_every_kind_of_announcement(values: str) -> None:
+    assert left([of for syntax in ANNOUNCED[values] for of in passwords(syntax, values)]) == []
+
+
+def test_a_drawn_key_is_redacted_in_every_kind_of_announcement() -> None:
+    canaries = []
+    for syntax in KEY_SYNTAXES:
+        for pattern in ("{h32}", "{a32}", "{w40}", "{uuid}"):
+            key = draw(pattern)
+            canaries.append(Canary("", "", pattern, syntax, key, syntax.replace("{}", key)))
+    assert left(canaries) == []
+
+
+def test_seeds_and_codes_in_groups_are_redacted() -> None:
+    canaries = []
+    for syntax, pattern in CODE_SYNTAXES.items():
+        code = draw(pattern)
+        canaries.append(Canary("", "", pattern, syntax, code, syntax.replace("{}", code)))
+    assert left(canaries) == []
 
 
 @pytest.mark.parametrize("group", DISGUISES)

@@ -31,13 +31,14 @@ _IN_TWO_BLOCKS = (
     r"\\*\"([^\"\\\r\n]{0,64}\r?\n\r?\n[^\"\\\r\n]{1,64})\\*\""
     r"|\\*'([^'\\\r\n]{0,64}\r?\n\r?\n[^'\\\r\n]{1,64})\\*'"
 )
-LINE = r"([^ \t\r\n\"'`\\#|>&*!$%{\[<-][^\r\n\"`\\]{2,127}?)"
+LINE = r"([^ \t\r\n\"'`\\#|>&*!%{\[<-][^\r\n\"`\\]{2,127}?)"
 LINE_END = r"[ \t]*(?:[ \t]#[^\r\n]*)?(?:\\+[nr]|[\r\n]|$)"
 LINE_START = (
     r"(?:(?:\A|[\r\n])(?:[0-9 ]{1,8}(?:\t|→))?|\\n|[:\[,][ \t]?\\*\")"
     r"(?:[A-Za-z0-9_./-]{1,80}:(?:[0-9]{1,6}:)?)?"
     r"[ \t+>-]{0,24}\"?"
 )
+_NODE = r"(?:(?:&[A-Za-z0-9_-]{1,30}|!!str)[ \t]+)?"
 _KEY_PREFIX = r"[A-Za-z0-9_.-]{0,40}"
 _SECRETS = (
     r"(?:SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTH_?KEY|MASTER_?KEY|APP_?KEY"
@@ -59,7 +60,7 @@ _LOOKED_UP = (
     r"|lookup|option|setenv|default)!?\([ \t]*\\*[\"'][A-Za-z0-9_.-]{0,40})"
 )
 # What separates a name from its value: a diff of words, a block of YAML, two fields, XML.
-_FIELD = (
+FIELD = (
     r"(?:\\*\"?[:=][ \t]*\\*[\"']?(?:\[-[^\r\n]{0,128}-\])?\{\+([^\r\n]{3,300}?)\+\}"
     rf"|:[ \t]*[>|][+-]?[ \t]*{LINE_BREAK}{LINE}{LINE_END}"
     rf"|{_PAIR}(?:{IN_QUOTES}|{LINE}{LINE_END})"
@@ -68,23 +69,9 @@ _FIELD = (
 ANNOUNCED_RULES = (
     SecretRule(
         "password",
-        rf"(?i){_NAME}{_SUFFIX}{_FIELD}",
+        rf"(?i){_NAME}{_SUFFIX}{FIELD}",
         "Name and value as two fields: Kubernetes, XML, CloudFormation, blocks of YAML.",
         chosen.is_chosen_line,
-    ),
-    SecretRule(
-        "secret-value",
-        rf"(?i){_GENERATED}{_SUFFIX}(?:_?(?:base|key))?"
-        rf"(?:{_FIELD}|{_CLOSED}{_TYPE}{_OPERATOR}{_WRAPPED}{IN_QUOTES})",
-        "A drawn value of a secret, as a field or in code, with a type or a call around it.",
-        chosen.is_drawn,
-    ),
-    SecretRule(
-        "password",
-        rf"(?i){_NAME}{_CLOSED}(?:{_TYPE}{_OPERATOR}{_WRAPPED}{IN_QUOTES}"
-        rf"|[ \t]*:(?:\*\*)?[ \t]*{IN_BACKTICKS})",
-        "A quoted value of a password, in settings and in code.",
-        chosen.is_chosen,
     ),
     SecretRule(
         "password",
@@ -142,22 +129,14 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?)={LINE}(?:\\+n|[\r\n])[+ -]?"
-        rf"[A-Z0-9_]{{1,40}}=",
-        "A passphrase without quotes in a file of environment variables.",
-        chosen.is_chosen_line,
-        before=rf"{LINE_START}{_KEY_PREFIX}",
-    ),
-    SecretRule(
-        "password",
-        rf"(?i){_NAME}\\*\"?:[ \t]{{1,16}}{LINE}{LINE_END}",
+        rf"(?i){_NAME}(?:\.default)?\\*\"?:[ \t]{{1,16}}{_NODE}{LINE}{LINE_END}",
         "A password in YAML, or a line of a chat.",
         chosen.is_chosen_line,
         before=rf"{LINE_START}(?:[A-Za-z0-9_.-]{{0,40}}|(?:[A-Za-z]{{1,12}} ){{0,3}})",
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAME}:[ \t]+([^ \t\r\n\"'`\\,;{{}}\[\]]{{4,64}})[ \t]*[,}}]",
+        rf"(?i){_NAME}:[ \t]+{_NODE}([^ \t\r\n\"'`\\,;{{}}\[\]]{{4,64}})[ \t]*[,}}]",
         "A password in a mapping of YAML on one line.",
         chosen.is_chosen_word,
         before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",
@@ -174,19 +153,6 @@ ANNOUNCED_RULES = (
         "A password with spaces in cmd.",
         chosen.is_chosen_line,
         before=r"(?i:setx?)[ \t]+\"[A-Z0-9_]{0,40}",
-    ),
-    SecretRule(
-        "password",
-        rf"(?i){_NAME}\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*\)",
-        "A password as the argument after its name.",
-        chosen.is_chosen,
-        before=_LOOKED_UP,
-    ),
-    SecretRule(
-        "password",
-        rf"(?i){_NAME}\\*[\"'][ \t]*[)\]][ \t]*(?:or|\|\||\?\?|\?:)[ \t]*{IN_QUOTES}",
-        "A password that replaces a missing variable.",
-        chosen.is_chosen,
     ),
     SecretRule(
         "password",
@@ -237,13 +203,6 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "secret-value",
-        rf"(?i){_GENERATED}{_SUFFIX}(?:_?(?:base|key))?\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*\)",
-        "A secret as the argument after its name.",
-        chosen.is_drawn,
-        before=_LOOKED_UP,
-    ),
-    SecretRule(
-        "secret-value",
         rf"(?i)_key{_CLOSED}(?:=|:|:=)[ \t]*([A-Za-z0-9+/_-]{{16,200}})(?:[^A-Za-z0-9+/_-]|$)",
         "A drawn value of any key, without quotes.",
         drawn_tokens.is_drawn_key,
@@ -265,24 +224,11 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)set_?{PASSWORD}\([ \t]*{IN_QUOTES}[ \t]*\)",
-        "A call that sets a password.",
-        chosen.is_chosen,
-    ),
-    SecretRule(
-        "password",
         r"(?i)(?:identified[ \t]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by|password|pragma (?:re)?key)"
         r"(?:[ \t]+|"
         r"[ \t]*=[ \t]*|[ \t]*\()(?:password[ \t]*)?\(?[ \t]*N?"
         r"\\*[\"']([^\"'\\\r\n]{3,128})\\*[\"']",
         "A password in SQL.",
         chosen.is_chosen,
-    ),
-    SecretRule(
-        "password",
-        r"(?:PASSWORD|PASSWD|_PASS)(?::-|:=|-)([^}\r\n]{3,128})\}",
-        "The default of a variable in a shell.",
-        chosen.is_chosen_line,
-        before=r"\$\{[A-Z0-9_]{0,40}",
     ),
 )

@@ -56,6 +56,15 @@ def is_chosen_argument(value: str) -> bool:
     return is_chosen(value) and not (_OPTION.match(value) or is_word or is_metavariable)
 
 
+def is_password_option(value: str) -> bool:
+    """Return whether the argument of `-p` can be a password: it also has ports and folders."""
+    is_other = _PORT.fullmatch(value) or plausible.is_path(value) or plausible.is_attribute(value)
+    return is_chosen_argument(value) and not is_other
+
+
+_PORT = re.compile("[0-9]{1,5}(?:[:/][0-9a-z]{1,5})*|[a-z]+:.*")
+
+
 def is_said(value: str) -> bool:
     """Return whether a word after `the password is` can be: it says nothing about a password."""
     word = value.strip("`'\"").rstrip(".,:;!)").lower()
@@ -66,6 +75,66 @@ def is_said(value: str) -> bool:
 def is_said_within(value: str) -> bool:
     """Like `is_said`, before more words: `with password authentication in the next step`."""
     return is_said(value) and value.lower() not in words.COMPOUNDS
+
+
+def is_told(value: str) -> bool:
+    """Return whether a word that directly follows the name of a password can be one.
+
+    Most words there speak about passwords: a password has digits and letters, or a sign.
+    """
+    word = value.strip("`'\"*").rstrip(".,:;!?)")
+    has_digits, has_letters = any(map(str.isdigit, word)), any(map(str.isalpha, word))
+    is_mixed = has_digits and has_letters and len(word) >= _MIN_TOLD and not _TECHNICAL.match(word)
+    is_number = has_digits and not has_letters and _NUMBER.fullmatch(word) is not None
+    has_sign = (has_digits or has_letters) and _TOLD_SIGNS.search(word) is not None
+    return (
+        is_said_within(word)
+        and not _NAME_OR_PAIR.search(word)
+        and not plausible.is_attribute(word)
+        and (is_mixed or is_number or has_sign or _is_drawn_without_digits(word))
+    )
+
+
+def is_told_at_end(value: str) -> bool:
+    """Return whether what follows `with the password` can be one, at the end of a sentence."""
+    return is_told(value) or is_said_within(value)
+
+
+def is_anything_chosen(value: str) -> bool:
+    """Return whether a number is not the same digit again and again."""
+    return len(set(value)) > 1
+
+
+def is_chosen_list(value: str) -> bool:
+    """Return whether the first item of a list is a chosen password."""
+    first = value.lstrip("\r\n\\n \t-").split("\n")[0].split("\\n")[0]
+    return is_chosen_line(first.strip("'\""))
+
+
+def is_key(value: str) -> bool:
+    """Return whether what follows the name of a key or a token, on one line, was drawn."""
+    letters = "".join(filter(str.isalpha, value))
+    is_name = (
+        plausible.is_attribute(value)
+        or _WORDS_AND_NUMBERS.fullmatch(value)
+        or len(letters) > _MAX_PIECE * len(_PIECES.findall(value))
+    )
+    return len(value) >= _MIN_KEY and plausible.is_token(value) and not is_name
+
+
+_MIN_TOLD, _MIN_KEY = 6, 12
+_TECHNICAL = re.compile(
+    r"(?i:sha|md|utf|base|aes|rsa|oauth|argon|http|ipv|ed|bcrypt|pbkdf|python|v|win|k|s|es|rs|hs"
+    r"|x)-?"
+    r"[0-9]{1,4}(?:[a-z]{1,3}|[._-].*)?\Z|[a-z]{3,}[0-9]\Z|[0-9]{1,3}[a-z]+\Z"
+    r"|[0-9]+[-/.:][0-9].*\Z|.*\.[a-z]{1,4}\Z"
+)
+_NAME_OR_PAIR = re.compile(r"=|[a-z0-9]+(?:_[a-z0-9]+){2,}\Z|/")
+_NUMBER = re.compile("[0-9]{5,12}")
+_TOLD_SIGNS = re.compile(r"[A-Za-z0-9][!#%^*~+@]|[!#%^*~+@][A-Za-z0-9]")
+_WORDS_AND_NUMBERS = re.compile(
+    r"(?:[a-z]+|[0-9]{1,8}|v[0-9]+)(?:[-_.](?:[a-z]+|[0-9]{1,8}|v[0-9]+))*"
+)
 
 
 def is_secret_word(value: str) -> bool:
@@ -195,7 +264,8 @@ _CALL = re.compile(r"[\w.$:]+(?:\(.*\)?|<.*>|(?:\[[\w'\", .]*\]?)+|\?)[,;]?\Z")
 _CODE = re.compile(r"[(){}\[\]<>=;|]|//|\\|&&")
 """Signs that a phrase does not have."""
 _NO_VALUE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f]|^(?:\\x[0-9a-f]{2})+$|^(?:[#.][A-Za-z-]+$|//|\[|input\b|[*•.…_-]+$|!(?:vault|Ref|Sub|env|secret)|@)|::"
+    r"[\x00-\x08\x0b-\x1f\x7f]|^(?:\\x[0-9a-f]{2})+$|^(?:[#.][A-Za-z-]+$|//|\[|input\b|[*•.…_-]+$"
+    r"|!(?:vault|Ref|Sub|env|secret)|@)|::"
     r"|(?:required|nullable|confirmed|string)\||\|(?:min|max|string|confirmed)"
     r"|(?:secrets?|env|vars?|process|config|settings)\.|^(?:op|vault|ssm|arn|gs|s3|file|env):",
 )

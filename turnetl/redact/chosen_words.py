@@ -69,7 +69,22 @@ COMPOUNDS = _words(
     "entry logic support"
 )
 """Words that form a compound with `password`: `with password authentication`."""
-STATE_ENDINGS = ("ed", "ing", "able", "ible", "less", "iert", "tet", "ido", "ida", "ado", "ada")
+STATE_ENDINGS = (
+    "ed",
+    "ing",
+    "able",
+    "ible",
+    "less",
+    "iert",
+    "tet",
+    "ido",
+    "ida",
+    "ado",
+    "ada",
+    "uta",
+    "ata",
+    "uto",
+)
 """Endings of participles: `the password is expired`."""
 NAMES_OF_PASSWORDS = _words(
     "password passwd passwort kennwort passphrase passcode contrase senha wachtwoord hasło пароль "

@@ -1,26 +1,129 @@
 """Rules for passwords in the options of commands, and in the files that commands read."""
 
+from collections.abc import Callable
+
 from turnetl.redact import chosen, plausible
 from turnetl.redact.announced_rules import IN_QUOTES, PASSWORD
 from turnetl.redact.rule import SecretRule
 
-_WORD = r"([^ \t\r\n\"'`\\;<>|&$-][^ \t\r\n\"'`\\;<>|&]{2,127})"
+_WORD = r"([^ \t\r\n\"'`\\;<>|&-][^ \t\r\n\"'`\\;<>|&]{2,127})"
 _ARGUMENT = rf"(?:{IN_QUOTES}|{_WORD})"
-_OPTIONS = r"[^\r\n|;]{0,200}?[ \t]"
+_OPTIONS = r"[^\r\n|;]{0,200}?[ \t]\\*[\"']?"
 _USER = r"[^ \t\r\n:\"'`\\/$]{1,100}"
 _USER_COMMA = r"[^ \t\r\n,\"'`\\/$]{1,60}"
 _LINE_START = r"(?:\A|[\r\n]|\\n|[\t→ +-])"
 
 
-def _rule(pattern: str, description: str, before: str = "") -> SecretRule:
-    return SecretRule("flag", pattern, description, chosen.is_chosen_argument, before=before)
+_NAME_OF_USER = r"[A-Za-z0-9_@\\-][^ \t\r\n\"'`|;&$]{0,60}"
+_QUOTED_NAME = r"\\*[\"'][^\"'\\\r\n]{1,32}\\*[\"']"
+_ORACLE = (
+    r"[A-Za-z0-9_$#]{1,30}/(?:\\*\"([^\"\\\r\n]{3,128})\\*\"|([^ \t\r\n@\"'`\\;/|.]{3,128}))"
+    r"(?:@|[ \t\r\n\"'\\;]|$)"
+)
+
+
+def _rule(
+    pattern: str,
+    description: str,
+    is_secret: Callable[[str], bool] = chosen.is_chosen_argument,
+    before: str = "",
+) -> SecretRule:
+    return SecretRule("flag", pattern, description, is_secret, before=before)
 
 
 COMMAND_RULES = (
     _rule(
-        rf"(?:password|passwd|passphrase|storepass|keypass|pass)(?:=|[ \t]{{1,2}}){_ARGUMENT}",
+        rf"(?i)(?:(?:password|passwd|passphrase|storepass|keypass|pass)[0-9]?|pw)(?:=|[ \t]{{1,2}}"
+        rf"|\\*[\"'],[ \t]*)"
+        rf"{_ARGUMENT}",
         "A password in a long option.",
-        before=r"(?:\A|[\s\"'`=(\[,])--?(?:[a-z]{1,12}-){0,2}",
+        before=r"(?:\A|[\s\"'`=(\[,])--?(?:[a-zA-Z]{1,20}[._-]?){0,5}",
+    ),
+    _rule(
+        rf"[ \t](?:-[uUlD]|--user(?:name)?|--login)[ =](?:{_NAME_OF_USER}"
+        rf"|\\*[\"'][^\"'\r\n]{{1,60}}\\*[\"'])"
+        rf"[ \t](?:{_OPTIONS})?(?:-[pPw]|--pw|/p)[ \t]?{_ARGUMENT}",
+        "The password after the user, in the options of any command.",
+        chosen.is_password_option,
+        before=r"\A(?![^\x00]*(?:mysql|mariadb|docker run|ssh |git ))[^\x00]*",
+    ),
+    _rule(
+        rf"(?:sqlplus|sqlldr|impdp|expdp|rman[ \t]target)[ \t]+(?:-[a-zA-Z]{{1,2}}[ \t]+){{0,2}}"
+        rf"{_ORACLE}",
+        "A user and a password of Oracle.",
+    ),
+    _rule(
+        rf"(?i)conn(?:ect)?[ \t]+{_ORACLE}",
+        "A user and a password of Oracle, in its shell.",
+        before=r"(?:\A|[\r\n]|SQL>)[ \t]*",
+    ),
+    _rule(
+        rf"(?i)net[ \t]+user[ \t]+[^ \t\r\n/]{{1,40}}[ \t]+{_ARGUMENT}(?:[ \t]+/|[ \t]*[\r\n]|$)",
+        "A user of Windows.",
+    ),
+    _rule(
+        rf"(?:security[ \t]+[a-z-]{{4,30}}|hdbsql|tsql|beeline|twine|nxc|crackmapexec|hydra"
+        rf"|evil-winrm|rdesktop|psexec){_OPTIONS}-[pPw][ \t]+{_ARGUMENT}",
+        "More commands with one letter for the password.",
+    ),
+    _rule(
+        rf"(?i)[ \t]/(?:rp|p|pass|password|pwd)[ :]{_ARGUMENT}",
+        "An option of a command of Windows.",
+        before=r"(?i:signtool|schtasks|cmdkey|runas|wmic|xfreerdp|/r?u(?:ser)?)[^\r\n]{1,110}",
+    ),
+    _rule(
+        rf"(?:wpa_passphrase|-setairportnetwork[ \t]+[a-z0-9]{{2,6}})[ \t]+(?:{_QUOTED_NAME}"
+        rf"|[^ \t\r\n]{{1,32}})"
+        rf"[ \t]+{_ARGUMENT}",
+        "The password of a network.",
+    ),
+    _rule(
+        rf"(?:mc[ \t]alias[ \t]set[ \t][^ \t\r\n]{{1,40}}[ \t]+https?://[^ \t\r\n]{{1,80}}[ \t]"
+        rf"[^ \t\r\n]{{1,40}}"
+        rf"|rclone[ \t]obscure|mvn[ \t]--encrypt-(?:master-)?password|vault[ \t](?:unseal|login)"
+        rf"|cargo[ \t]login|openssl[ \t]passwd(?:[ \t]-[a-z0-9]{{1,6}})?|setapikey|encrypt_string"
+        rf"|config[ \t]set[ \t](?:--[a-z]{{4,12}}[ \t])?[A-Za-z0-9:._-]{{0,40}}"
+        rf"(?i:pass(?:word)?|token|secret|key)|consul[ \t]kv[ \t]put[ \t][^ \t\r\n]{{0,60}}pass"
+        rf"(?:word)?"
+        rf"|bteq[ \t]\.logon[ \t][^ \t\r\n,]{{1,40}},|ftp>[ \t]user[ \t][^ \t\r\n]{{1,40}})"
+        rf"[ \t]+{_ARGUMENT}",
+        "The last argument of a command.",
+    ),
+    _rule(
+        r"\bsend(?:_?line|Line)?(?:\([ \t]*b?|[ \t]+(?:--[ \t]+)?)\\*[\"']([^\"'\\\r\n]{3,128})"
+        r"(?:\\+[rn]){0,2}"
+        r"\\*[\"']",
+        "What a script types after the prompt for a password.",
+        before=r"(?i:assword|passphrase|spawn[ \t])[^\x00]{0,80}",
+    ),
+    _rule(
+        rf"AUTH[ \t]+(?:[a-z]{{1,20}}[ \t]+)?{_ARGUMENT}[ \t]*(?:[\r\n]|\\+n|$)",
+        "A login to Redis.",
+        before=r"(?:\A|[\r\n]|>)[ \t]*",
+    ),
+    _rule(
+        rf"(?:enable[ \t](?:secret|password)|(?:privilege[ \t][0-9]{{1,2}}"
+        rf"|username[ \t][^ \t\r\n]{{1,40}})[ \t]"
+        rf"(?:secret|password)|(?:tacacs|radius)-server[ \t][^\r\n]{{0,80}}?\bkey"
+        rf"|neighbor[ \t][^ \t\r\n]{{1,40}}"
+        rf"[ \t]password|snmp-server[ \t]community|isakmp[ \t]key|pre-shared-(?:key|secret)"
+        rf"|authentication-key"
+        rf"|wpa-psk|key-string|set-key[ \t]ascii|psksecret|(?:chap|pap|ftp)[ \t]password"
+        rf"|plain-text-password(?:-value)?|root-password[ \t]password|auth_pass"
+        rf"|option[ \t]key)[ \t=]+"
+        rf"(?:[0-9][ \t]+)?{_ARGUMENT}",
+        "The settings of routers and of other devices.",
+    ),
+    _rule(
+        r"(?:Key[ \t]Content[ \t]*:[ \t]*|[kK]eyMaterial=|WIFI:[^\r\n]{0,80}?;P:"
+        r"|<auth-user-pass>\s{0,8}[^\s<>]{1,60}"
+        r"\s{1,8}|pre-shared-key=)([^ \t\r\n;\"'<>\\][^\r\n;\"'<>\\]{2,63}?)(?:[;\"'<\\ \t\r\n]|$)",
+        "The password of a network, as devices and codes show it.",
+    ),
+    _rule(
+        r"printf[ \t]+\\*[\"'][^\"'\\\r\n%]{1,60}\\+n([^\"'\\\r\n]{3,128})\\+n\\*[\"'][ \t]*>"
+        r"[^\r\n]{0,60}(?:cred|pass|auth|login)",
+        "A file with a user and a password.",
     ),
     _rule(
         rf"(?:mysql|mariadb)[a-z-]{{0,10}}{_OPTIONS}-p{_ARGUMENT}",
@@ -66,7 +169,6 @@ COMMAND_RULES = (
         rf"[ \t]+{_ARGUMENT}",
         "A password for a file of users.",
     ),
-    _rule(rf"ldap[a-z]{{3,9}}{_OPTIONS}-[wsa][ \t]{_ARGUMENT}", "Clients of LDAP."),
     _rule(
         rf"(?:smbclient|rpcclient|mount\.cifs|net[ \t]){_OPTIONS}-U[ \t]?[^ \t\r\n%]{{1,60}}%"
         rf"{_ARGUMENT}",
@@ -82,18 +184,14 @@ COMMAND_RULES = (
         rf"[ \t]{_ARGUMENT}",
         "Commands with words instead of options.",
     ),
-    _rule(
-        rf"/(?:p|pass|password|pwd):{_ARGUMENT}",
-        "An option of Windows.",
-        before=r"[ \t]/(?:u|user|username):[^\r\n]{1,80}[ \t]",
-    ),
     SecretRule(
         "flag",
-        rf"(?i)(?:{PASSWORD}|psk)=(?:{_ARGUMENT})",
+        rf"(?i)(?:{PASSWORD}|psk|[._-]pass|[._,]pass|[._-]pwd?)=(?:{_ARGUMENT})",
         "A setting as the argument of an option.",
         chosen.is_chosen_word,
         before=(
-            r"[ \t]--?[a-zA-Z][a-zA-Z-]{0,20}[ =](?:\\*[\"'](?:[^ \t\r\n\"'`();]{1,80}[ \t])?)?"
+            r"(?:[ \t](?:-[DPe]|--?[a-zA-Z][a-zA-Z-]{0,20}[ =])"
+            r"|kv[ \t]put[ \t])(?:\\*[\"'](?:[^ \t\r\n\"'`();]{1,80}[ \t])?)?"
             r"[^ \t\r\n\"'`();]{0,80}"
         ),
     ),
@@ -125,7 +223,9 @@ COMMAND_RULES = (
         rf"|gh[ \t]secret[ \t]set[^\r\n]{{1,100}}(?:--body|-b)[ =]{_ARGUMENT}",
         "Commands that store a secret under any name.",
     ),
-    _rule(rf"snmp[a-z]{{2,10}}{_OPTIONS}-[AX][ \t]+{_ARGUMENT}", "The pass phrases of SNMP."),
+    _rule(
+        rf"[ \t]-[AX][ \t]+{_ARGUMENT}", "The pass phrases of SNMP.", before=r"snmp[^\r\n;|]{1,110}"
+    ),
     _rule(
         rf"rabbitmqctl{_OPTIONS}(?:add_user|change_password)[ \t]+[^ \t\r\n]{{1,60}}[ \t]+"
         rf"{_ARGUMENT}",
@@ -136,7 +236,8 @@ COMMAND_RULES = (
         rf"<<<[ \t]*(?:{IN_QUOTES}|([^ \t\r\n\"'`\\$(){{}}]{{3,200}}))",
         "A password on the standard input.",
         before=(
-            r"(?:kinit|--password-stdin|--with-token|sudo -S|chpasswd|passwd|read[^\r\n]{0,20}"
+            r"(?:kinit|-stdin|--with-token|sudo -S|chpasswd|passwd|luks[A-Z][a-z]{2,8}"
+            r"|password_stdin|openconnect|secret put|read[^\r\n]{0,20}"
             r"(?i:pass|pw|secret|token|key|pat))[^\r\n]{0,60}"
         ),
     ),

@@ -13,13 +13,6 @@ _USER_LINE = (
 FIELD_RULES = (
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}(?:{_ATTRIBUTE}){{1,4}}[ \t]*>([^<>\r\n]{{3,300}})</",
-        "An element of XML with attributes.",
-        chosen.is_chosen_line,
-        before=r"<(?:[A-Za-z0-9_-]{1,20}:)?[A-Za-z0-9_.-]{0,30}",
-    ),
-    SecretRule(
-        "password",
         rf"(?i){PASSWORD}\\*\"{_EMPTY_LINE}([^\r\n\\\"]{{3,128}})",
         "A field of a form that a request sends in parts.",
         chosen.is_chosen,

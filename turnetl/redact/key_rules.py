@@ -14,10 +14,29 @@ def is_seed(value: str) -> bool:
     return len(re.findall(r"[a-z]+", value)) in _WORDS_OF_A_SEED
 
 
+def is_drawn_groups(value: str) -> bool:
+    """Return whether groups of letters and digits were drawn: words have vowels."""
+    has_digit = any(map(str.isdigit, value))
+    return len(set(value)) >= _MIN_DISTINCT and (
+        has_digit or value.isupper() or _UNSPOKEN.search(value) is not None
+    )
+
+
+_MIN_DISTINCT = 7
+_UNSPOKEN = re.compile("[b-df-hj-np-tv-z]{3}")
+
+
 def _is_code(value: str) -> bool:
     return any(map(str.isdigit, value))
 
 
+_CODE = r"(?:[0-9a-z]{4,6}(?:[- ][0-9a-z]{4,6}){1,3}|[0-9]{6,10}|[0-9a-z]{8,12})"
+_BETWEEN_CODES = r"(?:[^A-Za-z0-9{}]|\\+[nr]){0,12}(?:[0-9]{1,2}[.)][ \t]*)?"
+_GROUPS = (
+    r"(?-i:[A-Z2-7]{4}(?:[ -][A-Z2-7]{4}){3,15}|[a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,15}"
+    r"|[A-Z2-7]{16,64}|[a-z2-7]{32})"
+)
+_FOUR_GROUPS = r"([a-z0-9]{4}(?:-[a-z0-9]{4}){3}|[a-z]{4}(?: [a-z]{4}){3})(?:[^A-Za-z0-9-]|$)"
 KEY_RULES = (
     SecretRule(
         "aws-secret-access-key",
@@ -28,7 +47,8 @@ KEY_RULES = (
     ),
     SecretRule(
         "private-key",
-        r"(?i)(?:private[ _-]?key|secret[ _-]?key|signing[ _-]?key|\bwif\b)[^\r\n]{0,40}?"
+        r"(?i)(?:private[ _-]?key|secret[ _-]?key|signing[ _-]?key|\bwif\b"
+        r"|accounts[\"']?:[ \t]*\[)[^\r\n]{0,40}?"
         r"[^0-9A-Za-z]"
         rf"((?:0x)?[0-9a-fA-F]{{64}}|(?-i:[5KL]{_BASE58}{{50,51}}|{_BASE58}{{87,88}}))"
         r"(?:[^0-9A-Za-z]|$)",
@@ -54,6 +74,8 @@ KEY_RULES = (
         r"(?i)(?:mnemonic|(?:seed|recovery|backup|secret|wallet)[ _-]?(?:phrase|words?))[^a-z]{0,4}"
         r"(?:(?:is|are|was|phrase|words?)\b)?(?:[^A-Za-z\r\n]|\\+[nr]|[\r\n]){0,12}"
         r"(?-i:([a-z]{3,8}(?:[ \t]*,?[ \t][a-z]{3,8}){11,23}"
+        r"|[a-z]{3,8}(?:\\*[\"'],[ \t]*\\*[\"'][a-z]{3,8}){11,23}"
+        r"|1[.)]?[ \t]+[a-z]{3,8}(?:[ \t]+[0-9]{1,2}[.)]?[ \t]+[a-z]{3,8}){11,23}"
         r"|(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}"
         r"(?:(?:[\r\n]|\\n){1,2}[ \t]*(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}){11,23}))"
         r"(?:[^a-z]|$)",
@@ -62,8 +84,14 @@ KEY_RULES = (
     ),
     SecretRule(
         "recovery-code",
-        r"(?i)(?:recovery|backup|scratch)[ _-]?codes?[^A-Za-z0-9]{0,12}(?:are[^A-Za-z0-9]{0,8})?"
-        r"((?:[0-9a-z]{4,6}-[0-9a-z]{4,6}(?:[ ,\r\n\t]|\\n)*){1,20})",
+        r"(?i)(?:(?:recovery|backup|scratch|emergency|rescue)[ _-]?codes?|wiederherstellungscodes?"
+        r"|notfallcodes?"
+        r"|codes? de (?:secours|récupération)|códigos? de (?:recuperación|recuperação|respaldo)"
+        r"|codici di (?:recupero|backup)"
+        r"|herstelcodes?|备用验证码|恢复代码|リカバリーコード|バックアップコード)[^A-Za-z0-9]{0,12}(?:(?:is"
+        r"|are)[^A-Za-z0-9]{0,8})?"
+        r"(?:[0-9]{1,2}[.)][ \t]*)?"
+        rf"((?:{_CODE}{_BETWEEN_CODES}){{1,20}})",
         "Codes that replace a second factor.",
         _is_code,
     ),
@@ -72,6 +100,22 @@ KEY_RULES = (
         r"(?i)recovery[ _-](?:key|password)[^\r\n0-9]{0,40}((?:[0-9]{6}-){7}[0-9]{6})",
         "The recovery key of an encrypted disk.",
         plausible.is_anything,
+    ),
+    SecretRule(
+        "otp-seed",
+        r"(?i)(?:totp|\botp|2fa|mfa|authenticator|two[ -]factor|setup key|manual entry"
+        r"|new secret key"
+        r"|enter (?:this|the) (?:code|key))"
+        rf"[^\r\n]{{0,40}}?(?:\r?\n|\\n)?[^A-Za-z0-9\r\n]({_GROUPS})(?:[^A-Za-z0-9]|$)",
+        "The seed of a second factor, also in groups.",
+        is_drawn_groups,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:password|passwort|\bpass)\\*[\"']?(?:[^A-Za-z0-9\r\n]{{1,6}}|[ \t]+(?:is|ist|est"
+        rf"|es)[ \t:]+)(?-i:{_FOUR_GROUPS})",
+        "The password of an app, in four groups.",
+        is_drawn_groups,
     ),
     SecretRule(
         "otp-seed",

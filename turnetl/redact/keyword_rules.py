@@ -68,28 +68,6 @@ KEYWORD_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:password|passphrase){_NAME_SUFFIX}"
-        rf"(?:{_NEARBY}(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})|\({_QUOTED_GENERATED})",
-        "A password after other words: netrc, SQL, XML, tables, defaults in code.",
-        plausible.is_token,
-        skip=rf"(?:password|passphrase){_NAME_SUFFIX}{_NEARBY}{_LONG_VALUE}",
-    ),
-    SecretRule(
-        "password",
-        rf"(?i){_FOREIGN_NAMES}(?:{_ASSIGNED}|{_NEARBY})(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})",
-        "Keywords in other languages, in Redis and in SQL.",
-        plausible.is_token,
-        skip=rf"{_FOREIGN_NAMES}(?:{_ASSIGNED}|{_NEARBY}){_LONG_VALUE}",
-    ),
-    SecretRule(
-        "password",
-        rf"(?:_PASS|_PW|_pass){_NAME_SUFFIX}=(?:{_QUOTED}|{_UNQUOTED})",
-        "A password with a short keyword, as environment variables have.",
-        plausible.is_unquoted_password,
-        skip=rf"(?:_PASS|_PW|_pass){_NAME_SUFFIX}={_LONG_VALUE}",
-    ),
-    SecretRule(
-        "password",
         rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})",
         "A keyword so short that only a generated value differs from ordinary words.",
         plausible.is_token,
@@ -104,14 +82,6 @@ KEYWORD_RULES = (
         skip=rf"{_GENERATED_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_LONG_VALUE}",
     ),
     SecretRule(
-        "secret-value",
-        rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}"
-        rf"(?:{_NEARBY}(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})|\({_QUOTED_GENERATED})",
-        "A token after other words: Dockerfiles, shells, XML, defaults in code.",
-        plausible.is_generated,
-        skip=rf"{_GENERATED_NAMES}{_NAME_SUFFIX}{_NEARBY}{_LONG_VALUE}",
-    ),
-    SecretRule(
         "password",
         rf"(?i)(?:passw(?:or)?d|passphrase|{_FOREIGN_NAMES}){_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}|{_NEXT_LINE}){_GENERATED_VALUE}",
         "A password in tables, HTML, colours and escapes, with a type, or on the next line.",
@@ -124,41 +94,11 @@ KEYWORD_RULES = (
         plausible.is_generated_value,
     ),
     SecretRule(
-        "password",
-        r"()[ \t]as[ \t](?:(?:the|my|your|a|its|root|admin|db)[ \t]){0,2}"
-        r"(?:password|passphrase|secret|token|api key)",
-        "A sentence with the password before the keyword.",
-        plausible.is_generated_password,
-        reversed_prefix=rb"[!#$*+./0-9:=?@A-Z^_a-z~-]{8,128}+",
-    ),
-    SecretRule(
-        "password",
-        r"(?i)(?:credentials|creds|login)(?:[ \t]+(?:are|is|with|as))?[ \t]*:?[ \t]+"
-        rf"[a-z0-9_.@-]{{2,40}}[ \t]*[:/][ \t]*{_UNQUOTED_GENERATED}",
-        "A sentence with a user name and a password.",
-        plausible.is_token,
-    ),
-    SecretRule(
         "flag",
         r"(?i)(?:password|passwd|passphrase|storepass|keypass|token|api-?key"
         rf"|secret|secret-string|authtoken)[ =]\\*[\"']?{_UNQUOTED}",
         "A secret in an option of a command.",
         plausible.is_unquoted_password,
         before=r"--?(?i:[a-z]{1,12}-){0,2}",
-    ),
-    SecretRule(
-        "flag",
-        r"(?:(?:--from-literal[ =]\\*[\"']?|vault kv put [^ \t\r\n]{1,100} )[A-Za-z0-9._-]{1,60}="
-        rf"|htpasswd -[a-zA-Z]{{1,4}} [^ ]{{1,100}} [^ ]{{1,60}} )\\*[\"']?{_UNQUOTED}",
-        "Commands that store a secret under any name.",
-        plausible.is_unquoted_password,
-    ),
-    SecretRule(
-        "flag",
-        r"(?:sshpass|mysql[a-z]{0,8}|mariadb[a-z-]{0,8}|(?:docker|podman|buildah|az|registry) login"
-        r"|mongo[a-z]{0,8}|redis-cli|ldap(?:search|add|modify|passwd)|g?zip|7z|unrar)"
-        rf"[^\r\n|;&]{{0,150}}?[ \t]-[pPaw][ \t]*\\*[\"']?{_UNQUOTED_GENERATED}",
-        "Commands with a single-letter option for the password.",
-        plausible.is_token,
     ),
 )

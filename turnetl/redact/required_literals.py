@@ -151,8 +151,9 @@ def _item_prefixes(item: tuple[object, Any], length: int) -> _Prefixes:
             return set().union(*branches)
         case "ATOMIC_GROUP":
             return _prefixes(list(_flatten(value)), length)
-        case "AT" | "ASSERT" | "ASSERT_NOT":
+        case "AT" | "ASSERT_NOT":
             return _EMPTY_MATCH
+    # A look-ahead ends a literal: what follows a short name would multiply the literals.
     return _repeat_prefixes(value, length) if str(kind) in _REPEATS else _ANYTHING
 
 

@@ -11,7 +11,8 @@ from functools import cached_property
 class SecretRule:
     """Detects a secret by its context or by its own form. The last matching group is the secret.
 
-    Patterns use only what both regex engines support: no look-around, no back-reference.
+    A pattern without a literal uses only what both regex engines support: no look-around, no
+    back-reference.
     """
 
     name: str

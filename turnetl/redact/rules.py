@@ -5,11 +5,13 @@ from turnetl.redact.announced_rules import ANNOUNCED_RULES
 from turnetl.redact.command_rules import COMMAND_RULES
 from turnetl.redact.drawn_tokens import TOKEN_RULES
 from turnetl.redact.field_rules import FIELD_RULES
+from turnetl.redact.general_rules import GENERAL_RULES
 from turnetl.redact.key_lines import KEY_LINE_RULES
 from turnetl.redact.key_rules import KEY_RULES
 from turnetl.redact.keyword_rules import KEYWORD_RULES, LINE_BREAK
 from turnetl.redact.payment import PAYMENT_RULES
 from turnetl.redact.rule import SecretRule
+from turnetl.redact.said_rules import SAID_RULES
 from turnetl.redact.sentence_rules import SENTENCE_RULES
 
 __all__ = ["RULES", "SecretRule"]
@@ -186,7 +188,8 @@ RULES = (
     ),
     SecretRule(
         "basic-auth",
-        r"(?:_auth|\"auth\\*\")[ \t]*[:=][ \t]*\\*[\"']?([A-Za-z0-9+/]{8,}={0,2})",
+        r"(?:_auth|\"auth\\*\"|basic_?auth(?:orization)?)[ \t]*[:= ][ \t]*\\*[\"']?("
+        r"[A-Za-z0-9+/]{8,}={0,2})",
         "User and password in the settings of npm and Docker.",
         plausible.is_basic_auth,
     ),
@@ -230,7 +233,8 @@ RULES = (
     ),
     SecretRule(
         "url-parameter",
-        r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_(?:token|key)|sig|signature|secret"
+        r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_(?:token|key)|sig|signature"
+        r"|secret"
         r"|password|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
         r"(?:=|%3d)([^& \t\r\n\"'`<>#\\%]{8,})",
         "A secret in a URL, as in logs.",
@@ -238,8 +242,11 @@ RULES = (
     ),
     SecretRule(
         "flag",
-        r"echo[ \t]{1,4}(?:-n[ \t]{1,4})?\\*[\"']?([^ \t\r\n\"'`\\|$]{4,200})\\*[\"']?[ \t]{0,4}\|"
-        r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:sudo -S|--password-stdin|--with-token|chpasswd)",
+        r"(?:echo|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4})?\\*[\"']?"
+        r"([^ \t\r\n\"'`\\|$]{4,200}(?:\\+n[^ \t\r\n\"'`\\|$]{4,200})?)\\*[\"']?[ \t]{0,4}\|"
+        r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:sudo -S|-stdin|--with-token|chpasswd|passwd|kinit"
+        r"|luks[A-Z]"
+        r"|secret (?:put|set)|openconnect)",
         "A password piped into a command.",
         plausible.is_password,
     ),
@@ -285,4 +292,6 @@ RULES = (
     *PAYMENT_RULES,
     *TOKEN_RULES,
     *SENTENCE_RULES,
+    *GENERAL_RULES,
+    *SAID_RULES,
 )

@@ -38,19 +38,16 @@ _FILLS = (
     r"fillField|populate)[ \t(][^\r\n]{0,120}?"
 )
 _EVENT = r"\{[ \t]*target:[ \t]*\{[ \t]*value:[ \t]*"
+_HEADER_END = (
+    r"(?:[`*\"\\ \t]{0,8}(?:(?:[|,;\t]|\\t)[^\r\n]{0,300})?|[ \t]{2,}[^\r\n]{0,200})(?:\r?\n|\\+n)"
+    r"[^\r\n]{0,400}?(?:[|,;\t]|--|  |\\t)"
+)
 SENTENCE_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:{PASSWORD}|\bpin|\bpw|\bpass){_SAID}{_VALUE}",
         "A sentence that says the password.",
         chosen.is_said,
-    ),
-    SecretRule(
-        "password",
-        rf"(?i){PASSWORD}:[ \t]+{_WORD}[.,;]?[ \t]*(?:\\+n|[\r\n]|$)",
-        "A password at the end of a line.",
-        chosen.is_said,
-        before=r"[^\s{(,][ \t]+[A-Za-z0-9_.-]{0,40}",
     ),
     SecretRule(
         "password",
@@ -66,7 +63,7 @@ SENTENCE_RULES = (
         chosen.is_said,
         reversed_prefix=(
             rb"(?:[\"'`][^\"'`\\\r\n]{3,128}+[\"'`]|[^ \t\r\n\"'`\\;<>|&(){}\[\]$]{4,64}+)"
-            rb"(?=[ \t]+(?:es[uU]|retn[eE]|epy[tT]|yr[tT])\b)"
+            rb"(?=[ \t]+(?:es[uU]|retn[eE]|epy[tT]|yr[tT]|htiw|neht)\b)"
         ),
     ),
     SecretRule(
@@ -86,47 +83,8 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|pwd?|(?:pass|clave|mdp)[:=]|{_FOREIGN})[:=]?[ \t]+{_VALUE}",
-        "A password after the name of its user.",
-        chosen.is_said,
-        before=(
-            r"(?i:user(?:name)?|login|e?mail|account|with|as|benutzer|usuario|utilisateur|utente)"
-            r"[ \t:=]{1,3}(?!and\b|or\b|&"
-            r")[^\s,;]{1,60}[,;/ \t]{1,3}(?:(?:and|with)[ \t]+)?"
-        ),
-    ),
-    SecretRule(
-        "password",
-        rf"(?:[Pp]w|PW|[Pp]ass):[ \t]+{_VALUE}",
-        "A password in a note.",
-        chosen.is_said,
-        before=r"(?:\A|[\r\n(,]|\\n)[ \t]*",
-    ),
-    SecretRule(
-        "password",
-        rf"(?i){_FOREIGN}[ \t]+(?:en|à|a|auf|in|para|til|op|na)[ \t]+{_VALUE}",
-        "A sentence in other languages that says what the password was changed to.",
-        chosen.is_said,
-        before=r"(?i:chang|set|gesetzt|geänder|änder|cambi|mud|alter|pus|mis)[^.\r\n]{0,40}",
-    ),
-    SecretRule(
-        "password",
-        rf"(?i)(?:pw|pwd|pass)[ \t]+{_VALUE}",
-        "A short name of a password after the name of its account.",
-        chosen.is_said,
-        before=r"(?i:root|admin|sudo|wifi|wlan|ssh|db|database|vpn)[ \t]+",
-    ),
-    SecretRule(
-        "password",
         rf"(?i){_FOREIGN}{_FOREIGN_SAID}{_VALUE}",
         "A password in other languages.",
-        chosen.is_said,
-    ),
-    SecretRule(
-        "password",
-        rf"(?i)(?:passwort|kennwort)[ \t]+(?:auf|in)[ \t]+{_WORD}[ \t]+(?:um|zurück)?"
-        r"(?:gesetzt|geändert|gestellt|setzen|ändern)",
-        "A German sentence, which ends with its verb.",
         chosen.is_said,
     ),
     SecretRule(
@@ -161,24 +119,6 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?:密码|密碼|口令)[ \t]*(?:是|为|為|:|：|=)[ \t]*(?:{IN_QUOTES}|([!-~]{{4,64}}))",  # noqa: RUF001
-        "A password in Chinese.",
-        chosen.is_said,
-    ),
-    SecretRule(
-        "password",
-        rf"パスワード[ \t]*(?:は|:|：|=)[ \t]*(?:{IN_QUOTES}|([!-~]{{4,64}}))",  # noqa: RUF001
-        "A password in Japanese.",
-        chosen.is_said,
-    ),
-    SecretRule(
-        "password",
-        rf"(?:비밀번호|암호)[ \t]*(?:는|은|:|=)[ \t]*(?:{IN_QUOTES}|([!-~]{{4,64}}))",
-        "A password in Korean.",
-        chosen.is_said,
-    ),
-    SecretRule(
-        "password",
         rf"(?i)(?:{PASSWORD}|_PASS|_PWD?)[`*\" \t]*\|[`*\" \t]*([^|\r\n]{{3,128}}?)[`*\" \t]*\|"
         r"[^\r\n]{0,400}(?:[\r\n]+(?![ \t]*\|?[ \t]*:?-{2})|$)",
         "A password in the row of a table.",
@@ -186,9 +126,8 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|passwort|kennwort|senha|wachtwoord)[`*\" \t]*(?:[|,][^\r\n]"
-        rf"{{0,300}})?\r?\n"
-        r"[^\r\n]{0,400}?[|,]",
+        rf"(?i)(?:{PASSWORD}|pass|pwd?|passwort|kennwort|senha|wachtwoord|contrase(?:ñ|n)a"
+        rf"|mot de passe){_HEADER_END}",
         "A password in the column of a table.",
         chosen.is_chosen_line,
         locate=table_columns.cells,
@@ -203,9 +142,7 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "secret-value",
-        r"(?i)(?:secret(?: access)?(?: key)?|api[ _-]?key|token)[`*\" \t]*(?:[|,]"
-        r"[^\r\n]{0,300})?\r?\n"
-        r"[^\r\n]{0,400}?[|,]",
+        rf"(?i)(?:secret(?: access)?(?: key)?|api[ _-]?key|token){_HEADER_END}",
         "A secret in the column of a table.",
         chosen.is_drawn_cell,
         locate=table_columns.cells,
@@ -214,13 +151,6 @@ SENTENCE_RULES = (
         "password",
         rf"(?i){PASSWORD}:[ \t]+([^|\r\n]{{3,128}}?)[ \t]*\|",
         "A password in the cell of a table, with its name.",
-        chosen.is_chosen_line,
-    ),
-    SecretRule(
-        "password",
-        rf"(?i){PASSWORD}</(?:t[dh]|dt|b|strong|label|span)>[ \t\r\n]{{0,8}}<(?:t[dh]|dd|span|"
-        rf"code)[^<>]{{0,60}}>(?:<code>)?([^<>]{{3,128}})<",
-        "A password in a table of HTML.",
         chosen.is_chosen_line,
     ),
     SecretRule(

@@ -4,12 +4,17 @@ import re
 from collections.abc import Iterator
 
 _SECRET = re.compile(
-    rb"(?i)[^a-z]*(?:[a-z]+[ _-])?(?:password|passwd|passphrase|pwd|passwort|kennwort|mot de passe"
-    rb"|contrase\S+|senha|wachtwoord|secret(?: access)?(?: key)?|api[ _-]?key|token)[^a-z]*\Z"
+    rb"(?i)[^a-z]*(?:[a-z]+[ _-]){0,2}(?:password|passwd|passphrase|pwd?|pass|passwort|kennwort"
+    rb"|mot de passe|mdp"
+    rb"|contrase\S+|senha|wachtwoord|secret(?: access)?(?: key)?|api[ _-]?key|token)(?:[^a-z]"
+    rb"|\\)*\Z"
 )
-_NAME = re.compile(rb"\"?[A-Za-z][\w .-]*\"?")
+_NAME = re.compile(rb"[ \t]*\\?\"?[A-Za-z][\w .-]*\\?\"?[ \t]*")
 """A name in a header of CSV: code has commas at the ends of lines."""
-_RULER = re.compile(rb"[|:\- \t]*-{2,}[|:\- \t]*\Z")
+_RULER = re.compile(rb"[|+:\- \t]*-{2,}[|+:\- \t]*\Z")
+_LINE = re.compile(rb"[^\r\n]*?(?:\r?\n|\\r\\n|\\n|\Z)")
+_SEPARATORS = (b"|", b";", b"\t", b"\\t", b",")
+_WORDS = re.compile(rb"[^ \t\r\n]+(?: [^ \t\r\n]+)*")
 _MAX_ROWS = 500
 _MAX_CELLS = 40
 _MAX_BYTES = 1000
@@ -20,50 +25,93 @@ def cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the cells in the column of the header that the match is in.
 
     Args:
-        data: one text.
+        data: one text; its lines may end with an escaped newline.
         match: the name in the header and its separator.
     """
-    start = data.rfind(b"\n", max(0, match.start() - _MAX_BYTES), match.start()) + 1
-    lines = _lines(data, start)
+    lines = _lines(data, _start_of_line(data, match.start()))
     _, header = next(lines, (0, b""))
     if len(header) > _MAX_BYTES:
         return
-    separator = b"|" if b"|" in header else b","
+    separator = next((separator for separator in _SEPARATORS if separator in header), b"")
+    if not separator:
+        yield from _aligned(header, lines)
+        return
     names = header.split(separator)
     columns = [index for index, name in enumerate(names) if _SECRET.match(name)]
     is_header = separator == b"|" or all(map(_NAME.fullmatch, names))
     if not columns or not is_header or not 1 < len(names) <= _MAX_CELLS:
         return
     for row, (row_start, line) in enumerate(lines):
+        if _RULER.match(line):
+            continue
         values = line.split(separator)
         is_other_header = any(map(_SECRET.match, values))
-        if len(values) != len(names) or row > _MAX_ROWS or is_other_header:
+        has_no_ruler = separator == b"|" and row == 0
+        if len(values) != len(names) or row > _MAX_ROWS or is_other_header or has_no_ruler:
             return
-        if separator == b"|" and row == 0:
-            if not _RULER.match(line):
-                return
-            continue
         yield from _values(line, row_start, columns, separator)
+
+
+def _aligned(header: bytes, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, int]]:
+    """Yield the words below a name in a header of capitals, or of names above a ruler."""
+    names = [*_WORDS.finditer(header)]
+    places = [name.start() for name in names if _SECRET.match(name[0])]
+    if not places or len(names) == 1 or any(not _NAME.fullmatch(name[0]) for name in names):
+        return
+    for row, (start, line) in enumerate(lines):
+        if _RULER.match(line):
+            continue
+        has_no_ruler = row == 0 and not header.isupper()
+        words = {word.start(): word.end() for word in _WORDS.finditer(line)}
+        if row > _MAX_ROWS or has_no_ruler or places[0] not in words:
+            return
+        yield from ((start + place, start + words[place]) for place in places if place in words)
 
 
 def _values(
     line: bytes, start: int, columns: list[int], separator: bytes
 ) -> Iterator[tuple[int, int]]:
     for index, cell in enumerate(line.split(separator)):
-        value = cell.strip(b" \t\r`*\"'")
+        value = cell.strip(b" \t\r`*\"'\\")
         if index in columns and value:
             first = start + cell.index(value)
             yield first, first + len(value)
         start += len(cell) + len(separator)
 
 
+def _start_of_line(data: bytes, position: int) -> int:
+    """Return where the line with a position starts, after a newline, also one that is escaped."""
+    first = max(0, position - _MAX_BYTES)
+    before = data[first:position]
+    return first + max(
+        before.rfind(b"\n") + 1,
+        before.rfind(b"\\n") + 2 if b"\\n" in before else 0,
+        _after_quote(before),
+    )
+
+
+def _after_quote(before: bytes) -> int:
+    """Return where a text in JSON starts that begins with a header."""
+    match = _TEXT_IN_JSON.search(before)
+    return match.end() if match is not None else 0
+
+
+_TEXT_IN_JSON = re.compile(rb"(?:\A|[:,\[][ \t]?)\\*\"(?=[^\"]*\Z)")
+
+
 def _lines(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
     """Yield the lines from `start` on, each with its offset."""
     while start < len(data):
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        yield start, data[start:end].rstrip(b"\r")
-        start = end + 1
+        match = _LINE.match(data, start)
+        if match is None:
+            return
+        yield (
+            start,
+            match[0].rstrip(b"\r\n")
+            if match[0][-1:] == b"\n"
+            else match[0].removesuffix(b"\\n").removesuffix(b"\\r"),
+        )
+        start = match.end()
 
 
 def inserted_values(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:

@@ -60,10 +60,11 @@ PATTERNS = {
         r"|secret_[A-Za-z0-9]{43})"
     ),
     "more planning and mail": (
-        r"((?:figo_|figu_|sct_r[wo]_|xsmtpsib-|mlsn\.|rdme_|zpka_|mka_|live_|sk_sbox_|shippo_("
+        r"((?:figo_|figu_|sct_r[wo]_|xsmtpsib-|mlsn\.|rdme_|zpka_|mka_|sk_sbox_|shippo_("
         r"?:live|test)_)"
         r"[A-Za-z0-9_-]{24,})"
     ),
+    "prefixes that other prefixes end with": r"(?:\A|[^A-Za-z0-9_])(live_[A-Za-z0-9_-]{24,})",
     "more monitoring": (
         r"((?:NRII-|configcat-sdk-1/|snyk_(?:uat|sat)\.|glc_eyJ|sntrys_eyJ|xprv|API-"
         r"[A-Z0-9]{4})[A-Za-z0-9_.+/=-]{24,})"

@@ -1,0 +1,241 @@
+"""Rules for secrets in code, markup and settings, where a name and a value stand apart."""
+
+from turnetl.redact import chosen, plausible
+from turnetl.redact.announced_rules import FIELD, IN_QUOTES, LINE, LINE_END, LINE_START
+from turnetl.redact.rule import SecretRule
+from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
+
+# Code: a type, a call and a default between a name and its value.
+_SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|old|new|default|[0-9]{1,2})|[0-9])?"
+_CODE_NAME = rf"(?:{PASSWORD}{_SUFFIX}|[_.-](?:pass|pwd?)|\bpass|pwd|psk|bindpw)(?=[^A-Za-z0-9])"
+_KEY_NAME = (
+    rf"(?:{KEY}|(?:write|fernet|session|service|storage|shared|server|project|admin)_?key|_key|_pat"
+    rf"|_auth|app_?id|authorization){_SUFFIX}(?=[^A-Za-z0-9])"
+)
+_CLOSED = r"(?:\*\*)?\\*[\"'`]?[\])]?[ \t]*"
+_TYPE = (
+    r"(?:[ \t]*::?[ \t]*[&*A-Za-z][\w<>?,.|&':\[\]() ]{0,24}?|[ \t]+(?:as|string|String|str"
+    r"|NVARCHAR|VARCHAR)"
+    r"[\w() \[\]]{0,20}?|[ \t]+PROGMEM|\[[0-9]{0,4}\]|[ \t]*\{[ \t]*get;[ \t]*set;[ \t]*\})"
+)
+_OPERATOR = r"[ \t]*(?:::=|:=|=>|={1,3}|!==?|<-|:|：|\?\??=?|\|\|=?|->|\?:)[ \t]*"  # noqa: RUF001
+_CALL = (
+    r"(?:(?:[A-Za-z_]{0,20}(?:[sS]ecret|[fF]ield|[sS]ecureString|[sS]tring|bytes|str|Some|Ok|Just"
+    r"|[pP]assword|Literal|MD5|md5)(?:Str|Value)?|(?:String|Cow)(?:\.|::)from|Optional\.of"
+    r"|bytes\.fromhex"
+    r"|encode|hash(?:Sync|pw)?)!?\([ \t]*){0,2}(?:(?:default|value)[ \t]*[=:][ \t]*)?(?:&"
+    r"|new )?[bfruNL@$]{0,2}"
+)
+_DEFAULT = (
+    r"(?:[)\]]{1,2}|\}|[ \t]+by[ \t]+lazy|[ \t]+)?[ \t]*(?:\.(?:unwrap_or|or_?[eE]lse|getOrDefault"
+    r"|unwrap_or_else)\("
+    r"(?:\|_\|[ \t]*)?|\{[ \t]*|,[^\"'\r\n]{0,20}\bdefault[ \t]*[=:][ \t]*|\|\|=?[ \t]*"
+    r"|\?\?=?[ \t]*"
+    r"|\?:[ \t]*|or[ \t]+)"
+)
+_LOOKED_UP = (
+    r"[^\r\n;\"']{1,60}(?:\\*[\"'][^\"'\r\n]{0,60}[\"'])?[)\]]{0,2}[ \t]*(?:\?\?|\|\||\?:"
+    r"|\bor\b)[ \t]*"
+)
+# Markup between a name and its value: the end of the tag, and tags.
+_TAGS = (
+    r"\\*[\"']?:?(?:[ \t][^<>\r\n]{0,80})?>?:?(?:</[A-Za-z:-]{1,20}>:?)?(?:[ \t\r\n]|\\n)*"
+    r"(?:<(?:[a-z0-9]{1,6}:)?(?:td|dd|span|code|b|strong|em|pre|kbd|div|string|data"
+    r"|[A-Za-z-]{0,12}value)"
+    r"(?:[ \t][^<>]{0,60})?>[ \t\r\n]*|<!\[CDATA\[){1,3}"
+)
+_ELEMENT = rf"(?:{_TAGS}|\\*[\"']?(?:[ \t][^<>\r\n]{{0,80}})?>(?:[ \t\r\n]|\\n){{0,20}})"
+_VALUE_NAME = (
+    r"\\*[\"']?(?:[a-z]{1,10}:)?(?:value|default|s|plain|stringvalue|data|content|initial)\\*[\"']?"
+)
+_BLANK = r"(?:[ \t\r\n]|\\+n){0,40}"
+_INSIDE = (
+    rf"\\*[\"']?(?:[ \t]*[:=]{_BLANK}[\[{{(]?|[ \t]*,"
+    rf"|[ \t\r\n]){_BLANK}{_VALUE_NAME}[ \t]*[:=][ \t]*"
+)
+_ASSIGNED = (
+    rf"(?:{_CLOSED}(?:(?:{_TYPE}?{_OPERATOR}|{_DEFAULT}){_CALL}|{_OPERATOR}{_LOOKED_UP})|{_INSIDE})"
+)
+_ARGUMENT = r"(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"']|[A-Za-z_][\w.]{0,40})"
+GENERAL_RULES = (
+    SecretRule(
+        "password",
+        rf"(?i){_CODE_NAME}(?:{_ASSIGNED}{IN_QUOTES}"
+        rf"|\\*[\"']?[ \t]*:[ \t]*\[[ \t\r\n]*{IN_QUOTES}"
+        rf"[ \t]*\])",
+        "A quoted value of a password: with a type, a call, a default, in an object or beside it.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "secret-value",
+        rf"(?i){_KEY_NAME}(?:{_ASSIGNED}{IN_QUOTES}|\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*[)\]]|{FIELD}"
+        rf"|{_ELEMENT}([^<>\r\n\]]{{8,300}}?)[ \t\r\n]*(?:\]\]>|<))",
+        "A value of a key or a token: quoted in the same places, as a field, in markup.",
+        chosen.is_drawn,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_CODE_NAME}{_CLOSED}{_OPERATOR}[\w.:]{{1,40}}\([ \t]*{IN_QUOTES}[ \t]*\)",
+        "A drawn password in any call.",
+        chosen.is_told,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}(?::-|:=|:|-)([^{{}}?\r\n][^{{}}\r\n]{{2,127}})\}}",
+        "The default of a variable, in settings and in shells.",
+        chosen.is_chosen_line,
+        before=r"\$\{[A-Za-z0-9_.]{0,40}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD?)[ \t]=[ \t]{LINE}{LINE_END}",
+        "A password in capitals and without quotes.",
+        chosen.is_chosen_word,
+        before=rf"{LINE_START}[A-Z0-9_]{{0,40}}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|\bpass|\bpwd?){_ELEMENT}([^<>\r\n\]]{{3,300}}?)[ \t\r\n]*(?:\]\]>|<)",
+        "A value in markup, after its name in another element.",
+        chosen.is_chosen_line,
+    ),
+    SecretRule(
+        "password",
+        r"(?i)pass>([^<>\r\n]{4,300})</",
+        "An element whose name ends in `Pass`.",
+        chosen.is_chosen_line,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)value\\*[\"']?[ \t]*[:=][ \t]*{IN_QUOTES}[, \t\r\n]{{1,20}}\\*[\"']?(?:name|key"
+        rf"|type|id)\\*[\"']?[ \t]*"
+        rf"[:=][ \t]*\\*[\"'][A-Za-z0-9_.-]{{0,30}}{PASSWORD}",
+        "A value before its name.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_CODE_NAME}\\*[\"']?,[ \t]*{IN_QUOTES}[ \t]*[)\]]",
+        "A name and a value as the arguments of any call, or as a pair.",
+        chosen.is_chosen,
+        before=r"(?:[(\[{][ \t]*\\*[\"']|define\([ \t]*)[A-Za-z0-9_.-]{0,40}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}(?: ?<[a-z]{{1,12}}>)?\\*[\"'],[ \t]*(?:\\*[\"'][^\"'\r\n]{{0,60}}[\"'],"
+        rf"[ \t]*)?{IN_QUOTES}",
+        "The default of an option.",
+        chosen.is_chosen,
+        before=r"(?i:option|flag\.string|flags?\.string(?:var)?)\([^()\r\n]{0,60}\\*[\"'][A-Za-z0-9_.-]{0,40}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:log_?in(?:_?as)?|sign_?in(?:_?as)?|basic_?auth(?:entication)?|\bauth"
+        rf"|simple_bind(?:_s)?|create_?user"
+        rf"|add_?user|passwordtoken|keystore\.load)(?:[ \t]*=[ \t]*)?\([ \t]*(?:{_ARGUMENT},"
+        rf"[ \t]*){{1,2}}{IN_QUOTES}"
+        rf"(?:\.toCharArray\(\))?[ \t]*\)",
+        "A call with a user and a password.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:(?:mysql|psycopg|oracledb|mysqli|\bftp|pyodbc)[a-z0-9_.]{{0,20}}\("
+        rf"[ \t]*{_ARGUMENT},[ \t]*"
+        rf"|sp_(?:addlogin|password)[ \t]+){_ARGUMENT},[ \t]*N?{IN_QUOTES}[ \t]*[,);]",
+        "The address, the user and the password of a server.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:bcrypt\.(?:hash|compare)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash"
+        rf"|scrypt(?:sync)?"
+        rf"|pbkdf2[a-z_]{{0,12}}|rfc2898derivebytes|pbekeyspec)\([ \t]*b?{IN_QUOTES}",
+        "A password that is hashed, or of which a key is derived.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "secret-value",
+        rf"(?i)(?:jwt\.(?:sign|verify|encode|decode)|createhmac|hmac\.new|set_?api_?key|(?:client"
+        rf"|bot)\.(?:login|run|start)"
+        rf"|{SERVICES}[a-z.]{{0,20}})\([ \t]*(?:{_ARGUMENT},[ \t]*)?b?{IN_QUOTES}",
+        "A key as an argument of a library that needs one.",
+        chosen.is_drawn,
+    ),
+    SecretRule(
+        "password",
+        rf"()[\"'\x00-\x01][)\];, \t]{{0,8}}(?:# |// |-- |<- |\()(?:the |my |your )?{PASSWORD}",
+        "A value that a comment explains.",
+        chosen.is_chosen,
+        reversed_prefix=rb"[^\"'\\\r\n]{3,128}+(?=[\"'])",
+    ),
+    SecretRule(
+        "secret-value",
+        r"(?i)(?:get-login-password|print-(?:access|identity)-token|node-token|create token"
+        r"|auth token)[^\r\n]{0,60}"
+        r"\r?\n([^ \t\r\n]{24,})",
+        "What a command prints that asks for a token.",
+        chosen.is_key,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|pwd?|pass)=([^ \t\r\n\"'`,;&(){{}}\[\]<>]{{4,128}})(?:[ \t,&]|$)",
+        "A password beside its user, or among the options of a connection.",
+        chosen.is_chosen_word,
+        before=r"(?i:(?:user(?:name)?|login|uid)=[^ \t\r\n&,]{1,60}[ \t&,]{1,2}|:[0-9]{2,5},)",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:shared_?)?secret[ \t]*=[ \t]*{LINE}{LINE_END}",
+        "The secret of a client, in a block of settings.",
+        chosen.is_chosen_word,
+        before=r"\{[^{}()\x00]{0,110}\n[ \t]*",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}[ \t]+(?:REG_SZ[ \t]+)?([^ \t\r\n\"'`\\<>|]{{3,128}})[ \t]*(?:[\r\n]|\\+n"
+        rf"|$)",
+        "A row of a table of names and values.",
+        chosen.is_chosen_line,
+        before=(
+            r"(?:Key[ \t]+Value[ \t]*(?:\r?\n|\\n)[ \t]*--[^\x00]{0,250}(?:\n|\\n)|\n|\\n|\A)"
+            r"[ \t]*[A-Za-z0-9_]{0,30}"
+        ),
+        before_bytes=300,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|_pass|_pwd?)\t([^\t\r\n\"'`\\<>|]{{3,128}})(?:[\t\r\n]|$)",
+        "A name and a value in columns that tabulators separate.",
+        chosen.is_chosen_line,
+        before=r"(?:\A|[\r\n])[ \t]*[A-Za-z0-9_]{0,30}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:pwd|{PASSWORD})=\{{([^{{}}\r\n]{{3,128}})\}}",
+        "A password in braces in a connection string.",
+        chosen.is_chosen,
+        before=r";[ \t]*",
+    ),
+    SecretRule(
+        "url-password",
+        r"(?i)(?:connection|dsn|conn_?str(?:ing)?|_ur[li])\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']"
+        r"[^\"':/@\s\\]{1,40}:([^@\s\"'\\/][^@\s\"'\\]{2,128})@",
+        "A user and a password before a host, without a scheme.",
+        plausible.is_password,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)&[a-z0-9_-]{{0,20}}(?:{PASSWORD}|secret|token|\bpwd?)[ \t]+(?:{IN_QUOTES}"
+        rf"|([^ \t\r\n\"'*&]{{4,128}})[ \t]*(?:[\r\n]|$))",
+        "An anchor of YAML with the name of a secret.",
+        chosen.is_chosen_word,
+        before=r":[ \t]+",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}s\\*[\"']?:((?:(?:\r?\n|\\n)[ \t]*-[ \t]+[^\r\n\\$#]{{4,128}}){{1,40}})",
+        "A list of passwords.",
+        chosen.is_chosen_list,
+    ),
+)

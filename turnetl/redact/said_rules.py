@@ -1,0 +1,201 @@
+"""Rules for secrets in sentences and notes: name, link and value, in any language."""
+
+from turnetl.redact import chosen
+from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
+from turnetl.redact.rule import SecretRule
+from turnetl.redact.vocabulary import (
+    EAST_ASIAN_KEY,
+    EAST_ASIAN_PASSWORD,
+    FOREIGN_PASSWORD,
+    KEY,
+    LINK,
+    PASSWORD,
+    PURPOSE,
+    SERVICES,
+    SHORT_PASSWORD,
+)
+
+_NAMES = rf"(?:{PASSWORD}|{FOREIGN_PASSWORD})"
+_START = r"(?:\A|[^A-Za-z])"
+_MARKUP = r"[\"'`*()\[\]“”„«»「」『』 \t]"
+_MARKED = r"[\"'`*)\[\]“”„«»「」 \t]"
+_WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]«“„「」*#][^ \t\r\n\"'`\\;<>|」]{2,127}?)"
+_END = (
+    r"[.,!?)]{0,2}(?:[ \t]*(?:\\+[nr]|[\r\n]|$|[ \t]+\()|[ \t]+(?:by the way|btw|please|and|but"
+    r"|for|I|on|at"
+    r"|today|yesterday|now|again|until|because|since|temporarily|no longer|an|und|pour|para|per"
+    r"|om|to|when|in|then|ein|geändert|gesetzt)\b"
+    r"|[ \t]+(?:登入|です|입니다)|です|입니다|(?:\(으\))?로"
+    r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
+)
+_VALUE = rf"(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”]|{IN_BACKTICKS}|{_WORD}{_END})"
+_TOKEN = r"([A-Za-z0-9][A-Za-z0-9+/_.~-]{10,400}={0,2})(?:[^A-Za-z0-9+/_=-]|$)"  # noqa: S105
+_USER = (
+    r"(?:user(?:name)?|login|account|acct|benutzer(?:name)?|usu(?:a|á)rio|utilisateur|utente"
+    r"|用户名|登录名|ユーザー名|логин)"
+)
+
+SAID_RULES = (
+    SecretRule(
+        "password",
+        rf"(?i)(?:{_NAMES}{PURPOSE}{{0,2}}{LINK}|{FOREIGN_PASSWORD}[ \t]+(?:to|on|auf|en|in)[ \t]+"
+        rf"|\b(?:(?-i:PIN|[Pp]in)|{SHORT_PASSWORD}){LINK}){_VALUE}",
+        "A line that says the password.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAMES}{_MARKUP}{{1,6}}{_WORD}(?:[ \t\r\n.,;!?)\"'`”“»」(]|\\+[nr]|で|$)",
+        "A password directly after its name.",
+        chosen.is_told,
+        before=r"(?:\A|[^/A-Za-z0-9_.-])[A-Za-z0-9_-]{0,40}",
+    ),
+    SecretRule(
+        "password",
+        rf"{EAST_ASIAN_PASSWORD}[ \t]*(?:是|为|為|は|を|는|은|를|을|:|：|=|改成了|设置为)?[ \t]*"  # noqa: RUF001
+        rf"(?:{IN_QUOTES}|(?:「|『|“)?([!-'*-~]{{4,64}}))",
+        "A password in Chinese, Japanese and Korean.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){FOREIGN_PASSWORD}[ \t]*(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”])",
+        "A password in quotes directly after its name.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}|{FOREIGN_PASSWORD})[:=]?[ \t]+{_VALUE}",
+        "A password after its user.",
+        chosen.is_said,
+        before=(
+            rf"(?i:{_USER})[ \t:=]{{1,3}}[^\s,;]{{1,60}}[,;/、 \t]{{1,3}}"
+            r"(?:(?:and|with|und|mit|et|y|e|con|avec)[ \t]+)?"
+        ),
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}[ \t:(]|{FOREIGN_PASSWORD}){_MARKUP}{{0,4}}{_VALUE}",
+        "A password that somebody is asked to use.",
+        chosen.is_told_at_end,
+        before=(
+            r"(?i:\b(?:with|using|use|try|mit|dem|con|avec|com|usa|use|utilise|met|gebruik|prova"
+            r"|versuch es mit|用|this|it's"
+            r"|root|admin|sudo|wifi|wlan|ssh|db|database|vpn|deploy|app|bank|router|smtp|my))[ \t]+"
+            r"(?:(?:the|my|this|new|old|temp(?:orary)?|default|la|le|dem|das|el|o|a)[ \t]+)?"
+        ),
+    ),
+    SecretRule(
+        "secret-value",
+        rf"(?i)(?:{KEY}|{SERVICES}[ _-](?:key|secret|token)|\bsecret)(?:{PURPOSE}{{0,2}}{LINK}"
+        rf"|(?:{_MARKED}{{1,24}}|[ \t]\()|[ \t]*(?:-|–)[ \t]*)"  # noqa: RUF001
+        rf"{_MARKUP}{{0,4}}{_TOKEN}",
+        "A key or a token after its name, on one line.",
+        chosen.is_key,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)\((?:{PASSWORD}|{SHORT_PASSWORD}):?[ \t]+([^ \t\r\n()\"'`<>|]{{4,64}})\)",
+        "A password in parentheses.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"\b(?:pw|PW|passwort|Passwort)[ \t]+(?:auf|to)[ \t]+{_VALUE}",
+        "A sentence that says what a password was changed to.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"ssh[ \t]+[^ \t\r\n]{{1,60}}@[^ \t\r\n]{{1,60}}[ \t]+(?:/|,|with|pw"
+        rf"|password)[ \t]+{_VALUE}",
+        "A password after a host.",
+        chosen.is_told_at_end,
+    ),
+    SecretRule(
+        "password",
+        rf"()[ \t]\((?:the |my |your ){PASSWORD}",
+        "A value that the next words explain.",
+        chosen.is_said,
+        reversed_prefix=(
+            rb"[^ \t\r\n\"'`\\;<>|&(){}\[\]$]{4,64}+"
+            rb"(?=[ \t]+(?:(?:won|llits)[ \t]+)?(?:s'|si|esu))"
+        ),
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAMES}s?(?:[ \t]+[^\s:=]{{1,20}}){{1,6}}?[ \t]*(?::|[ \t](?:is|was|to|as|auf"
+        rf"|en)[ \t])[ \t]*(?:still[ \t]+|now[ \t]+)?"
+        rf"{_WORD}(?:[ \t\r\n.,;!?)\"'`]|$)",
+        "A password after several words about it.",
+        chosen.is_told,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAMES}(?:[ \t]*:|[ \t]+[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}[ \t]*([^ \t\r\n"
+        rf"|:=(){{}}\[\]<>\"'`,]{{6,128}})[ \t]*(?:[\r\n]|$)",
+        "A password alone on the line after one that announces it.",
+        chosen.is_told,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{_NAMES}(?:[ \t]*:|[^\r\n|]{{0,40}}:)|initial-password[^\r\n"
+        rf"|]{{0,40}})[ \t]*(?:\r?\n){{1,2}}"
+        r"[ \t]*([^ \t\r\n|:=(){}\[\]<>\"'`,]{6,128})[ \t]*(?:[\r\n]|$)",
+        "The same after a colon: also a word.",
+        chosen.is_chosen_word,
+        before=r"(?i:generated|initial|temporary|admin|root|\A|\n)[^\r\n]{0,30}",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){_NAMES}[^\r\n:=.]{{1,60}}:?[ \t]+(?:still|now|set to)[ \t]+{_VALUE}",
+        "A sentence about a password, and then the password.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:\bu:[ \t]+|\blogin:\*?[ \t]+|\buser(?:name)?:?\*?[ \t]+)[^\s:,;]{{1,60}}(?:"
+        rf"[ \t,;]{{1,4}}|(?:\r?\n|\\+n)[ \t]*)"
+        rf"\*?(?:p|pw|pass|pwd)(?::\*?|[ \t])[ \t]*{_VALUE}",
+        "A user, and a password with a short name beside or below it.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}\?(?:[ \t]+|[ \t\r\n]*A:[ \t]*){_VALUE}",
+        "The answer to a question.",
+        chosen.is_told_at_end,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:wifi|wlan|wi-fi|ssid)\b[^\r\n]{{0,40}}?(?:\bkey|\bcode|schlüssel|clé"
+        rf"|/)[ \t:]+(?:is[ \t]+)?{_VALUE}",
+        "The key of a network.",
+        chosen.is_told_at_end,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials"
+        rf"|logins?)[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
+        rf"(?:[a-z0-9_.@-]{{2,40}}[ \t]*[/:][ \t]*|[a-z0-9_.-]{{1,40}}@[a-z0-9.-]{{1,40}}"
+        rf"[ \t]+){_VALUE}",
+        "A user and a password in a sentence.",
+        chosen.is_told_at_end,
+    ),
+    SecretRule(
+        "password",
+        r"(?i)\b(?:pin|(?:door|gate|alarm|unlock|access|security|verification|confirmation"
+        r"|one-time|sms|otp)[ -]"
+        r"(?:code|pin)|暗証番号)(?:[ \t]+(?:is|ist|est|es|è|for[ \t][^\r\n\d]{1,30}))?"
+        r"[ \t]*(?:は|:|：|=)?[ \t]*"  # noqa: RUF001  wide
+        r"([0-9]{4,8})(?:[^0-9A-Za-z.:/-]|[.,]?(?:[\s]|$))",
+        "A number that opens something.",
+        chosen.is_anything_chosen,
+    ),
+    SecretRule(
+        "secret-value",
+        rf"{EAST_ASIAN_KEY}[ \t]*(?:是|为|は|는|은|:|：)?[ \t]*{_TOKEN}",  # noqa: RUF001
+        "A key in Chinese, Japanese and Korean.",
+        chosen.is_key,
+    ),
+)
