@@ -97,7 +97,7 @@ def is_told(value: str) -> bool:
 
 def is_told_at_end(value: str) -> bool:
     """Return whether what follows `with the password` can be one, at the end of a sentence."""
-    return is_told(value) or is_said_within(value)
+    return is_told(value) or (is_said_within(value) and not _NAME_OR_PAIR.search(value))
 
 
 def is_anything_chosen(value: str) -> bool:

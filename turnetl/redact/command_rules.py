@@ -237,7 +237,7 @@ COMMAND_RULES = (
         "A password on the standard input.",
         before=(
             r"(?:kinit|-stdin|--with-token|sudo -S|chpasswd|passwd|luks[A-Z][a-z]{2,8}"
-            r"|password_stdin|openconnect|secret put|read[^\r\n]{0,20}"
+            r"|password_stdin|openconnect|secret put|read[^\r\n]{0,40}"
             r"(?i:pass|pw|secret|token|key|pat))[^\r\n]{0,60}"
         ),
     ),

@@ -9,7 +9,7 @@ from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
 _SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|old|new|default|[0-9]{1,2})|[0-9])?"
 _CODE_NAME = rf"(?:{PASSWORD}{_SUFFIX}|[_.-](?:pass|pwd?)|\bpass|pwd|psk|bindpw)(?=[^A-Za-z0-9])"
 _KEY_NAME = (
-    rf"(?:{KEY}|(?:write|fernet|session|service|storage|shared|server|project|admin)_?key|_key|_pat"
+    rf"(?:{KEY}|(?:write|fernet|session|service|storage|shared|server|project|admin)_?key|_key|_pat|extpat"
     rf"|_auth|app_?id|authorization){_SUFFIX}(?=[^A-Za-z0-9])"
 )
 _CLOSED = r"(?:\*\*)?\\*[\"'`]?[\])]?[ \t]*"

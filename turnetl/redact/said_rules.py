@@ -18,7 +18,7 @@ from turnetl.redact.vocabulary import (
 _NAMES = rf"(?:{PASSWORD}|{FOREIGN_PASSWORD})"
 _START = r"(?:\A|[^A-Za-z])"
 _MARKUP = r"[\"'`*()\[\]“”„«»「」『』 \t]"
-_MARKED = r"[\"'`*)\[\]“”„«»「」 \t]"
+_MARKED = r"[|\"'`*)\[\]“”„«»「」 \t]"
 _WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]«“„「」*#][^ \t\r\n\"'`\\;<>|」]{2,127}?)"
 _END = (
     r"[.,!?)]{0,2}(?:[ \t]*(?:\\+[nr]|[\r\n]|$|[ \t]+\()|[ \t]+(?:by the way|btw|please|and|but"
@@ -143,7 +143,7 @@ SAID_RULES = (
         rf"|]{{0,40}})[ \t]*(?:\r?\n){{1,2}}"
         r"[ \t]*([^ \t\r\n|:=(){}\[\]<>\"'`,]{6,128})[ \t]*(?:[\r\n]|$)",
         "The same after a colon: also a word.",
-        chosen.is_chosen_word,
+        chosen.is_told_at_end,
         before=r"(?i:generated|initial|temporary|admin|root|\A|\n)[^\r\n]{0,30}",
     ),
     SecretRule(
