@@ -18,6 +18,7 @@ class SkipReason(Reason):
     OTHER = "other", "The row is of a type that the format does not use."
     PREAMBLE = "preamble", "The row precedes the first prompt, so that no turn is open."
     DUPLICATE = "duplicate", "The archive holds the same content in another row."
+    VARIANT = "variant", "A row before it has the same id and another text, which is kept."
     SIDECHAIN = "sidechain", "The row belongs to the session of a subagent."
     EMPTY_MESSAGE = "empty_message", "The row has no message or a message without content."
     NO_TEXT = "no_text", "The message holds no text that a user or the agent wrote."

@@ -264,7 +264,7 @@ def test_text_with_another_origin_than_the_user_opens_no_turn() -> None:
         "Add a cart to the shop.",
         "/review the cart",
     ]
-    assert parsed.counts.skipped[SkipReason.NOTIFICATION] == 2
+    assert parsed.counts.skipped[SkipReason.NOTIFICATION] == 3
     assert parsed.turns[0].assistant_texts == ["Working.", "Done.", "Good."]
 
 
@@ -320,7 +320,7 @@ def test_a_message_delivered_twice_in_different_forms_counts_once() -> None:
     parsed = read("queue_order.jsonl")
     assert parsed.turns[0].steering == [
         "in pieces, please",
-        "[Pasted text #1 +2 lines]",
+        "shelf one\nshelf two",
         "and this shelf",
     ]
 
@@ -359,6 +359,7 @@ def test_hooks_and_other_sessions_do_not_close_the_current_turn() -> None:
         {"type": "permission-mode", "permissionMode": "plan", "sessionId": "s"},
         {"type": "bridge-session", "bridgeSessionId": "b", "sessionId": "s"},
         {"type": "mode", "mode": "normal", "sessionId": "s"},
+        {"type": "row-of-a-later-release", "sessionId": "6d0c7c1e-1f5b-4d53-9a55-0c5f0f6f2a10"},
         {"type": "last-prompt", "lastPrompt": "Mend it.", "sessionId": "s"},
         {"type": "attachment", "uuid": "a1", "attachment": {"type": "skill_listing"}},
     ],
@@ -454,3 +455,73 @@ def test_rows_of_a_tool_with_the_names_of_claude_code_and_other_content_are_not_
         row | {"message": parts}, row | {"type": "system", "subtype": "x", "uuid": "u2"}
     )
     assert formats.sniff(data) is None
+
+
+def test_rows_without_messages_are_counted_under_their_reasons() -> None:
+    parsed = read("new_rows.jsonl")
+    assert parsed.turns == []
+    assert parsed.counts.skipped == {
+        SkipReason.SESSION_METADATA: 3,
+        SkipReason.COMPACTION: 1,
+        SkipReason.SNAPSHOT: 1,
+        SkipReason.HISTORY: 1,
+        SkipReason.EVENT: 1,
+        SkipReason.OTHER: 1,
+    }
+
+
+def test_any_number_of_rows_without_messages_before_the_first_prompt_hides_no_session() -> None:
+    lines = [(ARCHIVES / "claude_code" / "new_rows.jsonl").read_bytes()] * 20
+    data = b"".join(lines) + (ARCHIVES / "claude_code" / "prompts.jsonl").read_bytes()
+    assert formats.sniff(data) is formats.by_name("claude_code")
+    assert ClaudeCode().read(data).counts.turns == 5
+
+
+def test_a_fork_with_new_ids_repeats_the_turns_of_its_original() -> None:
+    (original,) = read("fork_original.jsonl").turns
+    copy, own = read("fork_remapped.jsonl").turns
+    assert (copy.native_id, copy.assistant_texts) == (original.native_id, ["Planned."])
+    assert copy.parent_session_id == original.session_id
+    assert (own.user_text, own.native_id) == ("Try another way.", own.prompt_id)
+
+
+def test_a_fork_in_the_file_of_its_original_adds_only_its_own_turns() -> None:
+    names = ("fork_original.jsonl", "fork_remapped.jsonl")
+    data = b"".join((ARCHIVES / "claude_code" / name).read_bytes() for name in names)
+    parsed = ClaudeCode().read(data)
+    assert [turn.user_text for turn in parsed.turns] == ["Plan the shop.", "Try another way."]
+    assert parsed.counts.skipped[SkipReason.DUPLICATE] == 4
+
+
+def test_rows_that_name_the_same_origin_with_other_content_are_not_copies() -> None:
+    origin = {"forkedFrom": {"sessionId": "old", "messageUuid": "m"}, "sessionId": "new"}
+    rows = [
+        {"type": "user", "uuid": f"u{text}", "message": {"content": text}} | origin
+        for text in ("one", "two", "one")
+    ]
+    parsed = ClaudeCode().read("\n".join(map(json.dumps, rows)).encode())
+    assert [turn.user_text for turn in parsed.turns] == ["one", "two"]
+
+
+def test_prompts_and_responses_that_are_written_again_with_new_ids_are_duplicates() -> None:
+    parsed = read("replays.jsonl")
+    assert [(turn.user_text, turn.assistant_texts) for turn in parsed.turns] == [
+        ("List the files.", ["One file."]),
+        ("And the tests?", ["None."]),
+        ("And the tests?", ["Still none.", "Shall I write one?"]),
+        ("Yes.", []),
+    ]
+    assert [call.name for turn in parsed.turns for call in turn.tool_calls] == ["Bash"]
+    assert parsed.turns[0].usage.keys() == {"msg_1", "msg_2"}
+    assert parsed.counts.skipped[SkipReason.DUPLICATE] == 8
+    assert is_accounted(parsed)
+
+
+def test_a_turn_before_a_repetition_at_the_end_of_the_file_is_open() -> None:
+    lines = (ARCHIVES / "claude_code" / "replays.jsonl").read_bytes().splitlines(keepends=True)
+    first, second = ClaudeCode().read(b"".join(lines[:14])).turns
+    assert (first.closed_by, second.closed_by) == (ClosedBy.NEXT_PROMPT, None)
+
+
+def test_another_text_under_the_id_of_a_prompt_is_counted_as_a_variant() -> None:
+    assert read("replays.jsonl").counts.skipped[SkipReason.VARIANT] == 1

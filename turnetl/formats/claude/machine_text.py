@@ -55,6 +55,8 @@ class _BackgroundTask(msgspec.Struct):
     task_type: str
 
 
+_PLACEHOLDER = re.compile(r"\[(?:Pasted text|\.\.\.Truncated text|Image) #\d{1,9}[^\]\n]{0,40}\]")
+_TASK_START = re.compile(r'\{\s*"task_(?:id|type)"\s*:\s*"')
 _read_background_task = msgspec.json.Decoder(_BackgroundTask).decode
 _INTERRUPT = re.compile(r"\s*\[Request interrupted by user[^\]\n]*\]\s*")
 _COMMAND = "<command-message>"
@@ -100,26 +102,57 @@ def skip_reason(text: str) -> SkipReason | None:
     return next((reason for prefix, reason in _PREFIXES if start.startswith(prefix)), None)
 
 
-def is_by_user(queued: str) -> bool:
-    """Return whether a text of the queue is for the model, and the user wrote it.
+def queued_skip_reason(text: str) -> SkipReason | None:
+    """Return why a text of the queue is nothing that the user says to the model, or None if it is.
 
     Raw slash commands are in the queue only: a row of role user has them in tags.
     """
-    text = without_context(queued)
-    return bool(text.strip()) and skip_reason(text) is None and not _is_local_command(text)
+    if not text.strip():
+        return None
+    return SkipReason.LOCAL_COMMAND if _is_local_command(text) else skip_reason(text)
 
 
 def _is_background_task(text: str) -> bool:
     try:
         _read_background_task(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+    except msgspec.ValidationError:
         return False
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        # The text may be truncated.
+        return _TASK_START.match(text) is not None
     return True
 
 
 def _is_local_command(text: str) -> bool:
     command, *_ = text.split(maxsplit=1)
     return command[:1] == "/" and command[1:].lower() in LOCAL_COMMANDS
+
+
+def is_same_message(text: str, other: str) -> bool:
+    """Return whether two texts are one message, perhaps with placeholders for pasted text."""
+    return (
+        text == other
+        or text.split() == other.split()
+        or _fills_placeholders(text, other)
+        or _fills_placeholders(other, text)
+    )
+
+
+def _fills_placeholders(pattern: str, text: str) -> bool:
+    """Return whether a text is another one with pasted text in place of its placeholders."""
+    if "[" not in pattern:
+        return False
+    first, *others = _PLACEHOLDER.split(pattern.strip())
+    text = text.strip()
+    if not others or not text.startswith(first):
+        return False
+    start = len(first)
+    for part in others[:-1]:
+        found = text.find(part, start)
+        if found < 0:
+            return False
+        start = found + len(part)
+    return text.endswith(others[-1]) and len(text) - len(others[-1]) >= start
 
 
 def without_error_tag(result: str) -> str:
@@ -147,6 +180,12 @@ def typed_command(text: str) -> str:
         return text
     name, arguments = _tag(text, "command-name"), _tag(text, "command-args")
     return f"{name} {arguments}".strip() or text
+
+
+def client_input(text: str) -> str:
+    """Return what the user typed to call the client, of the row that records it."""
+    shell = _tag(text, "bash-input")
+    return shell or f"{_tag(text, 'command-name')} {_tag(text, 'command-args')}".strip()
 
 
 def command_name(text: str) -> str | None:

@@ -112,13 +112,28 @@ def blocks_of(content: str | list[str | ClaudeBlock] | None) -> list[ClaudeBlock
 
 
 def blocks_of_any(content: Any) -> list[ClaudeBlock] | None:
-    """Return the text blocks of undecoded content; None if it is neither a text nor a list."""
+    """Return the blocks of undecoded content; None if it is neither a text nor a list."""
     if isinstance(content, str):
         return [ClaudeBlock("text", content)]
     if not isinstance(content, list):
         return None
-    texts = (block.get("text") for block in content if isinstance(block, dict))
-    return [ClaudeBlock("text", text) for text in texts if isinstance(text, str)]
+    blocks = (block for block in content if isinstance(block, dict))
+    return [ClaudeBlock(_str(block.get("type")), _str(block.get("text"))) for block in blocks]
+
+
+def content_key(blocks: list[ClaudeBlock]) -> int:
+    """Return a number that blocks with the same texts, calls and results share in this process."""
+    return hash(tuple(_block_key(block) for block in blocks))
+
+
+def _block_key(block: ClaudeBlock) -> tuple[str | None, ...]:
+    if block.type == "tool_result":
+        return block.type, block.tool_use_id, joined_text(block.content)
+    return block.type, block.text, block.id
+
+
+def _str(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def count_calls(blocks: list[ClaudeBlock]) -> int:

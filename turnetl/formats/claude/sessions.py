@@ -46,3 +46,11 @@ class ClaudeSessions:
     def open(self, turn: RawTurn) -> None:
         """Make a turn the last one of its session."""
         self._turns[turn.session_id] = self._last_turn = turn
+
+    def reopen(self, session: str, turn: RawTurn | None) -> None:
+        """Make an earlier turn, or none, the last one of a session again."""
+        self._last_turn = turn
+        if turn is None:
+            self._turns.pop(session, None)
+        else:
+            self._turns[session] = turn

@@ -3,7 +3,6 @@
 Rows are read in file order: timestamps may run backwards, and parents may be in other files.
 """
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -16,7 +15,9 @@ from turnetl.formats.base import (
 )
 from turnetl.formats.claude import machine_text
 from turnetl.formats.claude.authorship import is_by_machine, is_typed, text_of
-from turnetl.formats.claude.queue import MessageQueue
+from turnetl.formats.claude.queue import Delivery, MessageQueue
+from turnetl.formats.claude.replays import Replays
+from turnetl.formats.claude.row_types import MESSAGE_TYPES, skip_reason_of
 from turnetl.formats.claude.rows import (
     ClaudeAttachment,
     ClaudeBlock,
@@ -24,6 +25,7 @@ from turnetl.formats.claude.rows import (
     ClaudeRow,
     blocks_of,
     blocks_of_any,
+    content_key,
     count_calls,
     joined_text,
 )
@@ -36,15 +38,6 @@ from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, a
 from turnetl.model import ClosedBy
 from turnetl.skip_reasons import SkipReason
 
-MESSAGE_TYPES = ("user", "assistant")
-_SKIPPED = {
-    "progress": SkipReason.PROGRESS,
-    "file-history-snapshot": SkipReason.SNAPSHOT,
-    "summary": SkipReason.SUMMARY,
-    "system": SkipReason.SYSTEM,
-}
-# Bound once: access through the class of an enum is slow, and most rows are skipped.
-_OTHER = SkipReason.OTHER
 _SUBAGENTS = ("Task", "Agent")
 
 
@@ -55,14 +48,16 @@ class ClaudeReader:
     builder: TurnBuilder = field(default_factory=TurnBuilder)
     cwd: str | None = None
     sessions: ClaudeSessions = field(default_factory=ClaudeSessions)
-    seen: set[str] = field(default_factory=set)
-    """The ids of the messages that were read: a repeated row adds nothing."""
+    seen: dict[str, int] = field(default_factory=dict)
+    """The keys of the contents of the messages that were read, by id: a repeated row adds
+    nothing."""
+    results: set[int] = field(default_factory=set)
+    """The keys of rows with tool results."""
     billed: dict[str, RawTurn] = field(default_factory=dict)
     """The turn to which an API message's usage is added, by message id."""
-    queues: defaultdict[str, MessageQueue] = field(
-        default_factory=lambda: defaultdict(MessageQueue)
-    )
+    queues: dict[str, MessageQueue] = field(default_factory=dict)
     """By session."""
+    replays: Replays = field(default_factory=Replays)
     skill_calls: SkillCalls = field(default_factory=SkillCalls)
 
     @property
@@ -83,29 +78,35 @@ class ClaudeReader:
             return self._read_attachment(row, row.attachment, span)
         if row.type == "system" and isinstance(row.content, str):
             self._close_at_exit_command(row, row.content)
-        return _SKIPPED.get(row.type or "", _OTHER)
+        return skip_reason_of(row.type)
 
     def finish(self) -> ParsedArchive:
         for queue in self.queues.values():
-            queue.count(self.counts)
+            self._add_delayed(queue.finish())
+            self.counts.recount(SkipReason.QUEUE, SkipReason.WITHDRAWN, queue.withdrawn)
+            self.counts.recount(SkipReason.QUEUE, SkipReason.UNDELIVERED, queue.undelivered)
         return self.builder.finish(self.sessions.last, self.cwd)
 
     def _read_message(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
         if row.message is None or row.message.content is None:
             return SkipReason.EMPTY_MESSAGE
-        if self._is_duplicate(row):
-            return SkipReason.DUPLICATE
+        blocks = blocks_of(row.message.content)
+        native_id = _native_id(row, self.seen, content_key(blocks))
+        if (reason := self._repetition(native_id, blocks)) is not None:
+            return reason
         if row.type == "assistant":
-            return self._read_assistant(row, row.message, span)
-        return self._read_user(row, row.message, span)
+            return self._read_assistant(row, row.message, blocks, span)
+        return self._read_user(row, blocks, span, native_id)
 
-    def _is_duplicate(self, row: ClaudeRow) -> bool:
-        native_id = _native_id(row)
+    def _repetition(self, native_id: str | None, blocks: list[ClaudeBlock]) -> SkipReason | None:
+        """Record a message by its id; return how it repeats an earlier one, if it does."""
         if native_id is None:
-            return False
-        is_duplicate = native_id in self.seen
-        self.seen.add(native_id)
-        return is_duplicate
+            return None
+        key, first = content_key(blocks), self.seen.get(native_id)
+        if first is None:
+            self.seen[native_id] = key
+            return None
+        return SkipReason.DUPLICATE if first == key else SkipReason.VARIANT
 
     def _extend(self, turn: RawTurn, row: ClaudeRow, span: SourceSpan) -> None:
         extend(turn, span, parse_timestamp(row.timestamp))
@@ -113,13 +114,21 @@ class ClaudeReader:
         turn.git_branch = row.git_branch or turn.git_branch
         turn.app_version = row.version or turn.app_version
 
+    def _queue(self, row: ClaudeRow) -> MessageQueue:
+        return self.queues.setdefault(self.sessions.session(row), MessageQueue())
+
     def _read_queue(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
         """Follow the queue of messages typed while the agent works; delivered ones are steering."""
-        blocks = blocks_of_any(row.content)
-        text = None if blocks is None else text_of(blocks)
-        queue = self.queues[self.sessions.session(row)]
-        delivered = queue.apply(row.operation, text, row.reason, row.command_uuid)
-        return self._add_steering([delivered], row, span) if delivered else SkipReason.QUEUE
+        blocks, operation = blocks_of_any(row.content), row.operation
+        text, queue = None if blocks is None else text_of(blocks), self._queue(row)
+        if queue.is_repeated(operation, text, str(row.timestamp) if row.timestamp else None):
+            return SkipReason.DUPLICATE
+        if text is not None and (reason := machine_text.queued_skip_reason(text)) is not None:
+            return reason if operation == "enqueue" else SkipReason.QUEUE
+        delivery = queue.apply(
+            operation, text, row.reason, row.command_uuid, self.sessions.turn(row)
+        )
+        return SkipReason.QUEUE if delivery is None else self._add_delivery(delivery, row, span)
 
     def _read_attachment(
         self, row: ClaudeRow, attachment: ClaudeAttachment, span: SourceSpan
@@ -127,36 +136,50 @@ class ClaudeReader:
         """Read text that the user typed while the agent worked; skip other attachments."""
         if not is_typed(attachment):
             return SkipReason.ATTACHMENT
-        if self._is_duplicate(row):
-            return SkipReason.DUPLICATE
-        text = text_of(blocks_of(attachment.prompt))
-        queue = self.queues[self.sessions.session(row)]
-        delivered = queue.attach(text, attachment.source_uuid)
-        return self._add_steering([delivered], row, span) if delivered else SkipReason.QUEUE
-
-    def _add_steering(
-        self, texts: list[str], row: ClaudeRow, span: SourceSpan
-    ) -> SkipReason | None:
-        steering = [text for text in map(machine_text.without_context, texts) if text.strip()]
-        steering = [text for text in steering if machine_text.skip_reason(text) is None]
-        if not steering:
-            return SkipReason.QUEUE
+        blocks = blocks_of(attachment.prompt)
+        native_id = _native_id(row, self.seen, content_key(blocks))
+        if (repetition := self._repetition(native_id, blocks)) is not None:
+            return repetition
+        text = text_of(blocks)
+        if (reason := machine_text.queued_skip_reason(text)) is not None:
+            return reason
         turn = self.sessions.turn(row)
-        self.builder.add_steering(turn, steering)
+        delivery = self._queue(row).attach(text, attachment.source_uuid, turn) if text else None
+        return SkipReason.QUEUE if delivery is None else self._add_delivery(delivery, row, span)
+
+    def _add_delivery(
+        self, delivery: Delivery, row: ClaudeRow, span: SourceSpan
+    ) -> SkipReason | None:
+        turn = delivery.turn
+        if turn is not None and delivery.replaces in turn.steering:
+            turn.steering[turn.steering.index(delivery.replaces)] = delivery.text
+        else:
+            self.builder.add_steering(turn, [delivery.text])
         if turn is None:
             return SkipReason.PREAMBLE
         self._extend(turn, row, span)
         return None
 
+    def _add_delayed(self, deliveries: list[Delivery]) -> None:
+        """Add what was delivered by earlier rows, as a later row showed."""
+        for delivery in deliveries:
+            self.builder.add_steering(delivery.turn, [delivery.text])
+
     def _read_assistant(
-        self, row: ClaudeRow, message: ClaudeMessage, span: SourceSpan
+        self,
+        row: ClaudeRow,
+        message: ClaudeMessage,
+        blocks: list[ClaudeBlock],
+        span: SourceSpan,
     ) -> SkipReason | None:
         turn = self.sessions.turn(row)
-        blocks = blocks_of(message.content)
         self.skill_calls.start_message(message.id)
         if turn is None or message.model == SYNTHETIC or row.is_api_error_message:
             self.counts.tool_calls += count_calls(blocks)
             return SkipReason.PREAMBLE if turn is None else self._read_synthetic(turn, row, span)
+        if self.replays.is_repeated(message.id, blocks, turn):
+            return self._repeat(turn, row, message)
+        owner = self.replays.owner(message.id, turn)
         self._extend(turn, row, span)
         turn.closed_by = None
         turn.model = message.model or turn.model
@@ -165,8 +188,18 @@ class ClaudeReader:
                 self._add_call(turn, block)
             elif block.type == "text" and (text := block.text) and machine_text.is_agent_text(text):
                 turn.assistant_texts.append(text)
-        self._add_usage(turn, row, message)
+        self._add_usage(owner, row, message)
         return None
+
+    def _repeat(self, turn: RawTurn, row: ClaudeRow, message: ClaudeMessage) -> SkipReason:
+        """Take back a turn whose prompt and response the archive holds before, as another turn."""
+        owner = self.replays.owner(message.id, turn)
+        self._add_usage(owner, row, message)
+        if self.replays.repeats(turn, owner) and self.replays.is_last(turn):
+            self.builder.take_back(turn)
+            self.counts.recount(None, SkipReason.DUPLICATE, 1)
+            self.sessions.reopen(turn.session_id, self.replays.reopen_previous(turn))
+        return SkipReason.DUPLICATE
 
     def _read_synthetic(self, turn: RawTurn, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
         """Read text that the client wrote under the model's role. An API error ends the turn."""
@@ -191,38 +224,40 @@ class ClaudeReader:
             add_usage(first, key, usage.input_tokens, usage.output_tokens)
 
     def _read_user(
-        self, row: ClaudeRow, message: ClaudeMessage, span: SourceSpan
+        self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan, native_id: str | None
     ) -> SkipReason | None:
         if row.is_compact_summary or row.is_visible_in_transcript_only:
             return SkipReason.COMPACTION
-        blocks = blocks_of(message.content)
         if any(block.type == "tool_result" for block in blocks):
             return self._read_results(row, blocks, span)
         if row.is_meta or row.turn_companion:
             return SkipReason.META
         if is_by_machine(row):
-            self.queues[self.sessions.session(row)].match_machine_prompt()
+            self._add_delayed(self._queue(row).match_client_row(""))
             return SkipReason.NOTIFICATION
         rest = [block for block in blocks if not machine_text.is_interrupt(block.text or "")]
         if len(rest) == len(blocks):
-            return self._read_text(row, text_of(blocks), span)
+            return self._read_text(row, text_of(blocks), span, native_id)
         reason = self._interrupt(row, span, SkipReason.PREAMBLE)
         text = text_of([block for block in rest if block.type == "text"])
-        return self._read_text(row, text, span) if text else reason
+        return self._read_text(row, text, span, native_id) if text else reason
 
-    def _read_text(self, row: ClaudeRow, text: str, span: SourceSpan) -> SkipReason | None:
+    def _read_text(
+        self, row: ClaudeRow, text: str, span: SourceSpan, native_id: str | None
+    ) -> SkipReason | None:
         if not text:
             return SkipReason.NO_TEXT
         if self.skill_calls.pop(machine_text.command_name(text)):
             return SkipReason.SKILL_CALL
         prompt = machine_text.typed_command(text)
-        self.queues[self.sessions.session(row)].match_prompt(prompt)
-        reason = machine_text.skip_reason(prompt)
+        queue, reason = self._queue(row), machine_text.skip_reason(prompt)
         if reason is None:
-            self._open_turn(row, prompt, span)
+            self._add_delayed(queue.match_prompt(prompt))
+            self._open_turn(row, prompt, span, native_id)
         elif reason is SkipReason.HOOK:
             return self._interrupt(row, span, reason)
         else:
+            self._add_delayed(queue.match_client_row(machine_text.client_input(prompt)))
             self._close_at_exit_command(row, prompt)
         return reason
 
@@ -245,6 +280,10 @@ class ClaudeReader:
     def _read_results(
         self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan
     ) -> SkipReason | None:
+        key = content_key(blocks)
+        if key in self.results:
+            return SkipReason.DUPLICATE
+        self.results.add(key)
         turn, time = self.sessions.turn(row), parse_timestamp(row.timestamp)
         has_answer, texts = False, []
         for block in blocks:
@@ -257,21 +296,22 @@ class ClaudeReader:
         if not has_answer and row.user_feedback and row.user_feedback.strip():
             self.builder.add_answer(turn, row.user_feedback)
         if texts:
-            self._read_texts_beside_results(texts, row, span)
+            self._read_texts_beside_results(texts, row)
         if turn is None:
             return SkipReason.PREAMBLE
         self._extend(turn, row, span)
         return None
 
-    def _read_texts_beside_results(
-        self, texts: list[str], row: ClaudeRow, span: SourceSpan
-    ) -> None:
+    def _read_texts_beside_results(self, texts: list[str], row: ClaudeRow) -> None:
         """Add steering, and close the turn at an interrupt. Announced skills are neither."""
         if any(map(self.skill_calls.pop, map(machine_text.command_name, texts))):
             return
         interrupts = [text for text in texts if machine_text.is_interrupt(text)]
-        self._add_steering([text for text in texts if text not in interrupts], row, span)
         turn = self.sessions.turn(row)
+        for text in map(machine_text.without_context, texts):
+            if text.strip() and text not in interrupts and not machine_text.skip_reason(text):
+                self._queue(row).deliver(text)
+                self.builder.add_steering(turn, [text])
         if turn is not None and interrupts:
             turn.closed_by = ClosedBy.INTERRUPTED
 
@@ -285,23 +325,30 @@ class ClaudeReader:
             call.is_error, call.ended_at = is_error, time
         return machine_text.user_answer(result, is_error=is_error)
 
-    def _open_turn(self, row: ClaudeRow, text: str, span: SourceSpan) -> None:
-        session = self.sessions.session(row)
+    def _open_turn(
+        self, row: ClaudeRow, text: str, span: SourceSpan, native_id: str | None
+    ) -> None:
+        session, previous = self.sessions.session(row), self.sessions.turn(row)
+        closed_by = None if previous is None else previous.closed_by
         turn = self.builder.open(
             text,
             span,
             parse_timestamp(row.timestamp),
             session=session,
-            native_id=_native_id(row),
-            prompt_id=_native_id(row),
-            previous=self.sessions.turn(row),
+            native_id=native_id,
+            prompt_id=native_id,
+            previous=previous,
         )
+        self.replays.open(turn, previous, closed_by)
         turn.parent_session_id, turn.agent_id = self.sessions.parent(session), row.agent_id
         self._extend(turn, row, span)
         self.sessions.open(turn)
 
 
-def _native_id(row: ClaudeRow) -> str | None:
-    """Return the id of a row; of a row that a fork copied under a new id, that of the original."""
-    origin = row.forked_from.message_uuid if row.forked_from is not None else None
-    return origin or row.uuid
+def _native_id(row: ClaudeRow, seen: dict[str, int], key: int) -> str | None:
+    """Return the id of a message, or of the message that a fork copied under a new id.
+
+    A fork's row with other content than the row that it names is a row of its own.
+    """
+    origin = None if row.forked_from is None else row.forked_from.message_uuid
+    return row.uuid if not origin or seen.get(origin, key) != key else origin

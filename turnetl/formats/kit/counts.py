@@ -42,6 +42,15 @@ class ParseCounts:
         elif lines > 0:
             self.skipped[reason] += lines
 
+    def recount(self, before: SkipReason | None, after: SkipReason, lines: int) -> None:
+        """Count lines under another reason, now that later rows decided on them; None: as used."""
+        lines = min(lines, self.used if before is None else self.skipped[before])
+        if before is None:
+            self.used -= lines
+        else:
+            self.skipped = self.skipped - Counter({before: lines})
+        self.count(after, lines)
+
     def count_values(self, values: int, line: int) -> None:
         """Count a line as invalid unless it is one JSON value: see `RowDecoder.decode_damaged`."""
         if values == 1:

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+_DIGITS = 9
+"""Digits from which on a text is a number since 1970, not a date."""
 _YEARS = (2000, 2200)
 """A number outside of this range is not a time."""
 _UNITS = (1, 1_000, 1_000_000, 1_000_000_000)
@@ -25,9 +27,14 @@ def parse_time(text: object) -> datetime | None:
 
 
 def parse_timestamp(value: object) -> datetime | None:
-    """Return an ISO 8601 text, or a number since 1970 in any unit, as UTC; None if neither."""
+    """Return an ISO 8601 text, or a number since 1970 in any unit, as UTC; None if neither.
+
+    The number may be written as a text.
+    """
     if isinstance(value, str):
-        return parse_time(value)
+        if not (_DIGITS <= len(value) <= 2 * _DIGITS + 1 and value.isdecimal()):
+            return parse_time(value)
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return None
     candidates = (value / unit for unit in _UNITS)

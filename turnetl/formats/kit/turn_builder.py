@@ -63,6 +63,11 @@ class TurnBuilder:
         self.turns.append(turn)
         return turn
 
+    def take_back(self, turn: RawTurn) -> None:
+        """Remove a turn whose rows turned out to repeat another turn."""
+        self.turns = [other for other in self.turns if other is not turn]
+        self.counts.turns -= 1
+
     def add_steering(self, turn: RawTurn | None, texts: Sequence[str]) -> None:
         """Add and count texts that the user typed while the agent worked. None: only count."""
         self.counts.steering += len(texts)
