@@ -41,6 +41,21 @@ def test_of_two_copies_of_equal_length_the_closed_one_is_kept() -> None:
     assert built(still_open, turn(archive="b.jsonl"))["closed"].to_list() == [True]
 
 
+def test_of_two_continuations_of_a_turn_the_content_decides_and_the_other_is_counted() -> None:
+    left, right = (
+        turn(assistant_text=text, content_hash=digest, chars=50)
+        for text, digest in (("To the left.", "a"), ("To the right.", "b"))
+    )
+    for names in (("a.jsonl", "b.jsonl"), ("b.jsonl", "a.jsonl")):
+        copies = [
+            replace(one, archive=name) for one, name in zip((left, right), names, strict=True)
+        ]
+        for order in permutations(copies):
+            table = built(*order)
+            assert table["assistant_text"].to_list() == ["To the left."]
+            assert table["copies"].to_list() == [1]
+
+
 def test_episodes_are_ordered_by_time_session_and_ordinal() -> None:
     turns = [
         at(5, "p3", session_id="s1", ordinal=1),

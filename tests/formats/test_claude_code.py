@@ -525,3 +525,15 @@ def test_a_turn_before_a_repetition_at_the_end_of_the_file_is_open() -> None:
 
 def test_another_text_under_the_id_of_a_prompt_is_counted_as_a_variant() -> None:
     assert read("replays.jsonl").counts.skipped[SkipReason.VARIANT] == 1
+
+
+def test_results_without_the_id_of_their_call_are_never_repetitions() -> None:
+    typed = {"type": "text", "text": "go on"}
+    for call, steering in ((None, ["go on", "go on"]), ("t1", ["go on"])):
+        result = {"type": "tool_result", "tool_use_id": call, "content": "ok"}
+        prompt = {"type": "user", "uuid": "u0", "message": {"content": "Begin."}}
+        rows = [
+            {"type": "user", "uuid": f"u{number}", "message": {"content": [result, typed]}}
+            for number in (1, 2)
+        ]
+        assert only(ClaudeCode().read(as_lines(prompt, *rows))).steering == steering

@@ -280,10 +280,8 @@ class ClaudeReader:
     def _read_results(
         self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan
     ) -> SkipReason | None:
-        key = content_key(blocks)
-        if key in self.results:
+        if self._is_repeated_result(row, blocks):
             return SkipReason.DUPLICATE
-        self.results.add(key)
         turn, time = self.sessions.turn(row), parse_timestamp(row.timestamp)
         has_answer, texts = False, []
         for block in blocks:
@@ -301,6 +299,17 @@ class ClaudeReader:
             return SkipReason.PREAMBLE
         self._extend(turn, row, span)
         return None
+
+    def _is_repeated_result(self, row: ClaudeRow, blocks: list[ClaudeBlock]) -> bool:
+        """Record a row with results; return whether one with the same results was read before."""
+        if row.user_feedback or any(
+            one.type == "tool_result" and not one.tool_use_id for one in blocks
+        ):
+            return False
+        key = content_key(blocks)
+        is_repeated = key in self.results
+        self.results.add(key)
+        return is_repeated
 
     def _read_texts_beside_results(self, texts: list[str], row: ClaudeRow) -> None:
         """Add steering, and close the turn at an interrupt. Announced skills are neither."""
