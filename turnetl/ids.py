@@ -27,6 +27,11 @@ def digest(*parts: str | bytes) -> str:
     return hasher.hexdigest()
 
 
+def message_digest(key: str) -> str:
+    """Return what identifies an API message in all archives that hold it."""
+    return digest(key)[:16]
+
+
 def _update(hasher: hashlib.blake2b, *parts: str | bytes) -> None:
     """Add the length-prefixed parts, without a copy of large ones: one may be a whole archive."""
     for part in parts:

@@ -6,9 +6,9 @@ holds a secret.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
-from typing import NewType
+from typing import NamedTuple, NewType
 
 GroupId = NewType("GroupId", str)
 """Graphiti's `group_id`: lower-case letters, digits and underscores, one token."""
@@ -44,6 +44,22 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageUsage:
+    """Tokens of one API message. None: not recorded."""
+
+    message: str
+    """Of `ids.message_digest`."""
+    model: str | None
+    day: date | None
+    """In UTC."""
+    input_tokens: int
+    cache_write_tokens: int | None
+    cache_read_tokens: int | None
+    output_tokens: int
+    reasoning_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """A user prompt and everything the agent did until the next one. Columns: `schema.TURNS`."""
 
@@ -68,7 +84,10 @@ class Turn:
     git_branch: str | None
     app_version: str | None
     input_tokens: int
+    """Without the cache. If `usage` is None, as the agent recorded it: Codex and Gemini CLI with
+    what was read from the cache."""
     output_tokens: int
+    """With reasoning. If `usage` is None, as the agent recorded it."""
     closed: bool
     closed_by: ClosedBy | None
     archive: str
@@ -79,6 +98,12 @@ class Turn:
     chars: int
     redactions: int
     content_hash: str
+    cache_write_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    """Part of `output_tokens`."""
+    usage: tuple[MessageUsage, ...] | None = None
+    """Of each API message; None: an older turnetl wrote the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +178,41 @@ class Fact:
     """Embedding of the text."""
 
 
+class MessageCounts(NamedTuple):
+    """The tokens of one API message."""
+
+    message: str
+    """Of `ids.message_digest`."""
+    input: int
+    cache_write: int | None
+    cache_read: int | None
+    output: int
+    reasoning: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class SubagentUsage:
-    """Tokens of a subagent whose rows are in no turn, with one model on one UTC day."""
+    """Tokens in no turn, with one model on one UTC day.
+
+    They are those of a subagent, or of a session's own agent before the first prompt.
+    """
 
     subagent: str
-    """Digest of the ids of its session and of itself: the same in every archive that holds it."""
+    """Digest of the ids of its session and of itself: the same in every archive that holds it.
+    Empty: the session's own agent."""
     model: str | None
     started_at: datetime | None
     """Time of the first message; None if the archive has no times."""
     input_tokens: int
+    """Without the cache, as in `Turn`."""
     output_tokens: int
     session: str = ""
     """Digest of the id of the session that started it; empty: the archive does not say."""
+    cache_write_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    messages: tuple[MessageCounts, ...] = ()
+    """Its API messages, sorted; the sums above are theirs. Empty: recorded before these were."""
 
 
 @dataclass(frozen=True, slots=True)

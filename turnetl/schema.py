@@ -3,7 +3,8 @@
 Times are UTC with microseconds. A column is not nullable unless its description says so.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import polars as pl
@@ -20,6 +21,20 @@ TOOL_CALL = pl.Struct(
     }
 )
 
+MESSAGE_USAGE = pl.Struct(
+    {
+        "message": pl.String,
+        "model": pl.String,
+        "day": pl.Date,
+        "input_tokens": pl.Int64,
+        "cache_write_tokens": pl.Int64,
+        "cache_read_tokens": pl.Int64,
+        "output_tokens": pl.Int64,
+        "reasoning_tokens": pl.Int64,
+    }
+)
+"""`message` is a digest of the message's id; `day` is in UTC."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -35,15 +50,18 @@ class Table:
     name: str
     version: int
     columns: tuple[Column, ...]
+    later_columns: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """Older versions that are read, each with the columns that it lacks: these are null."""
 
     @cached_property
     def polars(self) -> pl.Schema:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
 
+_CACHE_COLUMNS = frozenset({"cache_write_tokens", "cache_read_tokens", "reasoning_tokens", "usage"})
 TURNS = Table(
     "turns",
-    2,
+    3,
     (
         Column("turn_id", pl.String, "uuid5 of group, format and the prompt's native id"),
         Column("group_id", pl.String, "Graphiti's `group_id`, one for each project by default"),
@@ -65,8 +83,12 @@ TURNS = Table(
         Column("cwd", pl.String, "last working directory in the turn, redacted; null if none"),
         Column("git_branch", pl.String, "last git branch in the turn, redacted; null if none"),
         Column("app_version", pl.String, "last version of the agent in the turn; null if none"),
-        Column("input_tokens", pl.Int64, "as recorded, once for each API message"),
-        Column("output_tokens", pl.Int64, "as recorded, once for each API message"),
+        Column("input_tokens", pl.Int64, "tokens of prompts without the cache"),
+        Column("cache_write_tokens", pl.Int64, "tokens written to the cache; null: not recorded"),
+        Column("cache_read_tokens", pl.Int64, "tokens read from the cache; null: not recorded"),
+        Column("output_tokens", pl.Int64, "tokens of responses, with reasoning"),
+        Column("reasoning_tokens", pl.Int64, "those of reasoning; null: not recorded"),
+        Column("usage", pl.List(MESSAGE_USAGE), "tokens of each API message, in order"),
         Column("closed", pl.Boolean, "whether the archive shows that the turn is closed"),
         Column("closed_by", pl.String, "next_prompt, session_end or interrupted; null if open"),
         Column("archive", pl.String, "absolute path of the archive, redacted"),
@@ -78,6 +100,7 @@ TURNS = Table(
         Column("redactions", pl.Int32, "number of redacted secrets"),
         Column("content_hash", pl.String, "digest of the redacted content"),
     ),
+    {2: _CACHE_COLUMNS},
 )
 """Lines and bytes refer to the uncompressed archive in UTF-8. For a session in an OpenCode store,
 they refer to its files concatenated in the order of `parsing.opencode_store.session_files`.
@@ -87,7 +110,7 @@ clock. `ingestion.candidates` decides it; no table records it."""
 
 EPISODES = Table(
     "episodes",
-    5,
+    6,
     (
         *TURNS.columns,
         Column("noise", pl.String, "rule that marks the turn as noise; null if it is kept"),
@@ -100,6 +123,7 @@ EPISODES = Table(
         Column("text_hash", pl.String, "digest of `chunks`"),
         Column("kind", pl.String, "main content of the turn: `error_heavy`, `code_heavy`, ..."),
     ),
+    {5: _CACHE_COLUMNS},
 )
 """One row for each turn of the group, sorted by (started_at, session_id, ordinal). `ordinal` counts
 within the session over all of its archives. A turn that is open in its archive is closed by

@@ -46,7 +46,11 @@ def row(native: str = "t1", **fields: Any) -> dict[str, Any]:
         "started_at": START,
         "model": "opus",
         "input_tokens": 100,
+        "cache_write_tokens": None,
+        "cache_read_tokens": None,
         "output_tokens": 10,
+        "reasoning_tokens": None,
+        "usage": None,
         "archive": "/home/dev/s1.jsonl",
         "first_line": 1,
         "last_line": 4,
@@ -64,14 +68,19 @@ def rows(*values: dict[str, Any]) -> pl.DataFrame:
 
 def subagent(**fields: Any) -> dict[str, Any]:
     """Return tokens of a subagent that is in no turn; `fields` replace its values."""
-    return {
+    values = {
         "group_id": GROUP,
         "format": "claude_code",
         "model": "opus",
         "started_at": START,
+        "is_of_subagent": True,
         "input_tokens": 7,
+        "cache_write_tokens": None,
+        "cache_read_tokens": None,
         "output_tokens": 2,
+        "reasoning_tokens": None,
     } | fields
+    return {"message": f"{values['model']} {values['started_at']}"} | values
 
 
 def subagents(*values: dict[str, Any]) -> pl.DataFrame:

@@ -3,10 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
+from tests.activity_report.rows import rows
 from tests.builders import GROUP, START
-from turnetl.activity_report.subagents import archives_without_usage, subagent_rows
+from turnetl.activity_report.subagents import older_archives, subagent_rows
+from turnetl.activity_report.usage import COUNTS, used_messages
 from turnetl.lake import ArchiveMetadata, TurnFile
-from turnetl.model import GroupId, SubagentUsage
+from turnetl.lake.archive_metadata import TOKENS
+from turnetl.model import GroupId, MessageCounts, SubagentUsage
 
 USAGE = SubagentUsage("d1", "opus", START, 10, 5)
 METADATA = ArchiveMetadata(
@@ -27,14 +30,22 @@ def file(*usage: SubagentUsage, group: GroupId = GROUP) -> TurnFile:
     return TurnFile(Path("a.parquet"), replace(METADATA, group=group, subagent_usage=tuple(usage)))
 
 
-def counts(*files: TurnFile) -> list[tuple[object, ...]]:
+def used(*files: TurnFile) -> list[tuple[object, ...]]:
     names = ("group_id", "model", "input_tokens", "output_tokens")
-    return subagent_rows(files).select(names).rows()
+    return used_messages(rows(), subagent_rows(files)).select(names).rows()
 
 
-def test_a_subagent_in_several_archives_counts_once_with_most_tokens() -> None:
+def test_a_message_in_several_archives_counts_once_with_the_greatest_counts() -> None:
+    first, second = MessageCounts("m1", 10, 0, 7, 5, None), MessageCounts("m2", 1, 2, 3, 4, 5)
+    part = replace(USAGE, messages=(first._replace(output=1),))
+    other = replace(USAGE, messages=(first._replace(input=9), second))
+    found = used_messages(rows(), subagent_rows([file(part), file(other)]))
+    assert found.select(COUNTS).sum().rows() == [(11, 2, 10, 9, 5)]
+
+
+def test_a_subagent_without_messages_counts_once_with_most_tokens() -> None:
     part, all_of_it = USAGE, replace(USAGE, input_tokens=30)
-    assert counts(file(part), file(all_of_it), file(part)) == [(GROUP, "opus", 30, 5)]
+    assert used(file(part), file(all_of_it), file(part)) == [(GROUP, "opus", 30, 5)]
 
 
 def test_other_subagents_models_days_and_groups_count_too() -> None:
@@ -44,14 +55,14 @@ def test_other_subagents_models_days_and_groups_count_too() -> None:
         replace(USAGE, started_at=None),
         replace(USAGE, started_at=START.replace(year=2027)),
     )
-    assert len(counts(file(USAGE, *others), file(USAGE, group=GroupId("till")))) == 6
+    assert len(used(file(USAGE, *others), file(USAGE, group=GroupId("till")))) == 6
 
 
 def test_without_subagents_there_are_no_rows() -> None:
-    assert counts(TurnFile(Path("a.parquet"), METADATA)) == []
+    assert used(TurnFile(Path("a.parquet"), METADATA)) == []
 
 
-def test_an_archive_that_was_read_before_tokens_of_subagents_were_recorded_is_counted() -> None:
-    old, empty = TurnFile(Path("a.parquet"), METADATA), file()
-    without = TurnFile(Path("a.parquet"), replace(METADATA, counts={"sidechain_rows": 0}))
-    assert archives_without_usage([old, empty, without]) == 1
+def test_an_archive_that_was_read_before_all_tokens_were_recorded_is_counted() -> None:
+    old = TurnFile(Path("a.parquet"), METADATA)
+    new = TurnFile(Path("a.parquet"), replace(METADATA, tokens=TOKENS))
+    assert older_archives([old, new]) == 1

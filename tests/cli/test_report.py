@@ -78,21 +78,24 @@ def test_the_tokens_of_subagents_are_counted_by_model_and_project(folder: Path) 
     """Those of two archives: `agent-a7c41fe.jsonl`, and rows in `2026-02-21-first-steps.jsonl`."""
     report(folder)
     rows = tables((folder / PAGE).read_text("utf-8"))
-    in_no_turn = {"claude-haiku-4-5": "187", "claude-sonnet-4-20250514": "140"}
-    assert {name: rows[name][3] for name in in_no_turn} == in_no_turn
-    assert rows["claude_code"][3] == str(187 + 140)
-    assert rows["claude-haiku-4-5"][:3] == ["0", "19", "168"]
+    in_no_turn = {"claude-haiku-4-5": "53,885", "claude-sonnet-4-20250514": "49,384"}
+    assert {name: rows[name][7] for name in in_no_turn} == in_no_turn
+    assert rows["claude_code"][7] == f"{53_885 + 49_384:,}"
+    haiku = ["0", "53,885", "19", "5,769", "47,929", "168", "-"]
+    assert rows["claude-haiku-4-5"][:7] == haiku
 
 
-def test_archives_whose_tokens_of_subagents_are_not_recorded_are_counted_with_the_remedy(
+def test_archives_whose_tokens_are_not_all_recorded_are_counted_with_the_remedy(
     tmp_path: Path,
 ) -> None:
     run_in_process("parse", SAMPLES, folder=tmp_path)
     lake = Lake(tmp_path / ".turnetl" / "lake")
     for file in lake.turn_files():
-        older = replace(file.metadata, subagent_usage=None)
+        older = replace(file.metadata, subagent_usage=None, tokens=0)
         lake.write_turns(lake.read_turns_file(file.path), older)
-    sentence = "the tokens of subagents in 2 archives, because an earlier version of turnetl"
+    sentence = (
+        "tokens of the cache, and some of subagents, in 10 archives, because an earlier version"
+    )
     assert any(sentence in one for one in report(tmp_path).json["missing"])
     run_in_process("parse", SAMPLES, folder=tmp_path)
     assert not any(sentence in one for one in report(tmp_path).json["missing"])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb, machine_text
@@ -33,7 +34,10 @@ def is_accounted(parsed: ParsedArchive) -> bool:
 
 
 def test_the_usage_of_a_message_on_several_lines_counts_once_with_its_last_values() -> None:
-    assert only(read("streaming.jsonl")).usage == {"msg_1": (10, 40), "msg_2": (20, 7)}
+    assert tokens(only(read("streaming.jsonl"))) == [
+        (10, None, None, 40, None),
+        (20, None, None, 7, None),
+    ]
 
 
 def test_results_match_their_calls_between_the_lines_of_a_message() -> None:
@@ -173,7 +177,7 @@ def test_a_field_of_another_type_is_missing_and_the_rest_of_the_row_counts() -> 
     assert (first.started_at, first.cwd) == (None, "/home/dev/shop")
     assert first.assistant_texts == ["bare text"]
     assert [(call.name, call.input) for call in first.tool_calls] == [("Bash", "ls")]
-    assert list(first.usage.values()) == [(0, 3)]
+    assert tokens(first) == [(0, None, None, 3, None)]
     assert second.user_text == "A half ? character."
     assert parsed.counts.invalid_lines == 0
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.formats.base import ParsedArchive, RawToolCall, RawTurn
 from turnetl.formats.codex import Codex, CodexDocument
@@ -78,8 +79,8 @@ def test_results_of_parallel_calls_match_their_calls() -> None:
 
 def test_the_usage_of_a_request_reported_twice_counts_once() -> None:
     first, second = read("twice.jsonl").turns
-    assert sorted(first.usage.values()) == [(100, 10), (150, 20)]
-    assert sorted(second.usage.values()) == [(150, 30)]
+    assert [(one[0], one[3]) for one in tokens(first)] == [(100, 10), (150, 20)]
+    assert [(one[0], one[3]) for one in tokens(second)] == [(150, 30)]
 
 
 def test_a_turn_has_session_prompt_times_model_branch_version_and_folder() -> None:
@@ -275,7 +276,7 @@ def test_the_newest_rollouts_have_items_instead_of_events() -> None:
     assert plan.assistant_texts == [
         "Here is a plan.\n\n<proposed_plan>\n1. Tests\n</proposed_plan>"
     ]
-    assert plan.usage == {"resp_1": (7, 3)}
+    assert tokens(plan) == [(7, None, None, 3, None)]
     assert [(call.result, call.is_error) for call in plan.tool_calls] == [
         ("cart.py\n[input_image]", True)
     ]

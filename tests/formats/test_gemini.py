@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.formats.fake_gemini_cli import FakeGeminiCli
+from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl
@@ -108,8 +109,8 @@ def test_reasoning_is_omitted_beside_texts_and_among_them() -> None:
 
 def test_usage_counts_once_per_message_and_the_turn_has_the_last_model() -> None:
     first, second = read("session.json").turns
-    assert list(first.usage.values()) == [(1200, 40), (1300, 12)]
-    assert list(second.usage.values()) == [(1400, 9)]
+    assert tokens(first) == [(1200, None, 0, 47, 7), (1300, None, 0, 19, 7)]
+    assert tokens(second) == [(1400, None, 0, 16, 7)]
     assert first.model == "gemini-2.5-flash"
 
 
@@ -285,7 +286,7 @@ def test_the_last_version_of_a_message_counts_in_the_position_of_the_first() -> 
     parsed = read("rewritten.jsonl")
     first, second = parsed.turns
     assert first.assistant_texts == ["Let me look.", "One file."]
-    assert list(first.usage.values()) == [(900, 20), (950, 6)]
+    assert tokens(first) == [(900, None, 0, 27, 7), (950, None, 0, 13, 7)]
     assert calls(first) == [("list_directory", '{"dir_path":"."}', "README.md", False)]
     assert (first.first_line, first.last_line, second.first_line) == (3, 10, 11)
     assert parsed.counts.skipped[SkipReason.SUPERSEDED] == 2
@@ -407,7 +408,7 @@ def test_damaged_lines_are_repaired_and_counted() -> None:
     counts = parsed.counts
     assert prompts(parsed) == ["Glued?", "Numbers as text", "No id, no time"]
     assert (counts.invalid_lines, counts.concatenated_lines, counts.blank_lines) == (2, 1, 1)
-    assert list(parsed.turns[1].usage.values()) == [(12, 3)]
+    assert tokens(parsed.turns[1]) == [(12, None, None, 3, None)]
     assert counts.skipped[SkipReason.PREAMBLE] == 1
     assert counts.tool_calls == 1
 
@@ -463,7 +464,7 @@ def test_results_of_parallel_calls_match_by_id_and_may_be_missing() -> None:
 def test_a_result_event_closes_the_turn_and_has_the_usage_of_the_run() -> None:
     turn = only(read("run.jsonl"))
     assert turn.closed_by is ClosedBy.SESSION_END
-    assert turn.usage == {"run-1": (5000, 120)}
+    assert tokens(turn) == [(5000, None, 0, 120, None)]
     assert turn.model == "auto-gemini-3"
     assert turn.started_at == datetime(2026, 3, 2, 9, 0, 1, tzinfo=UTC)
     assert turn.ended_at == datetime(2026, 3, 2, 9, 1, 9, tzinfo=UTC)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.formats.base import ParsedArchive, Probe, RawTurn
 from turnetl.formats.opencode import OpenCode
@@ -78,14 +79,14 @@ def test_a_turn_has_times_ids_model_version_and_folder() -> None:
 
 def test_usage_is_recorded_for_each_message() -> None:
     turn = read("export.json").turns[0]
-    assert list(turn.usage.values()) == [(100, 20), (200, 40), (300, 5)]
+    assert [(one[0], one[3]) for one in tokens(turn)] == [(100, 20), (200, 40), (300, 5)]
 
 
 def test_usage_is_recorded_for_each_step_of_a_message() -> None:
     steps = [{"type": "step-finish", "tokens": {"input": tokens, "output": 1}} for tokens in (5, 7)]
     answer = message("assistant", *steps, tokens={"input": 7, "output": 1})
     turn = only(OpenCode().read(export(message("user", text("Go.")), answer)))
-    assert list(turn.usage.values()) == [(5, 1), (7, 1)]
+    assert tokens(turn) == [(5, None, None, 1, None), (7, None, None, 1, None)]
 
 
 def test_a_reply_to_a_question_and_the_text_of_a_rejection_are_answers() -> None:
@@ -274,7 +275,7 @@ def test_messages_of_before_mid_2025_are_read_like_later_ones() -> None:
         ("read", "An error occurred: no such file", True),
         ("bash", "", False),
     ]
-    assert list(turn.usage.values()) == [(5, 3)]
+    assert tokens(turn) == [(5, 0, 0, 3, 0)]
 
 
 def test_messages_of_opencode_2_are_read_like_those_of_opencode_1() -> None:

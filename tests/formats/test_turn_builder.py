@@ -6,10 +6,10 @@ from turnetl.formats.base import RawToolCall, SourceSpan
 from turnetl.formats.kit.turn_builder import (
     TurnBuilder,
     add_subagent_prompt,
-    add_usage,
     close_by_prompt,
     extend,
 )
+from turnetl.formats.kit.usage import AnthropicUsage, MessageTokens, Tokens, add_message
 from turnetl.model import ClosedBy
 
 NINE = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -71,9 +71,10 @@ def test_content_before_the_first_prompt_is_counted_only() -> None:
 
 def test_the_usage_of_a_repeated_message_is_its_largest() -> None:
     turn = TurnBuilder().open("Mend the cart.", PROMPT)
-    for given, generated in ((10, 1), (10, 40), (None, None)):
-        add_usage(turn, "msg_1", given, generated)
-    assert turn.usage == {"msg_1": (10, 40)}
+    for read, written in ((10, 1), (10, 40), (None, None), (9, None)):
+        usage = AnthropicUsage(read, cache_read_input_tokens=read, output_tokens=written)
+        add_message(turn.usage, "msg_1", MessageTokens(usage))
+    assert turn.usage["msg_1"].tokens() == Tokens(10, None, 10, 40, None)
 
 
 def test_only_a_text_is_a_subagents_prompt() -> None:

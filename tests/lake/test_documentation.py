@@ -17,6 +17,7 @@ TYPES = {
     schema.TIME: "timestamp",
     schema.TEXTS: "list of string",
     pl.List(schema.TOOL_CALL): "list of struct",
+    pl.List(schema.MESSAGE_USAGE): "list of struct",
 }
 
 
@@ -41,9 +42,10 @@ def test_every_column_is_documented(heading: str, columns: tuple[schema.Column, 
     assert documented == rows(columns)
 
 
-def test_the_fields_of_a_tool_call_are_documented() -> None:
+def test_the_fields_of_a_tool_call_and_of_a_messages_usage_are_documented() -> None:
     text = PAGE.read_text()
-    assert [field.name for field in schema.TOOL_CALL.fields if f"`{field.name}`" not in text] == []
+    fields = (*schema.TOOL_CALL.fields, *schema.MESSAGE_USAGE.fields)
+    assert [field.name for field in fields if f"`{field.name}`" not in text] == []
 
 
 def test_the_versions_are_documented() -> None:

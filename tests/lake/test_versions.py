@@ -16,7 +16,7 @@ from turnetl.lake import Lake
 from turnetl.lake.parquet import METADATA_KEY
 
 SHOP = builders.GROUP
-OTHER_VERSIONS = [schema.TURNS.version - 1, schema.TURNS.version + 1]
+OTHER_VERSIONS = [min(schema.TURNS.later_columns) - 1, schema.TURNS.version + 1]
 SENTENCE = "has version {} of the `{}` table, but this turnetl reads version {}: {}"
 OLDER = (
     "name a new lake with --lake, and run `turnetl parse` again. Keep this lake: it may hold turns "

@@ -75,7 +75,7 @@ def test_retained_turns_change_what_the_filter_builds_from(archive: Path, lake: 
     assert built.turns == 2
 
 
-def test_an_archive_is_read_again_if_the_tokens_of_its_subagents_were_not_recorded(
+def test_an_archive_is_read_again_if_an_older_turnetl_recorded_its_tokens(
     archive: Path, lake: Lake
 ) -> None:
     """Its turns stay, with those that it no longer holds."""
@@ -87,7 +87,7 @@ def test_an_archive_is_read_again_if_the_tokens_of_its_subagents_were_not_record
     archive.write_text(one_turn() + subagent)
     run(lake, archive)
     [file] = lake.turn_files()
-    older = replace(file.metadata, subagent_usage=None)
+    older = replace(file.metadata, subagent_usage=None, tokens=0)
     lake.write_turns(lake.read_turns_file(file.path), older)
     report = run(lake, archive)
     assert (outcomes(report), report.retained_turns) == (["changed"], 1)

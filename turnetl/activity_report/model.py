@@ -210,9 +210,22 @@ class TokenCount:
     name: str
     turns: int
     input_tokens: int
+    """Without the cache."""
     output_tokens: int
-    subagent_tokens: int
-    """Of subagents, in and out; part of the others."""
+    """With reasoning."""
+    cache_write_tokens: int | None = None
+    """None: no archive records them."""
+    cache_read_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    """Part of the output."""
+    subagent_tokens: int = 0
+    """Of subagents, all of them; part of the others."""
+
+    @property
+    def tokens(self) -> int:
+        """All of them: input, cache write, cache read and output."""
+        cache = (self.cache_write_tokens or 0) + (self.cache_read_tokens or 0)
+        return self.input_tokens + cache + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +237,9 @@ class AgentUsage:
     by_format: tuple[TokenCount, ...]
     by_day: Activity | None
     """Tokens by model; None without a time."""
+    older_turns: int = 0
+    """Turns that an older turnetl parsed: their cache is not known, but in the input of Codex and
+    Gemini CLI, which includes what was read from it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from turnetl.activity_report.model import (
     OwnCost,
     PendingTurns,
     ReportTimeline,
+    TokenCount,
 )
 
 
@@ -67,5 +68,7 @@ class ReportFile:
     sessions: int
     projects: int
     """Groups with such a turn."""
+    tokens: TokenCount
+    """Of the agents."""
     missing: tuple[str, ...]
     """Sentences: what is not in the report, and what to do."""

@@ -1,52 +1,61 @@
-"""The tokens of subagents whose rows are in no turn, from the metadata of the turns files."""
+"""Tokens of API messages in no turn, from the metadata of the turns files."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import polars as pl
 
-from turnetl import schema
-from turnetl.lake import TurnFile
+from turnetl import ids, schema
+from turnetl.lake import ArchiveMetadata, TurnFile
+from turnetl.model import SubagentUsage
 
+_COUNTS = (
+    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
+    *("output_tokens", "reasoning_tokens"),
+)
 _TYPES = {column.name: column.dtype for column in schema.TURNS.columns}
-_NAMES = ("group_id", "format", "model", "started_at", "input_tokens", "output_tokens")
-SUBAGENTS = pl.Schema({name: _TYPES[name] for name in _NAMES})
-"""One row for a subagent, a model and a UTC day. `started_at` is the time of its first message."""
+_NAMES = ("group_id", "format", "model", "started_at", *_COUNTS)
+SUBAGENTS = pl.Schema(
+    {"message": pl.String, "is_of_subagent": pl.Boolean} | {name: _TYPES[name] for name in _NAMES}
+)
+"""One row for each API message of each archive. `started_at` is the time of the first message of
+the same subagent, model and UTC day."""
 
 
 def subagent_rows(files: Iterable[TurnFile]) -> pl.DataFrame:
-    """Return the tokens of subagents as rows of `SUBAGENTS`, sorted.
+    """Return the messages in no turn as rows of `SUBAGENTS`.
 
-    Several archives may hold the same subagent: its own one, the session's, or a copy of either.
-    The one with most tokens counts, because each holds all of it or a part.
+    Several archives may hold the same message.
 
     Args:
         files: turns files, with their metadata.
     """
     found = [
-        {
-            "subagent": one.subagent,
-            "group_id": file.metadata.group,
-            "format": file.metadata.format,
-            "model": one.model,
-            "started_at": one.started_at,
-            "input_tokens": one.input_tokens,
-            "output_tokens": one.output_tokens,
-        }
+        row
         for file in files
         for one in file.metadata.subagent_usage or ()
+        for row in _rows(file.metadata, one)
     ]
-    rows = pl.DataFrame(found, schema={"subagent": pl.String, **SUBAGENTS})
-    tokens = pl.col("input_tokens") + pl.col("output_tokens")
-    day = pl.col("started_at").dt.date().alias("day")
-    return (
-        rows.sort(tokens, "input_tokens", descending=True)
-        .group_by("group_id", "subagent", "model", day, maintain_order=True)
-        .first()
-        .select(list(SUBAGENTS))
-        .sort(list(SUBAGENTS), nulls_last=True)
-    )
+    return pl.DataFrame(found, schema=SUBAGENTS)
 
 
-def archives_without_usage(files: Iterable[TurnFile]) -> int:
-    """Return the number of archives with subagents whose tokens are not known."""
-    return sum(file.metadata.lacks_subagent_usage for file in files)
+def _rows(metadata: ArchiveMetadata, one: SubagentUsage) -> Iterator[dict[str, Any]]:
+    shared = {
+        "group_id": metadata.group,
+        "format": metadata.format,
+        "model": one.model,
+        "started_at": one.started_at,
+        "is_of_subagent": bool(one.subagent),
+    }
+    for message, *counts in one.messages:
+        yield {"message": message, **shared, **dict(zip(_COUNTS, counts, strict=True))}
+    if not one.messages:
+        # An older turnetl recorded only sums: the entry is the same in all archives of the group.
+        day = "" if one.started_at is None else one.started_at.date().isoformat()
+        name = ids.digest(metadata.group, one.subagent, one.model or "", day)
+        yield {"message": name, **shared, **{count: getattr(one, count) for count in _COUNTS}}
+
+
+def older_archives(files: Iterable[TurnFile]) -> int:
+    """Return the number of archives some of whose tokens are not known."""
+    return sum(file.metadata.is_older for file in files)

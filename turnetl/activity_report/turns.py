@@ -18,7 +18,8 @@ from turnetl.retrieval.turn_summary import one_line
 
 _NAMES = (
     *("turn_id", "group_id", "format", "session_id", "agent_id", "started_at", "model"),
-    *("input_tokens", "output_tokens", "archive", "first_line", "last_line"),
+    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
+    *("output_tokens", "reasoning_tokens", "usage", "archive", "first_line", "last_line"),
 )
 _TYPES = {column.name: column.dtype for column in schema.TURNS.columns}
 ROWS = pl.Schema(
@@ -155,6 +156,7 @@ def _receipt_row(receipt: Receipt, prompt: str) -> dict[str, Any]:
         "model": None,
         "input_tokens": 0,
         "output_tokens": 0,
+        "usage": None,
         # A table takes no halves of characters.
         "prompt": prompt.encode("utf-8", "replace").decode(),
         "noise": None,

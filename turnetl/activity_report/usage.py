@@ -5,48 +5,116 @@ import polars as pl
 from turnetl.activity_report import limits
 from turnetl.activity_report.model import AgentUsage, TokenCount, listed
 from turnetl.activity_report.series import Period, activity
-from turnetl.activity_report.subagents import SUBAGENTS
 from turnetl.noise.rules import COPY
 
+COUNTS = (
+    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
+    *("output_tokens", "reasoning_tokens"),
+)
 _UNKNOWN = "unknown"
-_TOKENS = pl.col("input_tokens") + pl.col("output_tokens")
+_TOKENS = pl.sum_horizontal([name for name in COUNTS if name != "reasoning_tokens"])
+"""Reasoning is part of the output."""
+_OF_MESSAGE = ("group_id", "format", "model", "day", "started_at", "is_of_subagent")
+_IS_SPLIT = pl.col("usage").is_not_null()
 
 
 def agent_usage(turns: pl.DataFrame, subagents: pl.DataFrame) -> AgentUsage:
-    """Return what the agents used. A copy of a turn was paid for once and is counted once.
+    """Return what the agents used.
 
     Args:
         turns: rows of `turns.ROWS`.
-        subagents: rows of `subagents.SUBAGENTS`: of subagents that are in no turn.
+        subagents: rows of `subagents.SUBAGENTS`: of messages that are in no turn.
     """
     originals = turns.filter(pl.col("noise").ne_missing(COPY.name))
-    rows = pl.concat(
-        [
-            originals.select(*SUBAGENTS, turns=1, is_of_subagent=pl.col("agent_id").is_not_null()),
-            subagents.select(*SUBAGENTS, turns=0, is_of_subagent=True),
-        ]
-    )
+    messages = used_messages(turns, subagents)
+    by_day = messages.with_columns(started_at=pl.col("day").cast(pl.Datetime("us", "UTC")))
     return AgentUsage(
-        total=next(iter(_by(rows, pl.lit("all"))), TokenCount("all", 0, 0, 0, 0)),
-        by_model=listed(_by(rows, pl.col("model")), limits.MODELS),
-        by_project=listed(_by(rows, pl.col("group_id")), limits.PROJECTS),
-        by_format=tuple(_by(rows, pl.col("format"))),
-        by_day=activity(rows, "model", _TOKENS, period=Period.DAY, limit=limits.CHART_DAYS),
+        total=next(iter(_by(originals, messages, pl.lit("all"))), TokenCount("all", 0, 0, 0)),
+        by_model=listed(_by(originals, messages, pl.col("model")), limits.MODELS),
+        by_project=listed(_by(originals, messages, pl.col("group_id")), limits.PROJECTS),
+        by_format=tuple(_by(originals, messages, pl.col("format"))),
+        by_day=activity(by_day, "model", _TOKENS, period=Period.DAY, limit=limits.CHART_DAYS),
+        older_turns=originals.filter(~_IS_SPLIT, "is_in_lake").height,
     )
 
 
-def _by(rows: pl.DataFrame, name: pl.Expr) -> list[TokenCount]:
-    """Return the tokens by a name, most tokens first."""
-    sums = (
-        rows.group_by(name.fill_null(_UNKNOWN).alias("name"))
+def used_messages(turns: pl.DataFrame, subagents: pl.DataFrame) -> pl.DataFrame:
+    """Return each API message once: its group, format, model, UTC day and tokens.
+
+    Archives that hold the same message may hold a part of it: of each count the greatest value
+    counts. A turn that an older turnetl wrote is like one message.
+
+    Args:
+        turns: as for `agent_usage`.
+        subagents: as for `agent_usage`.
+    """
+    rows = pl.concat([_of_turns(turns), _of_older_turns(turns), _of_subagents(subagents)])
+    started = pl.col("started_at").dt.date()
+    return (
+        rows.group_by("message", maintain_order=True)
         .agg(
-            pl.col("turns").sum(),
-            pl.col("input_tokens").sum(),
-            pl.col("output_tokens").sum(),
-            _TOKENS.filter("is_of_subagent").sum().alias("subagent_tokens"),
-            _TOKENS.sum().alias("tokens"),
+            pl.col("group_id", "format").first(),
+            pl.col("model").drop_nulls().first(),
+            pl.col(*COUNTS).max(),
+            day=pl.coalesce(pl.col("day").min(), started.min()),
+            is_of_subagent=pl.col("is_of_subagent").all(),
         )
-        .sort(["tokens", "turns", "name"], descending=[True, True, False])
-        .drop("tokens")
+        .drop("message")
     )
-    return [TokenCount(**row) for row in sums.iter_rows(named=True)]
+
+
+def _of_turns(turns: pl.DataFrame) -> pl.DataFrame:
+    # The turn that is no copy says to which project a message belongs.
+    split = turns.filter(_IS_SPLIT).sort(
+        pl.col("noise").eq_missing(COPY.name), "started_at", "turn_id", nulls_last=True
+    )
+    messages = split.select(
+        *("group_id", "format", "started_at", "agent_id", "usage"),
+    ).explode("usage", empty_as_null=False)
+    fields = [pl.col("usage").struct.field(name) for name in ("message", "model", "day", *COUNTS)]
+    return messages.select(
+        *("group_id", "format", "started_at"),
+        *fields,
+        is_of_subagent=pl.col("agent_id").is_not_null(),
+    ).select("message", *_OF_MESSAGE, *COUNTS)
+
+
+def _of_older_turns(turns: pl.DataFrame) -> pl.DataFrame:
+    older = turns.filter(~_IS_SPLIT, pl.col("noise").ne_missing(COPY.name))
+    return older.select(
+        *("group_id", "format", "model", "started_at", *COUNTS),
+        message=pl.col("turn_id"),
+        day=pl.lit(None, pl.Date),
+        is_of_subagent=pl.col("agent_id").is_not_null(),
+    ).select("message", *_OF_MESSAGE, *COUNTS)
+
+
+def _of_subagents(subagents: pl.DataFrame) -> pl.DataFrame:
+    return subagents.with_columns(day=pl.col("started_at").dt.date()).select(
+        "message", *_OF_MESSAGE, *COUNTS
+    )
+
+
+def _by(turns: pl.DataFrame, messages: pl.DataFrame, name: pl.Expr) -> list[TokenCount]:
+    """Return the tokens by a name, most tokens first."""
+    named = name.fill_null(_UNKNOWN).alias("name")
+    counted = turns.with_columns(named).group_by("name").agg(pl.len().alias("turns"))
+    sums = (
+        messages.with_columns(named)
+        .group_by("name")
+        .agg(
+            *[_sum_of_known(name) for name in COUNTS],
+            tokens=_TOKENS.sum(),
+            subagent_tokens=_TOKENS.filter("is_of_subagent").sum(),
+        )
+    )
+    both = counted.join(sums, on="name", how="full", coalesce=True).with_columns(
+        pl.col("turns", "tokens", "subagent_tokens", "input_tokens", "output_tokens").fill_null(0)
+    )
+    ordered = both.sort(["tokens", "turns", "name"], descending=[True, True, False]).drop("tokens")
+    return [TokenCount(**row) for row in ordered.iter_rows(named=True)]
+
+
+def _sum_of_known(name: str) -> pl.Expr:
+    """Return the sum of a count; null if it is recorded nowhere."""
+    return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)

@@ -19,6 +19,7 @@ from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.probe import Probe
 from turnetl.formats.kit.spans import SourceSpan
 from turnetl.formats.kit.times import parse_time
+from turnetl.formats.kit.usage import MessageUsages
 from turnetl.model import ClosedBy, SessionId, SubagentUsage
 
 __all__ = [
@@ -74,8 +75,8 @@ class RawTurn(msgspec.Struct, gc=False):
     cwd: str | None = None
     git_branch: str | None = None
     app_version: str | None = None
-    usage: dict[str, tuple[int, int]] = {}
-    """Input and output tokens of each API message, by message id."""
+    usage: MessageUsages = {}
+    """Tokens of each API message, by message id."""
     input_chars: int = 0
     """Characters of all tool inputs, as the archive records them."""
     closed_by: ClosedBy | None = None
@@ -101,7 +102,8 @@ class ParsedArchive:
     cwd: str | None
     """The first working directory that the archive names."""
     subagent_usage: tuple[SubagentUsage, ...] | None = None
-    """Tokens of the rows of subagents, which are in no turn; None if there are no such rows."""
+    """Tokens of API messages in no turn: of subagents, and before the first prompt; None if there
+    is neither a message nor a row of a subagent."""
 
 
 class Reader(Protocol):

@@ -8,6 +8,9 @@ from typing import Any
 from turnetl import schema
 from turnetl.model import GroupId, SubagentUsage
 
+TOKENS = 1
+"""Tokens of each API message: input without the cache, cache write and read, output."""
+
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMetadata:
@@ -43,13 +46,15 @@ class ArchiveMetadata:
     original_digest: str = ""
     """The digest of the archive's path on that machine; empty: they were parsed by this lake."""
     subagent_usage: tuple[SubagentUsage, ...] | None = None
-    """Tokens of the rows of subagents, which are in no turn. None: there are no such rows, or the
-    file is older than this field."""
+    """Tokens in no turn: of subagents, and of a session before its first prompt. None: there are no
+    such rows, or the file is older than this field."""
+    tokens: int = 0
+    """What the tokens of the archive mean: `TOKENS`, or 0 if an older turnetl parsed it."""
 
     @property
-    def lacks_subagent_usage(self) -> bool:
-        """Whether the file was written before the tokens of subagents were recorded."""
-        return self.subagent_usage is None and bool(self.counts.get("sidechain_rows"))
+    def is_older(self) -> bool:
+        """Whether a turnetl parsed the archive that did not record all tokens."""
+        return self.tokens != TOKENS
 
     @property
     def turns(self) -> int:

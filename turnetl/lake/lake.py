@@ -316,6 +316,9 @@ def _metadata_text(metadata: ArchiveMetadata) -> str:
     for name in ("e_tag", "machine", "original_digest"):
         if not values[name]:
             del values[name]
+    if metadata.schema in schema.TURNS.later_columns:
+        # The rows of an older file have all columns now.
+        values["schema"] = schema.TURNS.version
     # No usage is not the same as usage that is not recorded.
     if values["subagent_usage"] is None:
         del values["subagent_usage"]

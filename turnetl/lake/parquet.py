@@ -1,10 +1,10 @@
 """One Parquet file, checked against its table on every access."""
 
 import errno
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import polars as pl
 
@@ -13,7 +13,7 @@ from turnetl.errors import Fatal, TableUnusable
 from turnetl.lake.checksum import ChecksumError, copy_with_footer, read_footer
 from turnetl.lake.checksum import verify as verify_file
 from turnetl.lake.paths import TURNS
-from turnetl.lake.versions import check_version
+from turnetl.lake.versions import check_version, missing_columns
 from turnetl.object_url import discard_copy, shown_name
 from turnetl.private_files import open_regular
 
@@ -109,7 +109,7 @@ def scan_unchecked(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
     sources = [path.absolute() for path in paths]
     if not sources:
         return pl.LazyFrame(schema=table.polars)
-    return pl.scan_parquet(sources, schema=table.polars, glob=False)
+    return _scan(sources, table)
 
 
 def scan_snapshot(path: Path, table: schema.Table) -> pl.LazyFrame:
@@ -123,7 +123,13 @@ def scan_snapshot(path: Path, table: schema.Table) -> pl.LazyFrame:
     check_columns(path, table)
     with reading(path), path.open("rb") as file:
         # polars takes the path of the open file.
-        return pl.scan_parquet(file, schema=table.polars, glob=False)
+        return _scan(file, table)
+
+
+def _scan(sources: list[Path] | IO[bytes], table: schema.Table) -> pl.LazyFrame:
+    # `check_columns` allows only columns to be missing that files of an older version lack.
+    missing: Literal["insert", "raise"] = "insert" if table.later_columns else "raise"
+    return pl.scan_parquet(sources, schema=table.polars, glob=False, missing_columns=missing)
 
 
 def check_columns(path: Path, table: schema.Table) -> None:
@@ -133,7 +139,7 @@ def check_columns(path: Path, table: schema.Table) -> None:
         columns = pl.read_parquet_schema(footer)
         metadata = _metadata(footer)
     check_version(path, metadata, table)
-    check_schema(path, columns, table)
+    check_schema(path, columns, table, missing=missing_columns(metadata, table))
 
 
 def read_error(path: Path, problem: str) -> TableUnusable:
@@ -182,9 +188,22 @@ def _footer(path: Path) -> bytes:
     return path.read_bytes() if footer is None else footer
 
 
-def check_schema(path: Path, columns: Mapping[str, Any], table: schema.Table) -> None:
-    """Compare columns by name, type and order; the error names the first difference."""
-    expected = table.polars
+def check_schema(
+    path: Path,
+    columns: Mapping[str, Any],
+    table: schema.Table,
+    *,
+    missing: Collection[str] = (),
+) -> None:
+    """Compare columns by name, type and order; the error names the first difference.
+
+    Args:
+        path: the file, for the message.
+        columns: of it.
+        table: the table that it belongs to.
+        missing: columns of the table that the file must lack.
+    """
+    expected = {name: dtype for name, dtype in table.polars.items() if name not in missing}
     for name, dtype in expected.items():
         if name not in columns:
             raise read_error(path, f"lacks the column `{name}`")

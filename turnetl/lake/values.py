@@ -1,13 +1,13 @@
 """Rows of the turns and episodes tables as the values that travel between stages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 
 from turnetl import schema
-from turnetl.model import ClosedBy, Episode, SessionId, ToolCall, Turn
+from turnetl.model import ClosedBy, Episode, MessageUsage, SessionId, ToolCall, Turn
 
 
 def turn_from_row(row: Mapping[str, Any]) -> Turn:
@@ -23,6 +23,9 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
         "subagent_prompts": tuple(row["subagent_prompts"]),
         "tool_calls": tuple(_tool_call(call) for call in row["tool_calls"]),
         "closed_by": ClosedBy(closed_by) if closed_by else None,
+        "usage": None
+        if row["usage"] is None
+        else tuple(MessageUsage(**one) for one in row["usage"]),
     }
     return Turn(**fields)
 
@@ -38,6 +41,10 @@ CHUNK_COUNT = pl.max_horizontal(pl.col("chunks").list.len(), 1)
 """Number of chunks of a row of the episodes table, which lists none if the text is one chunk."""
 _TURN_FIELDS = schema.TURNS.polars.names()
 _EPISODE_FIELDS = [name for name in schema.EPISODES.polars.names() if name not in _TURN_FIELDS]
+
+
+def _usage(messages: Sequence[Mapping[str, Any]] | None) -> tuple[MessageUsage, ...] | None:
+    return None if messages is None else tuple(MessageUsage(**one) for one in messages)
 
 
 def _tool_call(row: Mapping[str, Any]) -> ToolCall:

@@ -1,4 +1,8 @@
-"""The schema version that a file stores. A file of another version is rejected, never migrated."""
+"""The schema version that a file stores.
+
+A file of another version is rejected, unless the table names that version: then the columns that
+the file lacks are null.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +25,7 @@ class _StoredVersion(msgspec.Struct, rename={"version": KEY}):
 
 
 def check_version(path: Path, metadata: str, table: schema.Table) -> None:
-    """Raise `Fatal` if a file stores another schema version than the table's.
+    """Raise `Fatal` if a file stores a schema version that is not read.
 
     Args:
         path: the file, for the message.
@@ -30,7 +34,7 @@ def check_version(path: Path, metadata: str, table: schema.Table) -> None:
         table: the table that the file belongs to.
     """
     version = stored_version(metadata)
-    if version is not None and version != str(table.version):
+    if version is not None and version not in map(str, (table.version, *table.later_columns)):
         raise Fatal(
             f"`{shown_name(path)}` has version {version} of the `{table.name}` table, but this "
             f"turnetl reads version {table.version}: {_remedy(version, table)}"
@@ -61,6 +65,12 @@ def _remedy(version: str, table: schema.Table) -> str:
         "turns whose archives are gone, its journal responses that were paid for, and an embedded "
         "graph; an older turnetl reads it."
     )
+
+
+def missing_columns(metadata: str, table: schema.Table) -> frozenset[str]:
+    """Return the columns that a file lacks because of its version; see `check_version`."""
+    versions = {str(version): names for version, names in table.later_columns.items()}
+    return versions.get(stored_version(metadata) or "", frozenset())
 
 
 def metadata_text(metadata: Mapping[str, str], table: schema.Table) -> str:

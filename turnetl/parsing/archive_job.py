@@ -23,6 +23,7 @@ from turnetl.lake import (
     set_aside,
     write_error,
 )
+from turnetl.lake.archive_metadata import TOKENS
 from turnetl.lake.encoding import ArrowRows
 from turnetl.parsing import problems, retained_turns, sources
 from turnetl.parsing.archive_head import check_head
@@ -294,6 +295,7 @@ def _metadata(job: ArchiveJob, archive: RedactedArchive, options: ParseOptions) 
         group_is_explicit=group_is_explicit,
         counts=archive.counts.as_mapping(),
         subagent_usage=archive.turns.subagent_usage,
+        tokens=TOKENS,
         cwd=archive.turns.cwd,
         format_is_explicit=options.explicit_format_for(previous) is not None,
     )

@@ -90,7 +90,7 @@ class ParseOptions:
         return (
             self.explicit_format in (None, metadata.format)
             and (metadata.reader_version, metadata.redactor_version) == versions
-            and not metadata.lacks_subagent_usage
+            and not metadata.is_older
         )
 
     def group_of_stored(self, metadata: ArchiveMetadata, path: Path) -> tuple[GroupId, bool]:

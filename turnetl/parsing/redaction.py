@@ -72,8 +72,14 @@ def redact_turns(
 
 def turn_names(turn: RawTurn | Turn) -> set[str]:
     """Return the ids and names in a turn that may hold a secret, those of its tools included."""
-    names = {*_names_of(turn), *(call.name for call in turn.tool_calls)}
+    names = {*_names_of(turn), *(call.name for call in turn.tool_calls), *models_of(turn)}
     return {name for name in names if name}
+
+
+def models_of(turn: RawTurn | Turn) -> set[str | None]:
+    """Return the models of the API messages of a turn."""
+    messages = turn.usage.values() if isinstance(turn, RawTurn) else turn.usage or ()
+    return {message.model for message in messages}
 
 
 def with_models(
@@ -222,6 +228,7 @@ def _names(archive: ArchiveWithPath) -> list[str]:
     turns = archive.parsed.turns
     names = {name for turn in turns for name in _names_of(turn)}
     names.update(call.name for turn in turns for call in turn.tool_calls)
+    names.update(model for turn in turns for model in models_of(turn))
     names.update(one.model for one in archive.parsed.subagent_usage or ())
     names |= {archive.parsed.cwd, *path_texts(archive.path)}
     # An empty part of the path has its place, too.
@@ -231,4 +238,8 @@ def _names(archive: ArchiveWithPath) -> list[str]:
 def _with_names(turn: RawTurn, names: Mapping[str, str]) -> RawTurn:
     fields = zip(NAME_FIELDS, (names.get(name, name) for name in _names_of(turn)), strict=True)
     calls = [replace(call, name=names.get(call.name, call.name)) for call in turn.tool_calls]
-    return replace(turn, tool_calls=calls, **dict(fields))
+    usage = {
+        key: replace(message, model=names.get(message.model or "", message.model))
+        for key, message in turn.usage.items()
+    }
+    return replace(turn, tool_calls=calls, usage=usage, **dict(fields))

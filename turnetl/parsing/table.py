@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from turnetl import ids, schema
 from turnetl.formats.base import RawToolCall, RawTurn
+from turnetl.formats.kit.usage import Tokens, total
 from turnetl.lake import arrow_schema
 from turnetl.lake.encoding import UNIFORM_BYTES, ArrowRows
 from turnetl.model import GroupId
@@ -34,6 +35,12 @@ _SAME_NAME = (
     *("first_line", "last_line", "first_byte", "last_byte"),
 )
 """Columns that have the name of a field of `RawTurn`."""
+_TOKEN_COLUMNS = (
+    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
+    *("output_tokens", "reasoning_tokens"),
+)
+"""In the order of `Tokens`."""
+_NO_TOKENS = Tokens()
 _same_of = attrgetter(*_SAME_NAME)
 
 
@@ -174,15 +181,36 @@ def _columns_of_archives(archives: Sequence[ArchiveTurns]) -> Mapping[str, Seque
 
 
 def _scalar_columns(turns: Sequence[RawTurn]) -> dict[str, Iterable[Any]]:
-    usage = [turn.usage.values() for turn in turns]
     return {
         "user_text": [turn.user_text for turn in turns],
         "cwd": [turn.cwd or None for turn in turns],
         "git_branch": [turn.git_branch or None for turn in turns],
-        "input_tokens": [sum([tokens for tokens, _ in pairs]) if pairs else 0 for pairs in usage],
-        "output_tokens": [sum([tokens for _, tokens in pairs]) if pairs else 0 for pairs in usage],
+        **_token_columns(turns),
         "closed": [turn.closed_by is not None for turn in turns],
         **dict(zip(_SAME_NAME, zip(*map(_same_of, turns), strict=True), strict=True)),
+    }
+
+
+def _token_columns(turns: Sequence[RawTurn]) -> dict[str, Iterable[Any]]:
+    """Return the sums of each turn, and its messages."""
+    used = [{key: one.tokens() for key, one in turn.usage.items()} for turn in turns]
+    totals = [total(tokens.values()) if tokens else _NO_TOKENS for tokens in used]
+    return {
+        **dict(zip(_TOKEN_COLUMNS, zip(*totals, strict=True), strict=True)),
+        "usage": [
+            [_message(turn, key, one) for key, one in tokens.items()]
+            for turn, tokens in zip(turns, used, strict=True)
+        ],
+    }
+
+
+def _message(turn: RawTurn, key: str, tokens: Tokens) -> dict[str, Any]:
+    message = turn.usage[key]
+    return {
+        "message": ids.message_digest(key),
+        "model": message.model or turn.model,
+        "day": None if message.time is None else message.time.date(),
+        **dict(zip(_TOKEN_COLUMNS, tokens, strict=True)),
     }
 
 

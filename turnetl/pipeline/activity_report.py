@@ -85,6 +85,7 @@ async def write_report(
         turns=held.turns,
         sessions=held.sessions,
         projects=held.projects.total,
+        tokens=report.usage.total,
         missing=report.missing,
     )
 

@@ -20,7 +20,7 @@ from turnetl.lake.forgotten import ForgottenTurns
 from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.parsing.forgetting import listed_turns, turns_with
 
-_NO_TEXT = ("turn_id", "group_id", "format", "archive", "content_hash")
+_NO_TEXT = ("turn_id", "group_id", "format", "archive", "content_hash", "usage")
 """Columns that hold no text of the turn."""
 _SAMPLE = re.compile(r"[A-Za-z0-9 ,.;:()/_-]{24,64}")
 """Written in the same way in JSON."""

@@ -12,7 +12,7 @@ from itertools import chain
 import polars as pl
 
 from turnetl import wiring
-from turnetl.activity_report.subagents import archives_without_usage, subagent_rows
+from turnetl.activity_report.subagents import older_archives, subagent_rows
 from turnetl.activity_report.turns import lost_receipts, read_lake, with_receipts
 from turnetl.clock import Clock
 from turnetl.errors import GraphUnusable, IndexUnusable, JournalUnusable, Retryable
@@ -160,12 +160,12 @@ async def read_turns(
 
 def _subagents(files: Sequence[TurnFile], missing: MissingParts) -> pl.DataFrame:
     """Return the tokens of subagents that are in no turn."""
-    if number := archives_without_usage(files):
+    if number := older_archives(files):
         archives = "archive" if number == 1 else "archives"
         missing.add(
             "an earlier version of turnetl did not record them: run `turnetl parse` with these "
             "archives again",
-            f"the tokens of subagents in {number} {archives}",
+            f"tokens of the cache, and some of subagents, in {number} {archives}",
         )
     return subagent_rows(files)
 

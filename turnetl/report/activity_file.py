@@ -3,7 +3,7 @@
 from rich.text import Text
 
 from turnetl.activity_report.report import ReportFile
-from turnetl.report.layout import plural, size
+from turnetl.report.layout import plural, size, token_split
 
 
 def line(written: ReportFile) -> Text:
@@ -12,4 +12,5 @@ def line(written: ReportFile) -> Text:
         f"{plural(written.turns, 'turn')} of {plural(written.sessions, 'session')} in "
         f"{plural(written.projects, 'project')}"
     )
-    return Text(f"{written.path}: {size(written.bytes)}, {counts}", overflow="fold")
+    tokens = token_split(written.tokens)
+    return Text(f"{written.path}: {size(written.bytes)}, {counts}; {tokens}", overflow="fold")

@@ -10,6 +10,7 @@ from turnetl.activity_report.walk import values_of
 from turnetl.html import charts, pages
 from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href
 from turnetl.report.costs import format_cost
+from turnetl.report.layout import token_split
 from turnetl.retrieval.turn_summary import short_id
 
 TITLE = "What the agents did"
@@ -77,6 +78,7 @@ def page_filters(
         "fact": fact,
         "dollars": format_cost,
         "short": short_id,
+        "split": token_split,
         "share": charts.share,
         "week_rows": _week_rows,
     }

@@ -1,7 +1,7 @@
 """Checks of the turns files of another lake: what their metadata say becomes names here."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ from turnetl.errors import BadUsage, Fatal
 from turnetl.formats.base import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.manifests import metadata_or_none
+from turnetl.model import SubagentUsage
 from turnetl.transfer.output import read_manifest
 
 MACHINE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
@@ -20,6 +21,7 @@ _GROUP = re.compile("[a-z0-9](?:[a-z0-9_]{0,126}[a-z0-9])?")
 """The group ids that turnetl makes, those of migrations included."""
 _FORMAT = re.compile("[a-z0-9][a-z0-9_-]{0,63}")
 _DIGEST = re.compile("[0-9a-f]{32}")
+_NOBODY = "0" * 32
 _MANY = 2**50
 """More tokens than any archive has; the sums of all archives fit into 64 bits."""
 
@@ -116,13 +118,23 @@ def _has_counts(metadata: ArchiveMetadata) -> bool:
 
 def _has_usage(metadata: ArchiveMetadata) -> bool:
     return all(
-        _DIGEST.fullmatch(one.subagent)
+        _DIGEST.fullmatch(one.subagent or _NOBODY)
         and (not one.session or _DIGEST.fullmatch(one.session))
         and (one.started_at is None or one.started_at.tzinfo is not None)
-        and 0 <= one.input_tokens < _MANY
-        and 0 <= one.output_tokens < _MANY
+        and all(map(_is_count, _counts(one)))
         for one in metadata.subagent_usage or ()
     )
+
+
+def _counts(usage: SubagentUsage) -> Iterator[int | None]:
+    yield from (usage.input_tokens, usage.output_tokens)
+    yield from (usage.cache_write_tokens, usage.cache_read_tokens, usage.reasoning_tokens)
+    for _, *counts in usage.messages:
+        yield from counts
+
+
+def _is_count(value: int | None) -> bool:
+    return value is None or 0 <= value < _MANY
 
 
 class _Version(msgspec.Struct):
@@ -146,7 +158,7 @@ def check_versions(paths: Sequence[Path]) -> None:
                 f"`{path}` has version {version} of the turns table, and this turnetl reads "
                 f"version {schema.TURNS.version}: update turnetl on this machine"
             )
-        if text and version < schema.TURNS.version:
+        if text and version < min(schema.TURNS.later_columns):
             raise Fatal(
                 f"`{path}` has version {version} of the turns table, and this turnetl reads "
                 f"version {schema.TURNS.version}: update turnetl on the other machine, run "

@@ -1,14 +1,17 @@
 """What an import makes of the rows that an earlier import of the same archive added."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import polars as pl
 
 from turnetl import ids
+from turnetl.formats.kit.subagent_messages import usage_of_messages
+from turnetl.formats.kit.usage import Tokens, greatest
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.model import SubagentUsage
+from turnetl.model import MessageCounts, SubagentUsage
 from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.transfer.redacted_paths import local_path
@@ -71,7 +74,8 @@ def merged_usage(
 ) -> tuple[SubagentUsage, ...] | None:
     """Return tokens of subagents with those of an earlier import, which was of more turns.
 
-    Of the same subagent, model and day, the entry with most tokens counts, as in a report.
+    Of the same subagent, model and day, all messages count once. Where an older turnetl recorded no
+    messages, the entry with most tokens counts.
 
     Args:
         new: metadata of the file of the other lake, redacted.
@@ -84,12 +88,24 @@ def merged_usage(
     before = stored.subagent_usage if stored is not None and is_same_reader else None
     if usage is None and before is None:
         return None
-    merged: dict[tuple[object, ...], SubagentUsage] = {}
+    merged: dict[tuple[str, str, str, str], SubagentUsage] = {}
     for one in (*_redacted_again(before or (), usage or (), redactor), *(usage or ())):
-        day = one.started_at and one.started_at.date()
-        key = one.subagent, one.model, day
-        merged[key] = max(merged.get(key, one), one, key=_tokens)
-    return tuple(sorted(merged.values(), key=_order))
+        key = _order(one)
+        merged[key] = _merged(merged[key], one) if key in merged else one
+    return tuple(merged[key] for key in sorted(merged))
+
+
+def _merged(one: SubagentUsage, other: SubagentUsage) -> SubagentUsage:
+    """Return all messages of two entries of the same subagent, model and day."""
+    if not (one.messages and other.messages):
+        return max(one, other, key=_tokens)
+    counts: dict[str, Tokens] = {}
+    for message in (*one.messages, *other.messages):
+        tokens = Tokens(*message[1:])
+        counts[message.message] = greatest(counts.get(message.message, tokens), tokens)
+    messages = [MessageCounts(name, *tokens) for name, tokens in counts.items()]
+    times = [time for time in (one.started_at, other.started_at) if time is not None]
+    return usage_of_messages(replace(one, started_at=min(times, default=None)), messages)
 
 
 def _redacted_again(
@@ -105,10 +121,10 @@ def _tokens(usage: SubagentUsage) -> int:
     return usage.input_tokens + usage.output_tokens
 
 
-def _order(usage: SubagentUsage) -> tuple[str, str, str]:
+def _order(usage: SubagentUsage) -> tuple[str, str, str, str]:
     """Return the sort key of an entry, as a parse orders them."""
     day = "" if usage.started_at is None else usage.started_at.date().isoformat()
-    return usage.subagent, usage.model or "", day
+    return usage.subagent, "" if usage.subagent else usage.session, usage.model or "", day
 
 
 def rows_digest(rows: pl.DataFrame) -> str:

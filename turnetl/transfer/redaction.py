@@ -126,7 +126,11 @@ def _with_names(turn: Turn, names: Mapping[str, str], paths: Mapping[str, str]) 
     calls = tuple(replace(call, name=names.get(call.name, call.name)) for call in turn.tool_calls)
     values = ((field, getattr(turn, field)) for field in NAME_FIELDS)
     fields = {field: names.get(value, value) for field, value in values}
-    return replace(turn, archive=paths[turn.archive], tool_calls=calls, **fields)
+    usage = turn.usage and tuple(
+        replace(message, model=names.get(message.model or "", message.model))
+        for message in turn.usage
+    )
+    return replace(turn, archive=paths[turn.archive], tool_calls=calls, usage=usage, **fields)
 
 
 def _without_persons(

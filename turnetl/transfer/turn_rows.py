@@ -14,7 +14,6 @@ from turnetl.transfer.redaction import redacted_archives
 
 BATCH_FILES = 64
 """Turns files whose texts are scanned together."""
-_LISTS = ("steering", "user_answers", "subagent_prompts", "tool_calls")
 
 
 def redacted_tables(
@@ -47,7 +46,7 @@ def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
     """Return turns as rows of `schema.TURNS`."""
     rows = [asdict(turn) for turn in turns]
     columns = {
-        name: [list(row[name]) if name in _LISTS else row[name] for row in rows]
+        name: [list(row[name]) if isinstance(row[name], tuple) else row[name] for row in rows]
         for name in schema.TURNS.polars
     }
     return pl.DataFrame(columns, schema=schema.TURNS.polars)

@@ -10,7 +10,7 @@ import msgspec
 
 from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.row_decoder import RowDecoder
-from turnetl.formats.kit.usage import TokenUsage
+from turnetl.formats.kit.usage import AnthropicUsage
 
 
 class ClaudeBlock(msgspec.Struct, gc=False):
@@ -31,7 +31,30 @@ class ClaudeMessage(msgspec.Struct, gc=False):
     model: str | None = None
     id: str | None = None
     content: str | list[str | ClaudeBlock] | None = None
-    usage: TokenUsage | None = None
+    usage: AnthropicUsage | None = None
+
+
+class ProgressMessage(msgspec.Struct, gc=False):
+    """An API message, without its content."""
+
+    model: str | None = None
+    id: str | None = None
+    usage: AnthropicUsage | None = None
+
+
+class ProgressRow(msgspec.Struct, gc=False):
+    """The row of a subagent whose progress is reported."""
+
+    timestamp: str | int | float | None = None
+    message: ProgressMessage | None = None
+    uuid: str | None = None
+
+
+class ClaudeProgress(msgspec.Struct, rename="camel", gc=False):
+    """What a progress row reports: only that of a subagent is a message."""
+
+    message: ProgressRow | None = None
+    agent_id: str | None = None
 
 
 class ForkOrigin(msgspec.Struct, rename="camel"):
@@ -69,6 +92,7 @@ class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
     agent_id: str | None = None
     type: str | None = None
     message: ClaudeMessage | None = None
+    data: ClaudeProgress | None = None
     is_meta: bool | None = None
     uuid: str | None = None
     timestamp: str | int | float | None = None

@@ -30,11 +30,18 @@ from turnetl.formats.claude.rows import (
     joined_text,
 )
 from turnetl.formats.claude.sessions import ClaudeSessions
-from turnetl.formats.claude.sidechain import SYNTHETIC, is_sidechain, read_sidechain
+from turnetl.formats.claude.sidechain import (
+    SYNTHETIC,
+    add_progress,
+    is_sidechain,
+    message_tokens,
+    read_sidechain,
+)
 from turnetl.formats.claude.skill_calls import SkillCalls
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
-from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage, extend
+from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend
+from turnetl.formats.kit.usage import add_message
 from turnetl.model import ClosedBy
 from turnetl.skip_reasons import SkipReason
 
@@ -53,8 +60,9 @@ class ClaudeReader:
     nothing."""
     results: set[int] = field(default_factory=set)
     """The keys of rows with tool results."""
-    billed: dict[str, RawTurn] = field(default_factory=dict)
-    """The turn to which an API message's usage is added, by message id."""
+    billed: dict[str, RawTurn | None] = field(default_factory=dict)
+    """The turn to which an API message's tokens are added, by message id; None before the first
+    prompt."""
     queues: dict[str, MessageQueue] = field(default_factory=dict)
     """By session."""
     replays: Replays = field(default_factory=Replays)
@@ -76,6 +84,8 @@ class ClaudeReader:
             return self._read_message(row, span)
         if row.attachment is not None:
             return self._read_attachment(row, row.attachment, span)
+        if row.data is not None and row.type == "progress":
+            add_progress(row, row.data, self.builder)
         if row.type == "system" and isinstance(row.content, str):
             self._close_at_exit_command(row, row.content)
         return skip_reason_of(row.type)
@@ -88,6 +98,8 @@ class ClaudeReader:
         return self.builder.finish(self.sessions.last, self.cwd)
 
     def _read_message(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
+        if row.message is not None and row.type == "assistant":
+            self._add_usage(row, row.message)
         if row.message is None or row.message.content is None:
             return SkipReason.EMPTY_MESSAGE
         blocks = blocks_of(row.message.content)
@@ -178,8 +190,8 @@ class ClaudeReader:
             self.counts.tool_calls += count_calls(blocks)
             return SkipReason.PREAMBLE if turn is None else self._read_synthetic(turn, row, span)
         if self.replays.is_repeated(message.id, blocks, turn):
-            return self._repeat(turn, row, message)
-        owner = self.replays.owner(message.id, turn)
+            return self._repeat(turn, message)
+        self.replays.owner(message.id, turn)
         self._extend(turn, row, span)
         turn.closed_by = None
         turn.model = message.model or turn.model
@@ -188,15 +200,15 @@ class ClaudeReader:
                 self._add_call(turn, block)
             elif block.type == "text" and (text := block.text) and machine_text.is_agent_text(text):
                 turn.assistant_texts.append(text)
-        self._add_usage(owner, row, message)
         return None
 
-    def _repeat(self, turn: RawTurn, row: ClaudeRow, message: ClaudeMessage) -> SkipReason:
+    def _repeat(self, turn: RawTurn, message: ClaudeMessage) -> SkipReason:
         """Take back a turn whose prompt and response the archive holds before, as another turn."""
         owner = self.replays.owner(message.id, turn)
-        self._add_usage(owner, row, message)
         if self.replays.repeats(turn, owner) and self.replays.is_last(turn):
             self.builder.take_back(turn)
+            owner.usage.update(turn.usage)
+            self.billed.update(dict.fromkeys(turn.usage, owner))
             self.counts.recount(None, SkipReason.DUPLICATE, 1)
             self.sessions.reopen(turn.session_id, self.replays.reopen_previous(turn))
         return SkipReason.DUPLICATE
@@ -216,12 +228,22 @@ class ClaudeReader:
         if call.name in _SUBAGENTS and isinstance(block.input, dict):
             add_subagent_prompt(turn, block.input.get("prompt"))
 
-    def _add_usage(self, turn: RawTurn, row: ClaudeRow, message: ClaudeMessage) -> None:
-        """Add the usage of an API message to the turn of its first line; other lines repeat it."""
-        key, usage = message.id or row.uuid, message.usage
-        if key is not None and usage is not None:
-            first = self.billed.setdefault(key, turn)
-            add_usage(first, key, usage.input_tokens, usage.output_tokens)
+    def _add_usage(self, row: ClaudeRow, message: ClaudeMessage) -> None:
+        """Add the tokens of an API message to the turn of its first line; other lines repeat it.
+
+        A row that repeats another one may have greater counts.
+        """
+        tokens = message_tokens(message, row.timestamp)
+        if tokens is None:
+            return
+        turn, key = self.sessions.turn(row), message.id or row.uuid
+        if key is not None:
+            turn = self.billed.setdefault(key, turn)
+        if turn is None:
+            self.builder.subagents.add_own(self.sessions.session(row), key, tokens)
+        else:
+            name = key or f"{turn.session_id} {turn.native_id} {len(turn.usage)}"
+            add_message(turn.usage, name, tokens)
 
     def _read_user(
         self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan, native_id: str | None

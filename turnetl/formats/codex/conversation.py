@@ -9,11 +9,12 @@ from turnetl.formats.codex import authorship
 from turnetl.formats.codex.assistant_text import AgentTexts, TextSource
 from turnetl.formats.codex.calls import CodexCalls
 from turnetl.formats.codex.prompts import Prompt, PromptKind, Prompts
+from turnetl.formats.codex.requests import Request, Requests
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow
 from turnetl.formats.codex.sessions import CodexSessions, is_unique, unique_id
 from turnetl.formats.codex.tasks import CodexTask
-from turnetl.formats.kit.turn_builder import TurnBuilder, add_usage, extend
-from turnetl.formats.kit.usage import TokenUsage
+from turnetl.formats.kit.turn_builder import TurnBuilder, extend
+from turnetl.formats.kit.usage import MessageTokens, MessageUsages, add_message
 from turnetl.model import SessionId
 from turnetl.skip_reasons import SkipReason
 
@@ -42,8 +43,10 @@ class CodexConversation:
     """The time on the row of the last prompt."""
     _item_time: datetime | None = None
     """The time in the last id that held one."""
-    _total_usage: TokenUsage | None = None
-    """Token usage of all requests so far."""
+    _requests: Requests = field(default_factory=Requests)
+    """The requests whose tokens were reported."""
+    _responses: dict[str, MessageUsages] = field(default_factory=dict)
+    """The usages with the first report of a response, by its id."""
     _subagent_calls: set[str] = field(default_factory=set)
     """Ids of the tool calls of a subagent: a resumed one repeats its rows."""
 
@@ -248,38 +251,24 @@ class CodexConversation:
         turn.closed_by = None
         return self.extend(entry)
 
-    def new_usage(self, item: CodexItem) -> TokenUsage | None:
-        """Return the usage of the request that a `token_count` reports, once.
-
-        The event is repeated whenever the rate limits change.
-        """
-        if item.info is None or item.info.last_token_usage is None:
-            return None
-        total, before = item.info.total_token_usage, self._total_usage
-        self._total_usage = total or before
-        is_repeated = total is not None and total == before
-        return None if is_repeated else item.info.last_token_usage
-
-    def add_subagent_usage(self, entry: CodexEntry, request: str | None, usage: TokenUsage) -> None:
+    def add_subagent_usage(self, entry: CodexEntry) -> None:
         """Add the tokens of a request of a subagent, whose rows are in no turn.
 
         Those of a copied row are its parent's, and count there.
 
         Args:
             entry: the row that reports them.
-            request: what names the request in each row that repeats it; None: none repeats it.
-            usage: the tokens.
         """
-        if self.sessions.replaying:
+        request = self._requests.read(entry.item)
+        if request is None or self.sessions.replaying:
             return
+        own = self.sessions.own
         self.builder.subagents.add(
-            self.sessions.own,
+            own,
             None,
             started_by=self.sessions.started_by,
-            key=request,
-            model=self.metadata.model,
-            time=parse_time(entry.row.timestamp),
-            tokens=(usage.input_tokens, usage.output_tokens),
+            key=request.key(own or ""),
+            message=self._tokens(entry, request),
         )
 
     def count_subagent_call(self, item: CodexItem) -> None:
@@ -291,14 +280,26 @@ class CodexConversation:
             self._subagent_calls.add(name)
         self.builder.counts.tool_calls += 1
 
-    def add_usage(self, request: str | None, usage: TokenUsage) -> SkipReason | None:
-        """Add the tokens of a request."""
-        turn = self.turn
+    def add_usage(self, entry: CodexEntry) -> SkipReason | None:
+        """Add the tokens of a request, unless other rows reported them."""
+        request, turn = self._requests.read(entry.item), self.turn
+        if request is None:
+            return SkipReason.TOKEN_USAGE
+        tokens = self._tokens(entry, request)
         if turn is None:
+            own = self.sessions.own
+            self.builder.subagents.add_own(own, request.key(own or ""), tokens)
             return SkipReason.PREAMBLE
-        key = request or f"request {len(turn.usage)}"
-        add_usage(turn, key, usage.input_tokens, usage.output_tokens)
+        add_message(self._first_usages(turn, request), request.key(turn.session_id), tokens)
         return None
+
+    def _first_usages(self, turn: RawTurn, request: Request) -> MessageUsages:
+        """Return the usages of the turn that reported a response first."""
+        key = request.response_id
+        return turn.usage if key is None else self._responses.setdefault(key, turn.usage)
+
+    def _tokens(self, entry: CodexEntry, request: Request) -> MessageTokens:
+        return MessageTokens(request.usage, self.metadata.model, self.time(entry.row))
 
     def finish(self) -> None:
         """Complete the last turn at the end of the archive."""

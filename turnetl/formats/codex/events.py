@@ -87,8 +87,7 @@ def _task_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipReaso
 
 
 def _token_count(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
-    usage = conversation.new_usage(entry.item)
-    return SkipReason.TOKEN_USAGE if usage is None else conversation.add_usage(None, usage)
+    return conversation.add_usage(entry)
 
 
 EVENTS: dict[str, Handler] = {

@@ -11,7 +11,7 @@ import msgspec
 from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.spans import SourceSpan
-from turnetl.formats.kit.usage import TokenUsage
+from turnetl.formats.kit.usage import OpenAIUsage
 
 
 class CodexPart(msgspec.Struct):
@@ -24,8 +24,8 @@ class CodexPart(msgspec.Struct):
 
 
 class CodexTokenInfo(msgspec.Struct):
-    total_token_usage: TokenUsage | None = None
-    last_token_usage: TokenUsage | None = None
+    total_token_usage: OpenAIUsage | None = None
+    last_token_usage: OpenAIUsage | None = None
 
 
 class CodexGit(msgspec.Struct):
@@ -93,7 +93,7 @@ class CodexItem(msgspec.Struct):
     error: Any = None
     info: CodexTokenInfo | None = None
     response_id: str | None = None
-    usage: TokenUsage | None = None
+    usage: OpenAIUsage | None = None
     review_output: CodexReview | None = None
     item: "CodexItem | None" = None
 

@@ -68,18 +68,16 @@ class CodexReader:
         self.conversation.sessions.observe_turn(item.turn_id)
         if row.type == "turn_context":
             self.conversation.metadata.model = item.model or self.conversation.metadata.model
-        elif row.type == "token_usage_record" and item.usage is not None:
-            self.conversation.add_subagent_usage(entry, item.response_id, item.usage)
-        elif item.type == "token_count" and (usage := self.conversation.new_usage(item)):
-            self.conversation.add_subagent_usage(entry, _total(item), usage)
+        elif row.type == "token_usage_record" or item.type == "token_count":
+            self.conversation.add_subagent_usage(entry)
         elif tools.is_call(item.type or ""):
             self.conversation.count_subagent_call(item)
         return SkipReason.SIDECHAIN
 
     def _read_context(self, entry: CodexEntry) -> SkipReason | None:
         row, item = entry.row, entry.item
-        if row.type == "token_usage_record" and item.usage is not None:
-            return self.conversation.add_usage(item.response_id, item.usage)
+        if row.type == "token_usage_record":
+            return self.conversation.add_usage(entry)
         if row.type != "turn_context":
             is_compaction = row.type == "compacted"
             return SkipReason.COMPACTION if is_compaction else SkipReason.CONTEXT
@@ -139,12 +137,6 @@ class CodexReader:
         folders = map(authorship.working_folder, texts)
         cwd = next((folder for folder in folders if folder), None)
         self.conversation.update_metadata(CodexItem(cwd=cwd))
-
-
-def _total(item: CodexItem) -> str | None:
-    """Return the tokens of a session up to a request: in a copied row they are the same."""
-    total = None if item.info is None else item.info.total_token_usage
-    return None if total is None else f"total {total.input_tokens} {total.output_tokens}"
 
 
 def _is_session(row: CodexRow) -> bool:

@@ -23,6 +23,7 @@ from turnetl.formats.gemini.rows import (
     SessionUpdate,
     texts_of,
 )
+from turnetl.formats.kit.usage import greatest_usage
 from turnetl.skip_reasons import SkipReason
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -114,6 +115,7 @@ class GeminiHistory:
         known = self._by_key.get(key)
         if known is not None:
             self.set_reason(known.number, SkipReason.SUPERSEDED)
+            row.tokens = greatest_usage(known.row.tokens, row.tokens)
             known.row, known.number, known.last_span = row, number, span
             self._recent.clear()
             return

@@ -10,7 +10,7 @@ import msgspec
 
 from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.row_decoder import RowDecoder
-from turnetl.formats.kit.usage import TokenPair
+from turnetl.formats.kit.usage import GeminiUsage
 
 MODEL_TYPES = ("gemini", "model", "assistant")
 NOTICE_TYPES = ("info", "warning", "error")
@@ -79,7 +79,7 @@ class GeminiRow(msgspec.Struct, rename="camel"):
     parts: Content = None
     display_content: Content = None
     tool_calls: list[GeminiToolCall] | None = None
-    tokens: TokenPair | None = None
+    tokens: GeminiUsage | None = None
     model: str | None = None
     session_id: str | None = None
     kind: str | None = None

@@ -17,8 +17,8 @@ from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.probe import LazyObject
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.tool_input import compact_json, format_input
-from turnetl.formats.kit.turn_builder import TurnBuilder, add_usage, extend
-from turnetl.formats.kit.usage import TokenUsage
+from turnetl.formats.kit.turn_builder import TurnBuilder, extend
+from turnetl.formats.kit.usage import GeminiRunUsage, MessageTokens
 from turnetl.model import ClosedBy
 from turnetl.skip_reasons import SkipReason
 
@@ -39,7 +39,7 @@ class StreamEvent(msgspec.Struct):
     status: str | None = None
     output: Any = None
     error: Any = None
-    stats: TokenUsage | None = None
+    stats: GeminiRunUsage | None = None
 
 
 _EVENTS = RowDecoder(StreamEvent, Envelope(own=(frozenset({"type", "timestamp"}),)))
@@ -173,8 +173,9 @@ class StreamReader:
         failed = event.status == "error"
         turn.closed_by = ClosedBy.INTERRUPTED if failed else ClosedBy.SESSION_END
         if event.stats is not None:
-            stats = event.stats
-            add_usage(turn, f"run-{self.runs}", stats.input_tokens, stats.output_tokens)
+            key = f"{turn.session_id} {turn.native_id or turn.ordinal} run-{self.runs}"
+            time = parse_time(event.timestamp)
+            turn.usage[key] = MessageTokens(event.stats, self.model, time)
 
 
 def _error_text(error: Any) -> str:

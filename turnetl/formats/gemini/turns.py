@@ -17,7 +17,8 @@ from turnetl.formats.gemini.rows import (
 )
 from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.tool_input import compact_json, format_input
-from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage, extend
+from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend
+from turnetl.formats.kit.usage import GeminiUsage, MessageTokens, add_message
 from turnetl.model import ClosedBy
 from turnetl.skip_reasons import SkipReason
 
@@ -65,10 +66,8 @@ class GeminiReader:
                 message.session,
                 None,
                 started_by=message.session,
-                key=row.id,
-                model=row.model,
-                time=parse_time(row.timestamp),
-                tokens=(row.tokens.input, row.tokens.output),
+                key=message.native_id,
+                message=_tokens(row, row.tokens),
             )
         return SkipReason.SIDECHAIN
 
@@ -132,6 +131,9 @@ class GeminiReader:
         turn = self.builder.current
         if turn is None:
             self.builder.counts.tool_calls += len(calls)
+            if row.tokens is not None:
+                tokens = _tokens(row, row.tokens)
+                self.builder.subagents.add_own(message.session, message.native_id, tokens)
             return SkipReason.PREAMBLE
         if is_synthetic:
             return SkipReason.SYNTHETIC
@@ -152,7 +154,8 @@ class GeminiReader:
         elif texts or calls:
             turn.closed_by = None
         if row.tokens is not None:
-            add_usage(turn, row.id or str(message.number), row.tokens.input, row.tokens.output)
+            key = message.native_id or f"{turn.session_id} {turn.ordinal} {len(turn.usage)}"
+            add_message(turn.usage, key, _tokens(row, row.tokens))
 
     def _add_call(self, turn: RawTurn, recorded: GeminiToolCall) -> None:
         result, failed = result_of(recorded)
@@ -179,6 +182,10 @@ class GeminiReader:
             previous=self.builder.current,
         )
         _extend(turn, message)
+
+
+def _tokens(row: GeminiRow, usage: GeminiUsage) -> MessageTokens:
+    return MessageTokens(usage, row.model, parse_time(row.timestamp))
 
 
 def _extend(turn: RawTurn, message: GeminiMessage) -> None:

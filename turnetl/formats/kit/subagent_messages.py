@@ -1,18 +1,22 @@
-"""The tokens of subagents whose rows are in no turn, each API message once."""
+"""The tokens of API messages in no turn: of subagents, and of a session before its first prompt."""
 
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 
 from turnetl import ids
-from turnetl.model import SubagentUsage
+from turnetl.formats.kit.usage import MessageTokens, Tokens, add_message, total
+from turnetl.model import MessageCounts, SubagentUsage
+
+_Owner = tuple[str, str]
+"""Digests of the subagent and of the session that started it."""
 
 
 @dataclass(slots=True)
 class SubagentMessages:
-    """The API messages of the subagents of one archive."""
+    """The API messages in no turn of one archive, each once."""
 
-    _messages: dict[str, SubagentUsage] = field(default_factory=dict)
+    _messages: dict[str, MessageTokens] = field(default_factory=dict)
     """By message id."""
+    _owners: dict[str, _Owner] = field(default_factory=dict)
 
     def add(
         self,
@@ -21,9 +25,7 @@ class SubagentMessages:
         *,
         started_by: str | None,
         key: str | None = None,
-        model: str | None,
-        time: datetime | None,
-        tokens: tuple[int | None, int | None],
+        message: MessageTokens,
     ) -> None:
         """Record a message once: it may be repeated with growing counts.
 
@@ -32,43 +34,62 @@ class SubagentMessages:
             agent: id of the subagent within the session, if it has one.
             started_by: id of the session whose agent started it; None: the archive does not say.
             key: id of the message; None: it is not repeated.
-            model: that was called.
-            time: of the message.
-            tokens: input and output.
+            message: its tokens.
         """
-        key = f"id {key}" if key is not None else f"number {len(self._messages)}"
-        message = SubagentUsage(
-            ids.digest(session or "", agent or ""),
-            model,
-            time,
-            tokens[0] or 0,
-            tokens[1] or 0,
-            ids.digest(started_by) if started_by else "",
-        )
-        first = self._messages.setdefault(key, message)
-        if first is not message:
-            self._messages[key] = replace(
-                first,
-                input_tokens=max(first.input_tokens, message.input_tokens),
-                output_tokens=max(first.output_tokens, message.output_tokens),
-            )
+        owner = ids.digest(session or "", agent or "")
+        self._add(owner, started_by, key or f"{owner} {len(self._messages)}", message)
+
+    def add_own(self, session: str | None, key: str | None, message: MessageTokens) -> None:
+        """Record a message of the session's own agent that belongs to no turn.
+
+        Args:
+            session: id of the session.
+            key: as for `add`.
+            message: its tokens.
+        """
+        self._add("", session, key or f"{session} {len(self._messages)}", message)
+
+    def _add(self, owner: str, session: str | None, key: str, message: MessageTokens) -> None:
+        self._owners.setdefault(key, (owner, ids.digest(session) if session else ""))
+        add_message(self._messages, key, message)
 
     def usage(self) -> tuple[SubagentUsage, ...]:
         """Return the sums by subagent, model and UTC day, sorted."""
-        sums: dict[tuple[str, str, str], SubagentUsage] = {}
-        for one in self._messages.values():
-            day = "" if one.started_at is None else one.started_at.date().isoformat()
-            place = one.subagent, one.model or "", day
-            sums[place] = _sum(sums[place], one) if place in sums else one
-        return tuple(sums[place] for place in sorted(sums))
+        places: dict[tuple[str, str, str, str], list[str]] = {}
+        for key, message in self._messages.items():
+            day = "" if message.time is None else message.time.date().isoformat()
+            owner, session = self._owners[key]
+            # A session's own messages have no subagent that tells sessions apart.
+            place = owner, "" if owner else session, message.model or "", day
+            places.setdefault(place, []).append(key)
+        return tuple(self._sum(places[place]) for place in sorted(places))
+
+    def _sum(self, keys: list[str]) -> SubagentUsage:
+        messages = [self._messages[key] for key in keys]
+        owner, session = self._owners[keys[0]]
+        tokens = [message.tokens() for message in messages]
+        times = [message.time for message in messages if message.time is not None]
+        counts = [
+            MessageCounts(ids.message_digest(key), *one)
+            for key, one in zip(keys, tokens, strict=True)
+        ]
+        return usage_of_messages(
+            SubagentUsage(owner, messages[0].model, min(times, default=None), 0, 0, session), counts
+        )
 
 
-def _sum(one: SubagentUsage, other: SubagentUsage) -> SubagentUsage:
-    """Return the sum of two of the same subagent, model and day."""
-    times = [time for time in (one.started_at, other.started_at) if time is not None]
-    return replace(
-        one,
-        started_at=min(times, default=None),
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
+def usage_of_messages(entry: SubagentUsage, messages: list[MessageCounts]) -> SubagentUsage:
+    """Return an entry with these messages and their sums."""
+    sums = total(Tokens(*one[1:]) for one in messages)
+    return SubagentUsage(
+        entry.subagent,
+        entry.model,
+        entry.started_at,
+        sums.input,
+        sums.output,
+        entry.session,
+        sums.cache_write,
+        sums.cache_read,
+        sums.reasoning,
+        tuple(sorted(messages)),
     )

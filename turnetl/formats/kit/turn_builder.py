@@ -20,7 +20,7 @@ class TurnBuilder:
     calls: dict[str, RawToolCall] = field(default_factory=dict)
     """Tool calls by id: the result of a call may be in a later row."""
     subagents: SubagentMessages = field(default_factory=SubagentMessages)
-    """Messages of subagents, which are in no turn."""
+    """Messages in no turn: of subagents, and of the session before its first prompt."""
 
     @property
     def current(self) -> RawTurn | None:
@@ -96,7 +96,7 @@ class TurnBuilder:
         """Complete the ids of the turns. `session` is the id for turns that have none."""
         self.counts.turns = len(self.turns)
         assign_session_ids(self.turns, session)
-        usage = self.subagents.usage() if self.counts.sidechain_rows else None
+        usage = self.subagents.usage() or (() if self.counts.sidechain_rows else None)
         return ParsedArchive(self.turns, self.counts, cwd, usage)
 
 
@@ -112,12 +112,6 @@ def add_subagent_prompt(turn: RawTurn, prompt: object) -> None:
     """Add the prompt that a tool call gives to a subagent, if it is a text."""
     if isinstance(prompt, str):
         turn.subagent_prompts.append(prompt)
-
-
-def add_usage(turn: RawTurn, key: str, input_tokens: int | None, output_tokens: int | None) -> None:
-    """Record the tokens of an API message once: it may be repeated with growing counts."""
-    before = turn.usage.get(key, (0, 0))
-    turn.usage[key] = max(before[0], input_tokens or 0), max(before[1], output_tokens or 0)
 
 
 def close_by_prompt(turn: RawTurn) -> None:

@@ -1,19 +1,208 @@
-"""Token counts in the forms in which several formats record them."""
+"""Token counts in the forms in which agents record them, and their one meaning.
 
-from typing import Annotated
+Input is without the cache, cache write and cache read are apart, and output includes reasoning: the
+sum of these four is what a request used. Reasoning says how much of the output it is.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
+from msgspec.structs import astuple
 
 _TokenCount = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
 
 
-class TokenUsage(msgspec.Struct, gc=False):
+class Tokens(NamedTuple):
+    """Tokens of one or more requests. None: not recorded."""
+
+    input: int = 0
+    cache_write: int | None = None
+    cache_read: int | None = None
+    output: int = 0
+    reasoning: int | None = None
+    """Part of `output`."""
+
+
+class _Usage(msgspec.Struct, gc=False):
+    """What an agent records of one request."""
+
+    def tokens(self) -> Tokens:
+        raise NotImplementedError
+
+
+class CacheCreation(msgspec.Struct, gc=False):
+    """Tokens written to the cache, by how long they stay there."""
+
+    ephemeral_5m_input_tokens: _TokenCount | None = None
+    ephemeral_1h_input_tokens: _TokenCount | None = None
+
+
+class AnthropicUsage(_Usage, gc=False):
+    """Claude Code's: the input is without the cache; the output has thinking, uncounted."""
+
     input_tokens: _TokenCount | None = None
+    cache_creation_input_tokens: _TokenCount | None = None
+    cache_read_input_tokens: _TokenCount | None = None
+    cache_creation: CacheCreation | None = None
     output_tokens: _TokenCount | None = None
 
+    def tokens(self) -> Tokens:
+        written = None if self.cache_creation is None else _sum(astuple(self.cache_creation))
+        return Tokens(
+            self.input_tokens or 0,
+            _greatest(self.cache_creation_input_tokens, written),
+            self.cache_read_input_tokens,
+            self.output_tokens or 0,
+        )
 
-class TokenPair(msgspec.Struct, gc=False):
-    """The same counts under shorter keys."""
+
+class OpenAIUsage(_Usage, gc=False):
+    """Codex's: the input includes the cache, the output includes reasoning."""
+
+    input_tokens: _TokenCount | None = None
+    cached_input_tokens: _TokenCount | None = None
+    cache_write_input_tokens: _TokenCount | None = None
+    output_tokens: _TokenCount | None = None
+    reasoning_output_tokens: _TokenCount | None = None
+
+    def tokens(self) -> Tokens:
+        return _without_cache(
+            self.input_tokens,
+            self.cache_write_input_tokens,
+            self.cached_input_tokens,
+            self.output_tokens,
+            self.reasoning_output_tokens,
+        )
+
+
+class GeminiUsage(_Usage, gc=False):
+    """Gemini CLI's: the input includes the cache, the output leaves out thoughts.
+
+    What tools add to the prompt is not in the input.
+    """
 
     input: _TokenCount | None = None
     output: _TokenCount | None = None
+    cached: _TokenCount | None = None
+    thoughts: _TokenCount | None = None
+    tool: _TokenCount | None = None
+
+    def tokens(self) -> Tokens:
+        output = (self.output or 0) + (self.thoughts or 0)
+        tokens = _without_cache(self.input, None, self.cached, output, self.thoughts)
+        return tokens._replace(input=tokens.input + (self.tool or 0))
+
+
+class GeminiRunUsage(_Usage, gc=False):
+    """That of a whole run of Gemini CLI: the input includes the cache, thoughts have no count."""
+
+    input_tokens: _TokenCount | None = None
+    output_tokens: _TokenCount | None = None
+    cached: _TokenCount | None = None
+
+    def tokens(self) -> Tokens:
+        return _without_cache(self.input_tokens, None, self.cached, self.output_tokens, None)
+
+
+class OpenCodeCache(msgspec.Struct, gc=False):
+    read: _TokenCount | None = None
+    write: _TokenCount | None = None
+
+
+class OpenCodeUsage(_Usage, gc=False):
+    """OpenCode's: the input is without the cache, the output without reasoning."""
+
+    input: _TokenCount | None = None
+    output: _TokenCount | None = None
+    reasoning: _TokenCount | None = None
+    cache: OpenCodeCache | None = None
+
+    def tokens(self) -> Tokens:
+        cache = self.cache or OpenCodeCache()
+        output = (self.output or 0) + (self.reasoning or 0)
+        return Tokens(self.input or 0, cache.write, cache.read, output, self.reasoning)
+
+
+class MessageTokens(msgspec.Struct, gc=False):
+    """The usage of one API message, which an archive may repeat with growing counts."""
+
+    usage: Any
+    """One of the structs above."""
+    model: str | None = None
+    time: datetime | None = None
+
+    def tokens(self) -> Tokens:
+        tokens: Tokens = self.usage.tokens()
+        return tokens
+
+    def add(self, other: "MessageTokens") -> None:
+        """Take in a repetition: of each recorded field the greatest value counts."""
+        self.usage = _greatest_of(self.usage, other.usage)
+        self.model = self.model or other.model
+        times = [time for time in (self.time, other.time) if time is not None]
+        self.time = min(times, default=None)
+
+
+MessageUsages = dict[str, MessageTokens]
+"""By message id."""
+
+
+def add_message(messages: MessageUsages, key: str, message: MessageTokens) -> None:
+    """Record an API message once."""
+    first = messages.setdefault(key, message)
+    if first is not message:
+        first.add(message)
+
+
+def greatest(one: Tokens, other: Tokens) -> Tokens:
+    """Return the greatest value of each field."""
+    return Tokens(*map(_greatest, one, other))
+
+
+def total(tokens: Iterable[Tokens]) -> Tokens:
+    """Return the sum of each field; of no tokens zero, as far as it is always recorded."""
+    sums = [_sum(values) for values in zip(*tokens, strict=True)]
+    if not sums:
+        return Tokens()
+    return Tokens(sums[0] or 0, sums[1], sums[2], sums[3] or 0, sums[4])
+
+
+def greatest_usage(one: Any, other: Any) -> Any:
+    """Return recorded usage with the greatest value of each field of two; None: not recorded."""
+    if one is None or other is None:
+        return one if other is None else other
+    return _greatest_of(one, other)
+
+
+def _greatest_of(one: Any, other: Any) -> Any:
+    if type(one) is not type(other):
+        return one
+    return type(one)(*map(_greatest, astuple(one), astuple(other)))
+
+
+def _greatest(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return one if other is None else other
+    return _greatest_of(one, other) if isinstance(one, msgspec.Struct) else max(one, other)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _without_cache(
+    prompt: int | None,
+    cache_write: int | None,
+    cache_read: int | None,
+    output: int | None,
+    reasoning: int | None,
+) -> Tokens:
+    """Return tokens of a request whose prompt is recorded with the cache.
+
+    A prompt that is less than its cache is damaged: then nothing of it is outside the cache.
+    """
+    rest = (prompt or 0) - (cache_write or 0) - (cache_read or 0)
+    return Tokens(max(rest, 0), cache_write, cache_read, output or 0, reasoning)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from turnetl.formats.base import ParseCounts, ParsedArchive, RawTurn, SourceSpan
 from turnetl.formats.kit.subagent_messages import SubagentMessages
 from turnetl.formats.kit.turn_builder import TurnBuilder
+from turnetl.formats.kit.usage import greatest_usage
 from turnetl.formats.opencode.conversation import OpenCodeConversation, SkipReasons
 from turnetl.formats.opencode.messages import OpenCodeMessage, folder_of
 from turnetl.formats.opencode.rows import OpenCodePart, OpenCodeSession
@@ -37,6 +38,8 @@ class CollectedMessages:
             self._messages.append(message)
         elif message.info.id in self._messages_by_id:
             self.reasons.setdefault(message.span.start, SkipReason.DUPLICATE)
+            known = self._messages_by_id[message.info.id].info
+            known.tokens = greatest_usage(known.tokens, message.info.tokens)
         else:
             self._messages_by_id[message.info.id] = message
             self._messages.append(message)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.tool_input import compact_json, format_input
-from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, add_usage
-from turnetl.formats.kit.usage import TokenPair
+from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt
+from turnetl.formats.kit.usage import MessageTokens, OpenCodeUsage, add_message
 from turnetl.formats.opencode import authorship
 from turnetl.formats.opencode.messages import OpenCodeMessage, parse_raw_timestamp
 from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, ToolState
@@ -36,7 +36,7 @@ def add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
 def add_message_usage(message: OpenCodeMessage, turn: RawTurn) -> None:
     """Add the usage of each model request once: a message is one request, or has one per step."""
     for key, tokens in _requests(message):
-        add_usage(turn, key, tokens.input, tokens.output)
+        add_message(turn.usage, key, _tokens(message, tokens))
 
 
 def add_subagent_usage(
@@ -56,20 +56,42 @@ def add_subagent_usage(
             None,
             started_by=parent,
             key=key,
-            model=model_of(message.info),
-            time=message.created,
-            tokens=(tokens.input, tokens.output),
+            message=_tokens(message, tokens),
         )
 
 
-def _requests(message: OpenCodeMessage) -> Iterator[tuple[str, TokenPair]]:
+def add_own_usage(message: OpenCodeMessage, session: str, builder: TurnBuilder) -> None:
+    """Add the usage of a message of the session's own agent that belongs to no turn.
+
+    Args:
+        message: with its requests.
+        session: its session.
+        builder: sums the usage.
+    """
+    for key, tokens in _requests(message):
+        builder.subagents.add_own(session, key, _tokens(message, tokens))
+
+
+def _tokens(message: OpenCodeMessage, usage: OpenCodeUsage) -> MessageTokens:
+    return MessageTokens(usage, model_of(message.info), message.created)
+
+
+def _requests(message: OpenCodeMessage) -> Iterator[tuple[str, OpenCodeUsage]]:
     """Yield the key and the usage of each model request of a message."""
-    key = message.info.id or f"at {message.span.start}"
+    key = _message_key(message)
     steps = [part.tokens for part in message.all_parts if part.type == "step-finish"]
     requests = steps if any(steps) else [message.info.tokens]
     for number, tokens in enumerate(requests):
         if tokens is not None:
             yield f"{key}:{number}", tokens
+
+
+def _message_key(message: OpenCodeMessage) -> str:
+    """Return what identifies a message in all archives: only OpenCode's own ids do it alone."""
+    own = message.info.id
+    if own and own.startswith("msg_"):
+        return own
+    return f"{message.info.session_id} {own or f'at {message.created}'}"
 
 
 def model_of(info: MessageInfo) -> str | None:

@@ -132,6 +132,8 @@ class OpenCodeConversation:
     def _read_response(self, message: OpenCodeMessage, turn: _TurnOrReason) -> None:
         info = message.info
         if not isinstance(turn, RawTurn):
+            session = info.session_id or self.session.id or ""
+            assistant.add_own_usage(message, session, self.builder)
             self._skip(message, turn or SkipReason.PREAMBLE)
         elif info.summary is True or info.role == "compaction":
             assistant.add_message_usage(message, turn)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.kit.row_decoder import RowDecoder
-from turnetl.formats.kit.usage import TokenPair
+from turnetl.formats.kit.usage import OpenCodeUsage
 
 RawTimestamp = int | float | str | None
 
@@ -115,7 +115,7 @@ class OpenCodePart(
     command: str | None = None
     prompt: str | None = None
     overflow: bool | None = None
-    tokens: TokenPair | None = None
+    tokens: OpenCodeUsage | None = None
     time: OpenCodeTime | None = None
     invocation: ToolInvocation | None = None
 
@@ -126,7 +126,7 @@ class AssistantMetadata(msgspec.Struct, gc=False, rename={"model_id": "modelID"}
     model_id: str | None = None
     path: OpenCodeLocation | str | None = None
     summary: bool | OpenCodeSummary | None = None
-    tokens: TokenPair | None = None
+    tokens: OpenCodeUsage | None = None
 
 
 class MessageMetadata(msgspec.Struct, gc=False, rename={"session_id": "sessionID"}):
@@ -156,7 +156,7 @@ class MessageInfo(
     summary: bool | OpenCodeSummary | None = None
     finish: str | None = None
     error: OpenCodeError | None = None
-    tokens: TokenPair | None = None
+    tokens: OpenCodeUsage | None = None
     time: OpenCodeTime | None = None
     parts: list[OpenCodePart] | None = None
     metadata: MessageMetadata | None = None

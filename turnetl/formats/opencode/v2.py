@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.kit.row_decoder import RowDecoder
-from turnetl.formats.kit.usage import TokenPair
+from turnetl.formats.kit.usage import OpenCodeUsage
 from turnetl.formats.opencode.rows import (
     MessageInfo,
     OpenCodeError,
@@ -59,7 +59,7 @@ class V2Message(msgspec.Struct, gc=False):
     finish: str | None = None
     outcome: str | None = None
     error: OpenCodeError | None = None
-    tokens: TokenPair | None = None
+    tokens: OpenCodeUsage | None = None
     time: OpenCodeTime | None = None
 
 
