@@ -24,7 +24,7 @@ from turnetl.lake.parquet import (
     verify,
 )
 from turnetl.lake.paths import archive_digest, is_object, is_table
-from turnetl.lake.versions import is_newer, stored_version
+from turnetl.lake.versions import is_newer, is_read, stored_version
 from turnetl.model import GroupId
 from turnetl.private_files import open_regular
 
@@ -82,7 +82,7 @@ def check_table(
     try:
         text = read_metadata(path)
         version = stored_version(text)
-        if version is not None and version != str(table.version):
+        if version is not None and not is_read(version, table):
             return TableProblem(path, _other(version, table), _version(version, table)), None
         metadata = lake.archive_metadata(path) if table is schema.TURNS else None
         verify(path)

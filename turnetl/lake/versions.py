@@ -34,7 +34,7 @@ def check_version(path: Path, metadata: str, table: schema.Table) -> None:
         table: the table that the file belongs to.
     """
     version = stored_version(metadata)
-    if version is not None and version not in map(str, (table.version, *table.later_columns)):
+    if version is not None and not is_read(version, table):
         raise Fatal(
             f"`{shown_name(path)}` has version {version} of the `{table.name}` table, but this "
             f"turnetl reads version {table.version}: {_remedy(version, table)}"
@@ -47,6 +47,11 @@ def stored_version(metadata: str) -> str | None:
         return str(msgspec.json.decode(metadata, type=_StoredVersion).version)
     except msgspec.DecodeError:
         return None
+
+
+def is_read(version: str, table: schema.Table) -> bool:
+    """Return whether files of this version are read."""
+    return version in map(str, (table.version, *table.later_columns))
 
 
 def is_newer(version: str, table: schema.Table) -> bool:
