@@ -7,7 +7,7 @@ import pytest
 from benchmarks import tokens
 from tests import real_archives
 
-SMALL = Path(__file__).parents[1] / "archives" / "tokens"
+SMALL = Path(__file__).parents[1] / "archives"
 EXPECTED = {
     "claude": {
         ("claude-opus-4-6", "2026-03-01"): (8, 0, 0, 2, 0),
@@ -29,8 +29,8 @@ EXPECTED = {
 def test_the_tables_and_a_naive_count_have_the_tokens_counted_by_hand(
     agent: str, tmp_path: Path
 ) -> None:
-    assert tokens.naive(SMALL / agent) == EXPECTED[agent]
-    assert tokens.of_tables(SMALL / agent, tmp_path) == EXPECTED[agent]
+    assert tokens.naive(SMALL / f"tokens_{agent}") == EXPECTED[agent]
+    assert tokens.of_tables(SMALL / f"tokens_{agent}", tmp_path) == EXPECTED[agent]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from turnetl.episodes.rendered_texts import INPUTS, RENDERED
 from turnetl.episodes.table import episode_rows
 from turnetl.errors import Fatal
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.model import ClosedBy, GroupId, ToolCall, Turn
+from turnetl.model import ClosedBy, GroupId, MessageUsage, ToolCall, Turn
 
 
 def put(lake: Lake, name: str, *turns: Turn, sha256: str = "", redactor: str = "1") -> None:
@@ -241,7 +241,10 @@ def test_a_text_depends_on_no_other_column_of_its_turn_than_those_that_are_compa
 ) -> None:
     calls = (ToolCall("Bash", "make test", "3 failed", is_error=True, ended_at=START),)
     names = {"agent_id": "a", "parent_session_id": "s0"}
-    rows = frames.turns(unique_turn(0), at(1, "p1", tool_calls=calls, **names)).collect()
+    used = MessageUsage("m1", "opus", START.date(), 5, 4, 3, 2, 1)
+    counts = {"cache_write_tokens": 4, "cache_read_tokens": 3, "reasoning_tokens": 1}
+    turn = at(1, "p1", tool_calls=calls, usage=(used,), **counts, **names)
+    rows = frames.turns(unique_turn(0), turn).collect()
     marked = rows.with_columns(copies=pl.lit(0), noise=pl.lit(None, pl.String))
     without_time = pl.element().struct.with_fields(ended_at=pl.lit(None, pl.Datetime("us", "UTC")))
     changed = marked.with_columns(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.formats.base import RawToolCall, RawTurn
+from turnetl.formats.kit.usage import MessageTokens, OpenAIUsage
 from turnetl.lake.encoding import UNIFORM_BYTES, encode, encode_with_pyarrow
 from turnetl.model import ClosedBy, GroupId, SessionId
 from turnetl.parsing.redaction import RedactedTurns
@@ -19,6 +20,10 @@ TIMES = st.none() | st.datetimes(timezones=st.just(UTC))
 NUMBERS = st.integers(0, 2**31 - 1)
 CALLS = st.builds(
     RawToolCall, name=TEXTS, input=TEXTS, result=TEXTS, is_error=st.booleans(), ended_at=TIMES
+)
+COUNTS = st.none() | NUMBERS
+USED = st.builds(
+    MessageTokens, st.builds(OpenAIUsage, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS), NAMES, TIMES
 )
 TURNS = st.builds(
     RawTurn,
@@ -41,7 +46,7 @@ TURNS = st.builds(
     model=NAMES,
     cwd=NAMES,
     git_branch=NAMES,
-    usage=st.dictionaries(TEXTS, st.tuples(NUMBERS, NUMBERS), max_size=2),
+    usage=st.dictionaries(TEXTS, USED, max_size=2),
     closed_by=st.none() | st.sampled_from(ClosedBy),
 )
 

@@ -213,6 +213,6 @@ def _archives(files: Sequence[TurnFile]) -> list[str]:
     return sorted(
         f"{file.path.name}/{file.metadata.sha256}/{file.metadata.format}"
         f"/{file.metadata.reader_version}/{file.metadata.redactor_version}"
-        f"/{file.metadata.retained_digest}"
+        f"/{file.metadata.retained_digest}/{file.metadata.tokens}"
         for file in files
     )

@@ -164,7 +164,7 @@ def _subagents(files: Sequence[TurnFile], missing: MissingParts) -> pl.DataFrame
         archives = "archive" if number == 1 else "archives"
         missing.add(
             "an earlier version of turnetl did not record them: run `turnetl parse` with these "
-            "archives again",
+            "archives again, as far as they exist",
             f"tokens of the cache, and some of subagents, in {number} {archives}",
         )
     return subagent_rows(files)

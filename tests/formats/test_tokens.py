@@ -1,0 +1,95 @@
+"""Tokens in forms that archives have by damage, by age or by accident."""
+
+import json
+from collections.abc import Mapping
+
+from tests.formats.usage import tokens
+from turnetl import formats
+from turnetl.formats.base import ParsedArchive
+
+TIME = "2026-03-02T09:00:0{}.000Z"
+
+
+def read(*rows: Mapping[str, object]) -> ParsedArchive:
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    found = formats.sniff(data)
+    assert found is not None
+    return found.read(data)
+
+
+def claude(kind: str, number: int, content: object = "Go.", **message: object) -> dict[str, object]:
+    ids = {"sessionId": "s1", "uuid": f"u{number}", "timestamp": TIME.format(number)}
+    return {"type": kind, **ids, "message": {"role": kind, "content": content} | message}
+
+
+def codex(number: int, kind: str, **payload: object) -> dict[str, object]:
+    return {"timestamp": TIME.format(number), "type": kind, "payload": payload}
+
+
+def count(number: int, last: object, total: object) -> dict[str, object]:
+    info = {"last_token_usage": last, "total_token_usage": total}
+    return codex(number, "event_msg", type="token_count", info=info)
+
+
+def usage(read: int, cached: int, written: int) -> dict[str, int]:
+    return {"input_tokens": read, "cached_input_tokens": cached, "output_tokens": written}
+
+
+CODEX = (
+    codex(0, "session_meta", id="019cade0-1f00-7abc-8000-000000000001", cwd="/srv/shop"),
+    codex(0, "turn_context", model="gpt-6"),
+    codex(1, "event_msg", type="user_message", message="Go."),
+)
+
+
+def test_a_count_that_is_no_count_is_missing_and_the_others_are_kept() -> None:
+    values: tuple[object, ...] = (None, -1, 10**30, "many", [], {}, 2**40)
+    for damaged in values:
+        used = {"input_tokens": damaged, "cache_read_input_tokens": "7", "output_tokens": 3}
+        [turn] = read(claude("user", 1), claude("assistant", 2, id="m1", usage=used)).turns
+        assert tokens(turn) == [(0, None, 7, 3, None)]
+
+
+def test_a_repeated_row_and_one_without_content_have_greater_counts() -> None:
+    first = claude("assistant", 2, id="m1", usage={"output_tokens": 1})
+    again = claude("assistant", 2, id="m1", usage={"output_tokens": 9})
+    bare = claude("assistant", 3, None, id="m1", usage={"input_tokens": 4})
+    [turn] = read(claude("user", 1), first, again, bare).turns
+    assert tokens(turn) == [(4, None, None, 9, None)]
+
+
+def test_the_messages_of_a_turn_have_their_own_models_and_days() -> None:
+    late = claude("assistant", 3, id="m2", model="haiku", usage={"output_tokens": 2})
+    late["timestamp"] = "2026-03-03T01:00:00+02:00"
+    after = claude("assistant", 4, id="m3", model="opus", usage={"output_tokens": 2})
+    after["timestamp"] = "2026-03-03T00:00:00Z"
+    [turn] = read(claude("user", 1), late, after).turns
+    found = [(one.model, one.time and one.time.day) for one in turn.usage.values()]
+    assert found == [("haiku", 2), ("opus", 3)]
+
+
+def test_a_record_and_the_count_of_the_same_request_count_once_in_either_order() -> None:
+    used = usage(1000, 800, 50)
+    record = codex(2, "token_usage_record", usage=used, response_id="r1")
+    for rows in ((record, count(3, used, used)), (count(2, used, used), record)):
+        [turn] = read(*CODEX, *rows).turns
+        assert tokens(turn) == [(200, None, 800, 50, None)]
+
+
+def test_a_response_that_is_recorded_twice_counts_once_and_compaction_too() -> None:
+    used, compaction = usage(1000, 800, 50), usage(5000, 0, 300)
+    record = codex(2, "token_usage_record", usage=used, response_id="r1")
+    compacted = codex(3, "token_usage_record", usage=compaction, response_id="r2")
+    [turn] = read(*CODEX, record, compacted, record, count(4, used, used)).turns
+    assert tokens(turn) == [(200, None, 800, 50, None), (5000, None, 0, 300, None)]
+
+
+def test_a_count_without_the_last_request_is_what_the_session_used_since_the_one_before() -> None:
+    rows = (count(2, None, usage(100, 40, 5)), count(3, None, usage(250, 90, 6)))
+    [turn] = read(*CODEX, *rows).turns
+    assert tokens(turn) == [(60, None, 40, 5, None), (100, None, 50, 1, None)]
+
+
+def test_a_prompt_that_is_smaller_than_its_cache_has_no_input() -> None:
+    [turn] = read(*CODEX, count(2, usage(5, 800, 1), usage(5, 800, 1))).turns
+    assert tokens(turn) == [(0, None, 800, 1, None)]
