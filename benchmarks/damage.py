@@ -63,7 +63,7 @@ Damage = Callable[[Path, random.Random], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DamageOutcome:
     """How a command ended."""
 
     command: Sequence[str]
@@ -224,10 +224,10 @@ def _pipe(path: Path, _: random.Random) -> None:
     os.mkfifo(path)
 
 
-def run(folder: Path, commands: Sequence[str]) -> list[Outcome]:
+def run(folder: Path, commands: Sequence[str]) -> list[DamageOutcome]:
     """Run commands one after the other in one process, and others if it dies or hangs."""
     left = [(*command.split(), "--lake", LAKE) for command in commands]
-    outcomes: list[Outcome] = []
+    outcomes: list[DamageOutcome] = []
     while left:
         done = list(_run(folder, left))
         outcomes += done
@@ -235,7 +235,7 @@ def run(folder: Path, commands: Sequence[str]) -> list[Outcome]:
     return outcomes
 
 
-def _run(folder: Path, lines: Sequence[Sequence[str]]) -> Iterator[Outcome]:
+def _run(folder: Path, lines: Sequence[Sequence[str]]) -> Iterator[DamageOutcome]:
     command = [sys.executable, "-c", _PROGRAM, json.dumps(lines)]
     environment = clean_environment(folder)
     try:
@@ -257,13 +257,13 @@ def _run(folder: Path, lines: Sequence[Sequence[str]]) -> Iterator[Outcome]:
         if "starts" in values:
             started = values["starts"]
             continue
-        yield Outcome(started, values["code"], values["out"] + values["err"])
+        yield DamageOutcome(started, values["code"], values["out"] + values["err"])
         started = ()
     if started:
-        yield Outcome(started, None, "it died or hung")
+        yield DamageOutcome(started, None, "it died or hung")
 
 
-def exported(folder: Path) -> list[Outcome]:
+def exported(folder: Path) -> list[DamageOutcome]:
     """Return everything that the lake holds, as far as commands show it."""
     commands = ("export --output out --format jsonl", "search cart --json", "journal stats --json")
     shutil.rmtree(folder / "out", ignore_errors=True)
@@ -271,8 +271,8 @@ def exported(folder: Path) -> list[Outcome]:
     rows = sorted(
         (path.name, path.read_bytes()) for path in folder.glob("out*/**/*") if path.is_file()
     )
-    kept = [Outcome(one.command, one.code, _without_times(one.text)) for one in shown[1:]]
-    return [*kept, Outcome(["export"], 0, repr(rows))]
+    kept = [DamageOutcome(one.command, one.code, _without_times(one.text)) for one in shown[1:]]
+    return [*kept, DamageOutcome(["export"], 0, repr(rows))]
 
 
 def _without_times(text: str) -> str:
@@ -285,9 +285,9 @@ def tried(
     name: str,
     *,
     seed: int,
-    expected: list[Outcome],
+    expected: list[DamageOutcome],
     commands: Sequence[str],
-) -> tuple[str, list[Outcome]]:
+) -> tuple[str, list[DamageOutcome]]:
     """Make one damage in a copy; return what `verify` said of it, and what went wrong."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

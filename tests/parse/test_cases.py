@@ -23,7 +23,7 @@ Parsed = tuple[parsing.ParseReport, pl.DataFrame]
 
 
 @dataclass(frozen=True)
-class Case:
+class RightValues:
     """What is right for one folder."""
 
     prompts: tuple[str, ...] | None = ()
@@ -40,10 +40,12 @@ class Case:
     """Anything else."""
 
 
-def case(*prompts: str, reasons: str = "", **values: Any) -> Case:
-    fields = {name: values.pop(name) for name in list(values) if name in Case.__annotations__}
+def case(*prompts: str, reasons: str = "", **values: Any) -> RightValues:
+    fields = {
+        name: values.pop(name) for name in list(values) if name in RightValues.__annotations__
+    }
     given: dict[str, Any] = {"prompts": prompts, "reasons": frozenset(reasons.split())} | fields
-    return Case(**given, columns=values)
+    return RightValues(**given, columns=values)
 
 
 def unread(parsed: Parsed) -> bool:

@@ -230,8 +230,10 @@ def test_every_line_of_every_real_archive_is_counted(lake: Lake) -> None:
     report = run(lake, *paths, redactor=NoRedactor())
     assert counts_every_line(report)
     assert report.outcomes[parsing.Outcome.UNREADABLE] == 0
-    for path, archive in zip(paths, report.archives, strict=True):
-        if archive.was_read:
+    for archive in report.archives:
+        path = Path(archive.archive)
+        # A part of OpenCode's store is read with the other parts of its session.
+        if archive.was_read and archive.format != "opencode":
             data = path.read_bytes()
             assert archive.counts.lines == data.count(b"\n") + (not data.endswith(b"\n"))
 

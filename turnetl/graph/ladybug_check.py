@@ -10,7 +10,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from turnetl.graph import ladybug_checksum
-from turnetl.graph.ladybug_checksum import Comparison
+from turnetl.graph.ladybug_checksum import ChecksumMatch
 from turnetl.graph.ladybug_file import lock_graph
 from turnetl.graph.ladybug_probe import FileState, probe
 
@@ -19,7 +19,7 @@ from turnetl.graph.ladybug_probe import FileState, probe
 class GraphFileCheck:
     """What was found of a file."""
 
-    comparison: Comparison
+    comparison: ChecksumMatch
     problem: str | None = None
     """Why it cannot be read, as the end of a sentence; None if it can."""
 
@@ -32,15 +32,15 @@ def check_file(path: Path) -> GraphFileCheck:
         GraphUnusable: its lock cannot be used.
     """
     if not S_ISREG(path.stat().st_mode):
-        return GraphFileCheck(Comparison.DAMAGED, "is no regular file")
+        return GraphFileCheck(ChecksumMatch.DAMAGED, "is no regular file")
     lock = lock_graph(path, write=False, sleep=time.sleep)
     try:
         comparison = ladybug_checksum.compare(path)
-        if comparison is Comparison.SAME:
+        if comparison is ChecksumMatch.SAME:
             return GraphFileCheck(comparison)
         return GraphFileCheck(comparison, _problem(probe(path, "rows")))
     except OSError as error:
-        return GraphFileCheck(Comparison.DAMAGED, f"cannot be read ({error.strerror})")
+        return GraphFileCheck(ChecksumMatch.DAMAGED, f"cannot be read ({error.strerror})")
     finally:
         if lock is not None:
             lock.close()

@@ -32,7 +32,7 @@ _OPEN = -1
 log = logging.getLogger(__name__)
 
 
-class Comparison(Enum):
+class ChecksumMatch(Enum):
     """A graph file compared with its checksum."""
 
     SAME = auto()
@@ -59,7 +59,7 @@ def checksum_path(graph: Path) -> Path:
     return graph.with_name(f"{graph.name}{_SUFFIX}")
 
 
-def compare(graph: Path) -> Comparison:
+def compare(graph: Path) -> ChecksumMatch:
     """Read the whole file, which nobody writes meanwhile.
 
     Raises:
@@ -68,14 +68,14 @@ def compare(graph: Path) -> Comparison:
     recorded = _read(graph)
     if recorded is None or recorded.size == _OPEN:
         is_doubted = recorded is not None and recorded.is_doubted
-        return Comparison.DAMAGED if is_doubted else Comparison.UNRECORDED
+        return ChecksumMatch.DAMAGED if is_doubted else ChecksumMatch.UNRECORDED
     state = _state(graph)
     if state == msgspec.structs.replace(recorded, is_doubted=False):
-        return Comparison.DAMAGED if recorded.is_doubted else Comparison.SAME
+        return ChecksumMatch.DAMAGED if recorded.is_doubted else ChecksumMatch.SAME
     different = sum(now != before for now, before in zip(state.head, recorded.head, strict=False))
     is_same_otherwise = (state.size, state.rest) == (recorded.size, recorded.rest)
     is_written = different > (_FEW if is_same_otherwise else 0)
-    return Comparison.CHANGED if is_written else Comparison.DAMAGED
+    return ChecksumMatch.CHANGED if is_written else ChecksumMatch.DAMAGED
 
 
 def begin_writing(graph: Path) -> None:
@@ -83,7 +83,7 @@ def begin_writing(graph: Path) -> None:
     if not graph.exists():
         return
     with suppress(OSError):
-        is_doubted = compare(graph) is Comparison.DAMAGED
+        is_doubted = compare(graph) is ChecksumMatch.DAMAGED
         if is_doubted:
             log.warning("graph `%s` is damaged; run `turnetl verify`, which says more", graph)
         _write(graph, _Recorded(_OPEN, is_doubted=is_doubted))

@@ -87,7 +87,7 @@ class ForgottenTurns:
 NOTHING = ForgottenTurns()
 
 
-class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+class _ForgottenFile(msgspec.Struct, forbid_unknown_fields=True):
     """The file: a list with the fields of `ForgottenTurns`, and its checksum."""
 
     key: str = ""
@@ -113,7 +113,7 @@ def read_forgotten(files: LakeFiles) -> ForgottenTurns:
     path = files.root / FILE
     files.fetch([path])
     try:
-        stored = msgspec.json.decode(read_regular(path), type=_Stored)
+        stored = msgspec.json.decode(read_regular(path), type=_ForgottenFile)
     except (FileNotFoundError, NotADirectoryError):
         return NOTHING
     except (OSError, msgspec.DecodeError, ValueError) as error:

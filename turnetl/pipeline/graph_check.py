@@ -20,20 +20,20 @@ def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
         return
     # Only here: it imports the database.
     from turnetl.graph.ladybug_check import check_file  # noqa: PLC0415 - as above
-    from turnetl.graph.ladybug_checksum import Comparison, checksum_path  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug_checksum import ChecksumMatch, checksum_path  # noqa: PLC0415 - as above
 
     found = check_file(path)
     if found.problem is not None:
         remedy = "restore it from a backup; keep the damaged file until that is done"
         yield FileProblem(Check.UNREADABLE_GRAPH, path, str(path), found.problem, remedy)
-    elif found.comparison is Comparison.DAMAGED:
+    elif found.comparison is ChecksumMatch.DAMAGED:
         problem = "differs from what turnetl wrote, as no program changes it; it can be read"
         remedy = f"to take it as it is all the same, move `{checksum_path(path)}` away"
         yield FileProblem(Check.DAMAGED_GRAPH, path, str(path), problem, remedy)
-    elif found.comparison is Comparison.CHANGED:
+    elif found.comparison is ChecksumMatch.CHANGED:
         problem = "is not as it was when turnetl closed it"
         yield FileProblem(Check.CHANGED_GRAPH, path, str(path), problem)
-    elif found.comparison is Comparison.UNRECORDED:
+    elif found.comparison is ChecksumMatch.UNRECORDED:
         problem = "has no checksum; all of it was read"
         yield FileProblem(Check.UNRECORDED_GRAPH, path, str(path), problem)
 

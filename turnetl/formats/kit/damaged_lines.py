@@ -69,14 +69,14 @@ def rows_on_line(line: bytes, envelope: Envelope) -> RowsOnLine:
     The object with which the line starts is a row in any case, and so is every one of a line that
     holds nothing but objects.
     """
-    finder = _Finder(replace_lone_surrogates(line), envelope)
+    finder = _RowFinder(replace_lone_surrogates(line), envelope)
     finder.find()
     is_all = finder.is_all
     places = [place for place, is_sure in finder.objects if is_sure or is_all]
     return RowsOnLine(places, is_all)
 
 
-class _Finder:
+class _RowFinder:
     def __init__(self, line: bytes, envelope: Envelope) -> None:
         self._line, self._view, self._envelope = line, memoryview(line), envelope
         self._budget = min(_SCANS * len(line), 4 * len(line) + _LARGE_SCANS) + _SMALL_SCANS
