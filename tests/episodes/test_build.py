@@ -192,10 +192,9 @@ def test_after_a_change_of_rules_the_table_has_the_bytes_of_a_full_run_and_nothi
     episodes.build(lake, [GROUP])
     files = [(path, path.read_bytes()) for path in lake.turn_paths()]
     for path, data in files:
-        written = path.stat()
         path.write_bytes(without_rows(data))
-        # A file that was changed since the table was built would be checked.
-        os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))
+    # Files that were changed since the table was built would be checked.
+    os.utime(table(lake), (4e9, 4e9))
     reports = episodes.build(lake, [GROUP], filters=filters).groups
     for path, data in files:
         path.write_bytes(data)
