@@ -84,9 +84,9 @@ class LiteralSearch:
 
     def _head(self, number: int) -> HeadMatch:
         """Return the match of any head at a literal, compiled when it first occurs."""
-        literals = [*self._literals.values()][number]
+        start, literals = [*self._literals.items()][number]
         rules = (required.rule for literal in literals for required in self._by_literal[literal])
-        self._heads[number] = any_head(tuple(dict.fromkeys(rules)))
+        self._heads[number] = any_head(dict.fromkeys(rules), start)
         return self._heads[number]
 
 

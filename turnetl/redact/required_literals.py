@@ -58,6 +58,23 @@ def items_from_literal(pattern: bytes) -> list[Any]:
     return [] if found is None else found[1]
 
 
+def items_with_start(items: list[Any], start: bytes) -> list[Any]:
+    """Return parts of a pattern without the branches that cannot start with these bytes.
+
+    A rule has dozens of names; of a place of `pass`, only a few are tried.
+    """
+    if not items or str(items[0][0]) != "BRANCH":
+        return items
+    branches = [[*_flatten(branch)] for branch in items[0][1][1]]
+    kept = [items_with_start(branch, start) for branch in branches if _can_start(branch, start)]
+    return [(items[0][0], (None, kept)), *items[1:]]
+
+
+def _can_start(items: Sequence[Any], start: bytes) -> bool:
+    prefixes = _prefixes(items, len(start))
+    return any(text.startswith(start[: len(text)]) for text, _ in prefixes)
+
+
 @lru_cache(maxsize=1024)
 def _located(pattern: bytes) -> tuple[RequiredLiterals, list[Any]] | None:
     """Return the required literals, and the parts of the pattern that start with one."""

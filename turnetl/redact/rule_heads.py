@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from turnetl.redact.required_literals import items_from_literal
+from turnetl.redact.required_literals import items_from_literal, items_with_start
 from turnetl.redact.rule import MAX_RUN, SecretRule
 
 _MAX_CHARS = 80
@@ -36,17 +36,20 @@ _Item = tuple[object, Any]
 """A part of a parsed pattern: its kind, and what it consists of."""
 
 
-@lru_cache(maxsize=512)
-def any_head(rules: tuple[SecretRule, ...]) -> HeadMatch:
-    """Return what matches at a literal if one of the rules matches around it."""
-    heads = dict.fromkeys(_head(rule.pattern.encode()) for rule in rules)
+def any_head(rules: Iterable[SecretRule], start: bytes) -> HeadMatch:
+    """Return what matches at a literal if one of the rules matches around it.
+
+    Args:
+        rules: the rules that have the literal.
+        start: first bytes of the literal, in lower case.
+    """
+    heads = dict.fromkeys(_head(rule.pattern.encode(), start) for rule in rules)
     return re.compile(b"|".join(heads), re.DOTALL).match
 
 
-@lru_cache(maxsize=512)
-def _head(pattern: bytes) -> bytes:
+def _head(pattern: bytes, start: bytes) -> bytes:
     """Return the source of the head; empty, so that it matches anywhere, if there is no literal."""
-    items = items_from_literal(pattern)
+    items = items_with_start(items_from_literal(pattern), start)
     head = b""
     for index, item in enumerate(items):
         part = _source(item)
