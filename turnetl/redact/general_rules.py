@@ -8,8 +8,10 @@ from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
 # Code: a type, a call and a default between a name and its value.
 _SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|old|new|default|[0-9]{1,2})|[0-9])?"
 _CODE_NAME = rf"(?:{PASSWORD}{_SUFFIX}|[_.-](?:pass|pwd?)|\bpass|pwd|psk|bindpw)(?=[^A-Za-z0-9])"
+_OWNER = r"(?:write|fernet|session|service|storage|shared|server|project|admin)"
+# Not `_?key`: a required literal would end before it, and `session` is in most texts.
 _KEY_NAME = (
-    rf"(?:{KEY}|(?:write|fernet|session|service|storage|shared|server|project|admin)_?key|_key|_pat|extpat"
+    rf"(?:{KEY}|{_OWNER}key|{_OWNER}_key|_key|_pat|extpat"
     rf"|_auth|app_?id|authorization){_SUFFIX}(?=[^A-Za-z0-9])"
 )
 _CLOSED = r"(?:\*\*)?\\*[\"'`]?[\])]?[ \t]*"
@@ -39,12 +41,12 @@ _LOOKED_UP = (
 )
 # Markup between a name and its value: the end of the tag, and tags.
 _TAGS = (
-    r"\\*[\"']?:?(?:[ \t][^<>\r\n]{0,80})?>?:?(?:</[A-Za-z:-]{1,20}>:?)?(?:[ \t\r\n]|\\n)*"
+    r"\\*[\"']?:?(?:[ \t][^<>\r\n]{0,120}+)?>?:?(?:</[A-Za-z:-]{1,20}>:?)?(?:[ \t\r\n]|\\n)*"
     r"(?:<(?:[a-z0-9]{1,6}:)?(?:td|dd|span|code|b|strong|em|pre|kbd|div|string|data"
     r"|[A-Za-z-]{0,12}value)"
     r"(?:[ \t][^<>]{0,60})?>[ \t\r\n]*|<!\[CDATA\[){1,3}"
 )
-_ELEMENT = rf"(?:{_TAGS}|\\*[\"']?(?:[ \t][^<>\r\n]{{0,80}})?>(?:[ \t\r\n]|\\n){{0,20}})"
+_ELEMENT = rf"(?:{_TAGS}|\\*[\"']?(?:[ \t][^<>\r\n]{{0,120}}+)?>(?:[ \t\r\n]|\\n){{0,20}})"
 _VALUE_NAME = (
     r"\\*[\"']?(?:[a-z]{1,10}:)?(?:value|default|s|plain|stringvalue|data|content|initial)\\*[\"']?"
 )
@@ -131,7 +133,7 @@ GENERAL_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:log_?in(?:_?as)?|sign_?in(?:_?as)?|basic_?auth(?:entication)?|\bauth"
-        rf"|simple_bind(?:_s)?|create_?user"
+        rf"|simple_bind(?:_s)?|createuser|create_user"
         rf"|add_?user|passwordtoken|keystore\.load)(?:[ \t]*=[ \t]*)?\([ \t]*(?:{_ARGUMENT},"
         rf"[ \t]*){{1,2}}{IN_QUOTES}"
         rf"(?:\.toCharArray\(\))?[ \t]*\)",

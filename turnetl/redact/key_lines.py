@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from turnetl.redact import plausible
+from turnetl.redact.normalised import escape_before
 from turnetl.redact.rule import SecretRule
 
 _LINE_BREAK = re.compile(rb"(?:\\+r)?\\+n|\r?\n")
@@ -28,6 +29,8 @@ _PUBLIC = re.compile(rb"(?:mQ|mD|iVBOR|JVBER|UEsDB|/9j/|R0lGOD|H4sI|AAAA[A-E]|i[
 _MARK = re.compile(rb"-----(?:BEGIN|END) ")
 _MAX_LINE, _WINDOW_LINES = 400, 15
 """Bytes of a line with its prefix, and how many such lines are searched for labels."""
+_ENDS_WITH_RUN = re.compile(rb"(?:[A-Za-z0-9]|[A-Za-z0-9+/][+/])\Z")
+"""What precedes no start of a key: other base64. A single sign may be that of a diff."""
 _WORD = re.compile(rb"[A-Za-z0-9]")
 _PATH = re.compile(rb"/?[A-Za-z0-9]*(?:/[a-z][a-z0-9]{2,}){2,}")
 _LABEL = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -44,7 +47,9 @@ def lines_after(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]
 
 def lines_from(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the parts of a key from the start of a match on, if this is the start of a key."""
-    if _starts_key(match[0]):
+    start = escape_before(data, match.start())
+    is_within_run = _ENDS_WITH_RUN.search(data[max(0, start - 2) : start]) is not None
+    if not is_within_run and _starts_key(match[0]):
         yield from _parts(data, _lines(data, match.start()))
 
 
@@ -171,8 +176,15 @@ KEY_LINE_RULES = (
     SecretRule(
         "private-key-head",
         r"(?:MII[A-Za-z0-9+/]|MIG[A-Za-z0-9+/]|MHcCAQEE|MHgCAQEE|MC4CAQAw|MFECAQEw|MFMCAQEw|MEECAQAw"
-        r"|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi|lQ[A-Z]{1,2}YB|lIYE|xcaGB|xYYE)[A-Za-z0-9+/=]{30,}",
+        r"|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi|lIYE|xcaGB|xYYE)[A-Za-z0-9+/=]{30,}",
         "Lines of a key without the line that names it, or a whole file in base64.",
+        _is_key_line,
+        locate=lines_from,
+    ),
+    SecretRule(
+        "private-key-head",
+        r"lQ[A-Z]{1,2}YB[A-Za-z0-9+/=]{30,}",
+        "The same of a key of PGP, apart: it has no literal, and the others have.",
         _is_key_line,
         locate=lines_from,
     ),

@@ -19,6 +19,9 @@ _PREFIX_BYTES = 2
 _PIECE_BYTES = 1 << 20
 """Bytes of one search: its result takes a hundred bytes for each literal."""
 
+_REMEMBERED = 5_000
+"""Places of which the rules are remembered: logs and code repeat their words."""
+
 
 class RequiredLiteral(NamedTuple):
     """One rule that has a literal."""
@@ -45,6 +48,8 @@ class LiteralSearch:
         self._automaton = _automaton([*self._literals])
         self._overlap = max(map(len, self._literals), default=1) - 1
         """Bytes that the search of a piece reads of the next one."""
+        self._found: dict[bytes, list[RequiredLiteral]] = {}
+        """The rules by the bytes at a place, as many as the longest literal has."""
         self._heads: dict[int, HeadMatch] = {}
         """By the number of a literal that starts with no other one."""
 
@@ -65,6 +70,15 @@ class LiteralSearch:
 
     def at(self, lower: bytes, offset: int) -> list[RequiredLiteral]:
         """Return the rules that have a literal at an offset of lower-case bytes."""
+        following = lower[offset : offset + self._overlap + 1]
+        found = self._found.get(following)
+        if found is None:
+            if len(self._found) >= _REMEMBERED:
+                self._found.clear()
+            found = self._found[following] = self._at(lower, offset)
+        return found
+
+    def _at(self, lower: bytes, offset: int) -> list[RequiredLiteral]:
         found: list[RequiredLiteral] = []
         for length in self._lengths.get(lower[offset : offset + _PREFIX_BYTES], ()):
             if literal := self._by_literal.get(lower[offset : offset + length]):

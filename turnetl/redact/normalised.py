@@ -75,14 +75,11 @@ def _any_form() -> Iterator[bytes]:
             for number, (byte, kind, rest) in enumerate(_FORMS)
             if byte == first
         )
-        yield b"(?<=%s)(?:%s)" % (first, b"|".join(rests))
+        yield b"%s(?:%s)" % (first, b"|".join(rests))
 
 
-# It starts with a class of bytes: only then `re` skips all others quickly.
-_ENCODED = re.compile(
-    b"[%s](?:%s)"
-    % (b"".join(dict.fromkeys(first for first, _, _ in _FORMS)), b"|".join(_any_form()))
-)
+# Each branch starts with another byte: `re` skips all other bytes quickly, and tries one branch.
+_ENCODED = re.compile(b"|".join(_any_form()))
 # What quoted-printable encodes may also be a value after its name, and the end of base64.
 _QUOTED_FORMS = (
     rb"=(?:(?P<hidden>(?<=[A-Za-z0-9+/_.-]=)\r?\n(?![A-Za-z0-9_.-]{1,40} ?[=:][^=]))|(?P<code>%s))"
@@ -96,15 +93,21 @@ _NUMBERS = "0123456789"
 _CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"/": b"/"}
 """What a letter after a backslash stands for; others stand for some control character."""
 _TOKEN = r"(?:[A-Za-z0-9_+/-]{0,12}[.:/$!|])?[A-Za-z_-]{0,15}[0-9][A-Za-z0-9_-]{6}"  # noqa: S105 - a pattern
-DISGUISED = (
-    r"\x1b|\\u001[bB]|\\x1[bB]|\\033\[|\\[eE]\[|\^\[\[|<wbr|[\x{200b}-\x{200f}\x{202a}-\x{202e}"
-    r"\x{2060}-\x{2064}\x{feff}\x{ad}\x{34f}\x{a0}\x{2000}-\x{200a}\x{202f}\x{3000}]"
+ENCODED = (
+    r"\x1b|\\u001[bB]|\\x1[bB]|\\033\[|\\[eE]\[|\^\[\[|<wbr"
     r"|\\u\{?00|\\x\{?[02-7]|\\u20|\\u[fF][eE][fF]|=3[DA]|=0[AD]|=5C[nrt]|%[2-7]|%0[9aAdD]|%u00"
     r"|\\(?:\r?\n|\\\\n)|&(?:[A-Za-z]{2,24};|#|nbsp)|[A-Za-z0-9_-]=\r?\n[A-Za-z0-9_-]"
     r"|(?:\\[A-Za-z0/]|\\[0-3][0-7]{2}|\\0000[0-9a-fA-F]{2}|%[89a-fA-F][0-9a-fA-F]|%[nrt]"
     rf"|=(?:09|20)|\^[A-Z@]|`[nrt0]|\[[0-9;]{{1,12}}m){_TOKEN}|[A-Za-z0-9+]\\+/[A-Za-z0-9+]"
 )
-"""Matches every text in which an encoded character may hide a secret, and few others."""
+"""Matches every text in which encoded ASCII may hide a secret, and few others."""
+INVISIBLE = (
+    r"[\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{2064}\x{feff}\x{ad}\x{34f}"
+    r"\x{a0}\x{2000}-\x{200a}\x{202f}\x{3000}]"
+)
+"""Matches every text in which characters that are not ASCII and are not seen may hide a secret."""
+DISGUISED = rf"{ENCODED}|{INVISIBLE}"
+"""Matches every text in which a secret may be hidden, and few others."""
 _TOKEN_FOLLOWS = re.compile(_TOKEN.encode())
 _ENDS_WITH_WORD = re.compile(rb"[A-Za-z0-9_]\Z")
 _ENDS_WITH_ESCAPE = re.compile(

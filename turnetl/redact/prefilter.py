@@ -4,7 +4,6 @@ Equal texts are scanned once: every turn repeats the name of its working directo
 """
 
 import re
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -16,8 +15,8 @@ import polars as pl
 
 from turnetl.redact.clean_texts import CleanTexts
 from turnetl.redact.exact_match import ExactMatcher
-from turnetl.redact.literal_search import LiteralSearch, literal_search
-from turnetl.redact.normalised import DISGUISED, normalised_texts
+from turnetl.redact.literal_search import LiteralSearch, RequiredLiteral, literal_search
+from turnetl.redact.normalised import ENCODED, INVISIBLE, normalised_texts
 from turnetl.redact.rule_spans import spans_of_match, spans_of_rule
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
@@ -77,14 +76,16 @@ def _candidates_of_chunk(
     column = _column(texts)
     without_literals = literal_search(rules).rules_without_literals
     slow_patterns = [rule.pattern for rule in without_literals if rule.may_be_secret is None]
-    rare = _matching(texts, column, [*slow_patterns, *patterns, DISGUISED])
-    views = normalised_texts(rare)
+    exact = [*slow_patterns, *patterns]
+    rare = _matching(texts, column, [*exact, ENCODED])
+    encoded = _matching(rare, _column(rare), [ENCODED])
+    views = normalised_texts(dict.fromkeys([*encoded, *_with_invisible(texts)]))
     new = [*{*chain.from_iterable(views.values())}.difference(texts)]
     if new:
         texts = [*texts, *new]
         # The last row is the empty text.
         column = column.head(-1).append(_column(new))
-    by_pattern = _by_patterns([*rare, *new], [*slow_patterns, *patterns])
+    by_pattern = _by_patterns([*rare, *new], exact)
     joined = _JoinedTexts(texts, column)
     found = _by_rules(joined, by_pattern, rules)
     by_patterns = (
@@ -111,6 +112,12 @@ def _matching(texts: list[str], column: pl.Series, patterns: Sequence[str]) -> l
     """Return the texts that match one of the patterns: one pass for all of them."""
     pattern = "|".join(f"(?:{pattern})" for pattern in patterns)
     return [texts[index] for index in column.str.contains(pattern).arg_true()]
+
+
+def _with_invisible(texts: list[str]) -> list[str]:
+    """Return the texts with characters that are not seen; few have any that is not ASCII."""
+    other = [text for text in texts if not text.isascii()]
+    return _matching(other, _column(other), [INVISIBLE])
 
 
 def _by_patterns(texts: list[str], patterns: Sequence[str]) -> dict[str, list[str]]:
@@ -185,9 +192,9 @@ def _by_rules(
     """
     search = literal_search(rules)
     patterns_by_text: dict[str, set[str]] = {}
-    for index, offsets in _places(joined, search):
+    for index, places in _places(joined, search):
         text = joined.texts[index]
-        matching = set(_matching_patterns(_encode(text), offsets, search))
+        matching = set(_matching_patterns(_encode(text), places))
         if matching:
             patterns_by_text[text] = matching
     for rule in search.rules_without_literals:
@@ -200,11 +207,16 @@ def _by_rules(
     }
 
 
-def _places(joined: _JoinedTexts, search: LiteralSearch) -> Iterator[tuple[int, Sequence[int]]]:
-    """Yield the index of each text that has a head of a rule, and the offsets in the text."""
-    places = map(joined.place, search.offsets(joined.data.lower()))
+_Place = tuple[int, list[RequiredLiteral]]
+"""An offset in a text, and the rules that have a literal there."""
+
+
+def _places(joined: _JoinedTexts, search: LiteralSearch) -> Iterator[tuple[int, list[_Place]]]:
+    """Yield the index of each text that has a head of a rule, and its places."""
+    lower = joined.data.lower()
+    places = ((*joined.place(at), search.at(lower, at)) for at in search.offsets(lower))
     for index, group in groupby(places, key=itemgetter(0)):
-        yield index, array("Q", (offset for _, offset in group))
+        yield index, [(offset, found) for _, offset, found in group]
 
 
 def _by_places(joined: _JoinedTexts, rule: SecretRule) -> list[str]:
@@ -232,13 +244,12 @@ def _first(data: bytes, rule: SecretRule, start: int) -> re.Match[bytes] | None:
     return rule.compiled.search(data, start)
 
 
-def _matching_patterns(data: bytes, offsets: Iterable[int], search: LiteralSearch) -> Iterator[str]:
+def _matching_patterns(data: bytes, places: Iterable[_Place]) -> Iterator[str]:
     """Yield the patterns that find a secret near one of their literals."""
     matched: set[SecretRule] = set()
-    lower = data.lower()
-    for offset in offsets:
+    for offset, found in places:
         end = offset + _MATCH_BYTES
-        for rule, max_offset in search.at(lower, offset):
+        for rule, max_offset in found:
             # Most patterns match nothing, and none of these is worth a call.
             if rule in matched or (
                 not max_offset and rule.compiled.match(data, offset, end) is None

@@ -96,7 +96,7 @@ def _located(pattern: bytes) -> tuple[RequiredLiterals, list[Any]] | None:
 def _flatten(items: Any) -> Iterator[Any]:
     """Yield the parts of a sequence, with the parts of groups in the place of the groups."""
     for item in items:
-        if str(item[0]) == "SUBPATTERN":
+        if item[0] is _parser.SUBPATTERN:
             yield from _flatten(item[1][-1])
         else:
             yield item
@@ -158,9 +158,9 @@ def _prefixes(items: Sequence[Any], length: int) -> _Prefixes:
 def _item_prefixes(item: tuple[object, Any], length: int) -> _Prefixes:
     """Return the prefixes of one part of a pattern."""
     kind, value = item
+    if kind is _parser.LITERAL:
+        return {(bytes([value]).lower(), True)}
     match str(kind):
-        case "LITERAL":
-            return {(bytes([value]).lower(), True)}
         case "IN":
             return _class_prefixes(value)
         case "BRANCH":

@@ -23,11 +23,17 @@ class RuleMatcher:
         self._data = data
         self._offsets: dict[str, array[int]] = {}
         self._max_offsets: dict[str, int] = {}
+        rules = [*rules]
+        patterns = {rule.pattern for rule in rules}
         lower = data.lower()
         for offset in search.offsets(lower):
             for rule, max_offset in search.at(lower, offset):
-                self._offsets.setdefault(rule.pattern, array("Q")).append(offset)
-                self._max_offsets[rule.pattern] = max_offset
+                offsets = self._offsets.get(rule.pattern)
+                if offsets is not None:
+                    offsets.append(offset)
+                elif rule.pattern in patterns:
+                    self._offsets[rule.pattern] = array("Q", (offset,))
+                    self._max_offsets[rule.pattern] = max_offset
         possible = {rule.pattern for rule in search.rules_without_literals} | self._offsets.keys()
         self.rules = [rule for rule in rules if rule.pattern in possible]
         """The rules that may match."""

@@ -20,8 +20,8 @@ _MIN_HALF = 8
 """Characters of a token on either side: fewer reveal nothing."""
 # The pattern starts with the newline: one that starts with a look-behind is tried at each position.
 _SPLIT = re.compile(rf"\n(?<={_CHAR}{{{_MIN_HALF}}}\n)\n?(?={_CHAR}{{{_MIN_HALF}}})".encode())
-SPLIT_PATTERN = rf"{_CHAR}{{{_MIN_HALF}}}\n\n?{_CHAR}{{{_MIN_HALF}}}"
-"""Matches every text with a split."""
+SPLIT_PATTERN = rf"{_CHAR}{{4}}\n\n?{_CHAR}{{{_MIN_HALF}}}"
+"""Matches every text with a split, and a few more: it is half as fast with the whole first half."""
 _BEFORE, _AFTER = 120, 240
 """Bytes of context: the keyword of a secret is near it, and few tokens are longer."""
 _MAX_SPLITS = 5_000
