@@ -230,5 +230,6 @@ ANNOUNCED_RULES = (
         r"\\*[\"']([^\"'\\\r\n]{3,128})\\*[\"']",
         "A password in SQL.",
         chosen.is_chosen,
+        before=r"(?<!get_)(?<![Gg]et)(?<!find_)(?<!read_)",
     ),
 )

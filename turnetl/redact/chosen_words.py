@@ -55,7 +55,10 @@ STATES = _words(
     "неправильный устарел leer "
     "sicher unsicher notwendig nicht erforderlich pflicht gleich incorrecta correcta errada "
     "correta vacía vazia obligatoria obrigatória incorrect vide faux obligatoire juist "
-    "onjuist leeg verplicht"
+    "onjuist leeg verplicht wymagane nieprawidłowe puste povinné nesprávné prázdné obligatorisk "
+    "krävs fel påkrævet forkert pakollinen väärä gerekli zorunlu yanlış kötelező hibás "  # noqa: RUF001
+    "obligatoriu greșită wajib diperlukan salah sai requise requis richiesta errata requerida "
+    "απαιτείται λάθος आवश्यक गलत обязателен обязательно"
 )
 """Words that follow `the password is` and say something about it."""
 OPTION_WORDS = _words(

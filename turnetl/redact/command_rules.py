@@ -303,4 +303,25 @@ COMMAND_RULES = (
         "The default of a variable of Terraform.",
         chosen.is_chosen,
     ),
+    SecretRule(
+        "password",
+        r"(?:--auth-user-pass[ \t]+[^ \t\r\n-][^ \t\r\n]*"
+        r"|\brootpw(?:[ \t]+--[a-z-]{1,20})?|message-digest-key"
+        r"[ \t]+[0-9]{1,3}[ \t]+md5|\bPASSWORD[ \t]+[a-z_]{2,30}[ \t]+=)"
+        r"[ \t]+([^ \t\r\n\"'`\\<>|]{4,128})",
+        "Passwords at their place in a command: OpenVPN, Kickstart, OSPF, Elasticsearch.",
+        chosen.is_chosen_argument,
+    ),
+    SecretRule(
+        "password",
+        rf":[ \t]+(?:EAP|XAUTH|PSK|NTLM)[ \t]+{IN_QUOTES}",
+        "The secrets of IPsec.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        r"\]:[0-9]{2,5}[ \t]+[^ \t\r\n:\"']{1,60}:([^ \t\r\n\"']{4,128})[ \t]*(?:[\r\n]|\\n|$)",
+        "A user and a password after a host, as Postfix maps them.",
+        chosen.is_chosen_word,
+    ),
 )

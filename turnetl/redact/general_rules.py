@@ -24,7 +24,7 @@ _OPERATOR = r"[ \t]*(?:::=|:=|=>|={1,3}|!==?|<-|:|：|\?\??=?|\|\|=?|->|\?:)[ \t
 _CALL = (
     r"(?:(?:[A-Za-z_]{0,20}(?:[sS]ecret|[fF]ield|[sS]ecureString|[sS]tring|bytes|str|Some|Ok|Just"
     r"|[pP]assword|Literal|MD5|md5)(?:Str|Value)?|(?:String|Cow)(?:\.|::)from|Optional\.of"
-    r"|bytes\.fromhex"
+    r"|bytes\.fromhex|hex2bin|unhexlify|atob|b64decode|base64_decode"
     r"|encode|hash(?:Sync|pw)?)!?\([ \t]*){0,2}(?:(?:default|value)[ \t]*[=:][ \t]*)?(?:&"
     r"|new )?[bfruNL@$]{0,2}"
 )
@@ -41,8 +41,9 @@ _LOOKED_UP = (
 )
 # Markup between a name and its value: the end of the tag, and tags.
 _TAGS = (
-    r"\\*[\"']?:?(?:[ \t][^<>\r\n]{0,120}+)?>?:?(?:</[A-Za-z:-]{1,20}>:?)?(?:[ \t\r\n]|\\n)*"
-    r"(?:<(?:[a-z0-9]{1,6}:)?(?:td|dd|span|code|b|strong|em|pre|kbd|div|string|data"
+    r"\\*[\"']?:?(?:[ \t][^<>\r\n]{0,120}+)?>?:?(?:</[A-Za-z:-]{1,20}>:?){0,3}"
+    r"(?:[ \t\r\n]|\\n)*"
+    r"(?:<(?:[a-z0-9]{1,6}:)?(?:t|r|p|td|dd|span|code|b|strong|em|pre|kbd|div|string|data"
     r"|[A-Za-z-]{0,12}value)"
     r"(?:[ \t][^<>]{0,60})?>[ \t\r\n]*|<!\[CDATA\[){1,3}"
 )
@@ -63,6 +64,7 @@ GENERAL_RULES = (
     SecretRule(
         "password",
         rf"(?i){_CODE_NAME}(?:{_ASSIGNED}{IN_QUOTES}"
+        rf"|[ \t]{{1,20}}{IN_QUOTES}[ \t]*;?[ \t]*(?:[\r\n]|\\n|$)"
         rf"|\\*[\"']?[ \t]*:[ \t]*\[[ \t\r\n]*{IN_QUOTES}"
         rf"[ \t]*\])",
         "A quoted value of a password: with a type, a call, a default, in an object or beside it.",

@@ -71,6 +71,8 @@ KEYWORD_RULES = (
         rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})",
         "A keyword so short that only a generated value differs from ordinary words.",
         plausible.is_token,
+        # `bypass` and `compass` are words.
+        before=r"(?<![Bb]y)(?<![Cc]om)(?<![Tt]res)(?<![Ss]ur)(?<![Oo]ver)(?<![Uu]nder)",
         skip=rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}{_LONG_VALUE}",
     ),
     SecretRule(

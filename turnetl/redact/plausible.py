@@ -147,7 +147,8 @@ _PLACEHOLDER = re.compile(
     r"^(?:[=%<{(\[]|\$(?![0-9][A-Za-z0-9]{3}))|\$\{|\{\{|\.\.\.|\*\*\*"
     # Inside a word, four equal letters may be chance.
     r"|(?:\b|_)(?-i:x{4}|X{4})|(?-i:x{4}|X{4})(?:\b|_)"
-    r"|your(?:[_-]|pass|token|api|secret|key)|example|placeholder|redacted|change_?me",
+    r"|your(?:[_-]|pass|token|api|secret|key)|example|placeholder|redacted|change[_-]?me"
+    r"|replace[_-]?me|^(?:required|sometimes|nullable|string|confirmed)\|",
     re.IGNORECASE,
 )
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]|[a-z]{2,10}://")

@@ -38,14 +38,20 @@ _USER = (
 SAID_RULES = (
     SecretRule(
         "password",
-        rf"(?i)(?:{_NAMES}{PURPOSE}{{0,2}}{LINK}|{FOREIGN_PASSWORD}[ \t]+(?:to|on|auf|en|in)[ \t]+"
+        rf"(?i)(?:{_NAMES}(?:{PURPOSE}{{0,2}}{LINK}|{PURPOSE}{{1,2}}[ \t]*=[ \t]+"
+        rf"|[ \t]+(?:type|enter)[ \t]+)"
+        rf"|{FOREIGN_PASSWORD}(?:[ \t]+[^ \t\r\n:=,.]{{1,24}}){{1,2}}{LINK}"
+        rf"|{FOREIGN_PASSWORD}[ \t]+(?:to|on|auf|en|in)[ \t]+"
         rf"|\b(?:(?-i:PIN|[Pp]in)|{SHORT_PASSWORD}){LINK}){_VALUE}",
         "A line that says the password.",
         chosen.is_said,
+        # `Second pass: look at the tests`.
+        before=r"(?<!cond )(?<!irst )(?<!hird )(?<!inal )(?<!next )(?<!last )(?<!one )",
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAMES}{_MARKUP}{{1,6}}{_WORD}(?:[ \t\r\n.,;!?)\"'`”“»」(]|\\+[nr]|で|$)",
+        rf"(?i){_NAMES}{_MARKUP}{{1,6}}{_WORD}"
+        rf"(?:[.,;!?]{{0,3}}(?:[ \t\r\n)\"'`”“»」(]|\\+[nr]|$)|で)",
         "A password directly after its name.",
         chosen.is_told,
         before=r"(?:\A|[^/A-Za-z0-9_.-])[A-Za-z0-9_-]{0,40}",
@@ -165,6 +171,20 @@ SAID_RULES = (
         rf"(?i){PASSWORD}\?(?:[ \t]+|[ \t\r\n]*A:[ \t]*){_VALUE}",
         "The answer to a question.",
         chosen.is_told_at_end,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|\bpw\b|\bpwd\b)[^\r\n?:=]{{0,40}}\?(?:\r?\n|\\n)[^\r\n:]{{0,20}}(?:[0-9]:[0-9]{{2}}"
+        rf"[^\r\n:]{{0,20}})?:[ \t]+{_VALUE}",
+        "The answer of another person to a question.",
+        chosen.is_told_at_end,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)passphrase{PURPOSE}{{0,2}}(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
+        r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$)",
+        "A passphrase of words.",
+        chosen.is_chosen_line,
     ),
     SecretRule(
         "password",

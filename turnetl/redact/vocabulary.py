@@ -11,8 +11,8 @@ FOREIGN_PASSWORD = (
     r"|(?:п|П)арол(?:ь|я|ю)|parola d'ordine|parol[ae]|clave|lösenord(?:et)?|adgangskode(?:n)?"
     r"|passord(?:et)?|salasana|şifre"
     r"(?:m|si|niz)?|heslo|jelszó|lozinka|mật khẩu|kata sandi|รหัสผ่าน|كلمة (?:المرور|السر)"
-    r"|סיסמ(?:ה|ת)|"
-    r"הסיסמה)"
+    r"|סיסמ(?:ה|ת)|הסיסמה|κωδικός(?: πρόσβασης)?|पासवर्ड|parolă|hesla|parolası"  # noqa: RUF001
+    r"|şifresi|jelszava|zaporka|geslo|slaptažodis|parooli?|lykilorð)"
 )
 EAST_ASIAN_KEY = r"(?:密钥|密鑰|金鑰|令牌|トークン|キー|秘密鍵|키|토큰)"
 EAST_ASIAN_PASSWORD = r"(?:密码|密碼|口令|パスワード|暗証番号|비밀번호|비번|암호)"  # noqa: S105 - a pattern
@@ -38,7 +38,7 @@ SERVICES = (
 """Whose plain `key` is a secret."""
 IS = (
     r"(?:is|was|are|be|ist|lautet|war|wurde auf|est|c'est|es|era|quedó como|ficou|é|è|är|er|je"
-    r"|este|werd|là|คือ|هي|היא)"
+    r"|este|werd|là|คือ|هي|היא|jest|je|adalah|on|είναι|है|lett|bola|bylo|byla|som|sono)"
 )
 """What says that a value follows: verbs of sentences."""
 ADVERB = (
@@ -52,7 +52,8 @@ LINK = (
 """Between the name of a secret and its value, in a line of a chat."""
 PURPOSE = (
     r"(?:[ \t]+(?:of|for|to|on|in|at|from|here|du|de|del|des|für|fürs|von|vom|zum|zur|da|do|di|van"
-    r"|voor|dla|til|od|от|для|від|per)(?:[ \t]+[^ \t\r\n:=]{1,30}){1,3}?"
+    r"|voor|dla|til|till|på|för|k|ke|ku|do|na|untuk|для|od|от|від|per)"
+    r"(?:[ \t]+[^ \t\r\n:=]{1,30}){1,3}?"
     r"|[ \t]*\([^()\r\n]{1,30}\)|[ \t]*\[[^\[\]\r\n]{1,20}\]|[ \t]+(?:wifi|wlan|here|root|admin))"
 )
 """What a secret is for: `for the staging server`, `(shown once)`."""
