@@ -96,18 +96,18 @@ def test_an_archive_of_the_lake_is_not_new_and_a_longer_one_has_only_its_new_tur
 
 def test_a_file_of_an_unknown_format_is_neither_new_nor_read_again(tmp_path: Path) -> None:
     path = transcript(tmp_path / ".claude")
-    (path.parent / "sessions-index.json").write_text('{"version": 1}')
+    (path.parent / "notes.json").write_text('{"version": 1}')
     report = found(tmp_path)
-    assert states(report)["sessions-index.json"] == ArchiveState.UNKNOWN_FORMAT
+    assert states(report)["notes.json"] == ArchiveState.UNKNOWN_FORMAT
     assert [one.path for one in source(report).pending] == [path]
 
 
 def test_beyond_the_limit_turns_are_not_counted_but_formats_are_known(tmp_path: Path) -> None:
     path = transcript(tmp_path / ".claude", "s1")
-    (path.parent / "sessions-index.json").write_text('{"version": 1}')
+    (path.parent / "notes.json").write_text('{"version": 1}')
     report = find_sources(machine(tmp_path), Lake(tmp_path / "lake"), NOW, counted_bytes=0)
     assert source(report).new_turns is None
-    assert states(report) == {"s1.jsonl": "new", "sessions-index.json": "unknown_format"}
+    assert states(report) == {"s1.jsonl": "new", "notes.json": "unknown_format"}
 
 
 def test_claude_code_deletes_an_archive_thirty_days_after_its_last_change(tmp_path: Path) -> None:
