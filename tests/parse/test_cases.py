@@ -180,7 +180,11 @@ CASES = {
     "codex-paginated-user_message-key": case("Close it", "Look up ticket 12"),
     "codex-subagent-replay": case("Parent prompt", holds=lines_as_sidechain(12)),
     "codex-token-record-and-count": case(
-        "Print the date", copies=1, input_tokens=[1000], output_tokens=[50]
+        "Print the date",
+        copies=1,
+        input_tokens=[200],
+        cache_read_tokens=[800],
+        output_tokens=[50],
     ),
     "gemini-json-dup-ids": case("Say hi", assistant_text=["hi there"], output_tokens=[4]),
     "gemini-jsonl-058": case(
@@ -199,21 +203,11 @@ CASES = {
     "other-agents": case(holds=unread),
     "qwen-chats": case(prompts=None, holds=one_turn_or_unread),
 }
-STILL_WRONG = {
-    "codex-token-record-and-count",
-}
-
-
-def names() -> list[Any]:
-    wrong = pytest.mark.xfail(strict=True, reason="known to be wrong")
-    return [
-        pytest.param(name, marks=wrong if name in STILL_WRONG else (), id=name) for name in CASES
-    ]
 
 
 @pytest.mark.archives
 @pytest.mark.skipif(not real_archives.CASES.is_dir(), reason="no cases beside the archives")
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", CASES)
 def test_a_case_gives_what_is_right(name: str, tmp_path: Path) -> None:
     expected = CASES[name]
     parsed = report, episodes = parse(real_archives.CASES / name, Lake(tmp_path))
