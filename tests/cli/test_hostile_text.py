@@ -115,6 +115,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("index", "--questions", "--dry-run"),
     ("model", "check"),
     ("templates", "check", NAME),
+    ("templates", "copy", NAME),
     ("templates", "compare", NAME, f"{NAME}.md", "--group", NAME),
     ("evaluate", "--questions", f"{NAME}.tsv"),
     ("formats",),
