@@ -82,7 +82,7 @@ async def test_copies_of_damaged_logs_go_and_incomplete_copies_are_replaced(tmp_
     await fill(path, undo_last=True)
     leave_files(tmp_path, "graph.lbug.wal.damaged-20260101T000000.000000Z", "graph.lbug.rewritten")
     rewrite_graph(url(path))
-    assert files_in(tmp_path) == ["graph.lbug", "graph.lbug.lock"]
+    assert files_in(tmp_path) == ["graph.lbug", "graph.lbug.checksum", "graph.lbug.lock"]
 
 
 async def test_a_file_with_tables_of_another_program_stays_as_it_is(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ async def failure_of(model: ChatModel, provider: FakeProvider, fault: Fault) -> 
     provider.faults = [fault]
     with pytest.raises(TurnetlError) as raised:
         await model.complete(REQUEST)
-    assert len(provider.requests) == 1, "one attempt per request"
+    # None where the time was up before the server had read the request.
+    assert len(provider.requests) <= 1, "one attempt per request"
     assert KEY not in str(raised.value)
     return raised.value
 

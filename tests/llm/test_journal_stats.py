@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 from turnetl.json_output.journal import journal_prune_output, journal_stats_output
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 from turnetl.model import Usage
+from turnetl.report import costs
 from turnetl.report import journal as report
 
 PATH = Path("lake/journal.sqlite")
@@ -32,11 +33,12 @@ def rendered(renderable: RenderableType) -> str:
 
 def test_the_table_has_a_row_per_prompt_per_model_and_a_total() -> None:
     text = rendered(report.table(STATS))
-    first = [line.split()[0] for line in text.splitlines()]
-    assert first == [
+    table, cost = text.split("cost:")
+    assert [line.split()[0] for line in table.splitlines()] == [
         *("tokens", "prompt,", "dedupe_nodes.", "nodes", "extract_nodes.", "extract_text"),
         *("openai/small", "all", "2.5", "lake/journal.sqlite"),
     ]
+    assert " ".join(cost.split()) == costs.OF_RESPONSES.removeprefix("cost: ")
     assert "$3.00" in text
     assert "2.5 MB, 2026-01-02 to 2026-03-04; hits saved $2.00" in text
 

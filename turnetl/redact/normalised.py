@@ -92,11 +92,11 @@ _BYTE = re.compile(rb"%%(?:25)*([89a-fA-F]%(hex)s)" % _HEX)
 _NUMBERS = "0123456789"
 _CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"/": b"/"}
 """What a letter after a backslash stands for; others stand for some control character."""
-_TOKEN = r"(?:[A-Za-z0-9_+/-]{0,12}[.:/$!|])?[A-Za-z_-]{0,15}[0-9][A-Za-z0-9_-]{6}"  # noqa: S105 - a pattern
+_TOKEN = r"(?:[A-Za-z0-9_+/-]{0,31}[.:/$!|])?[A-Za-z_-]{0,31}[0-9][A-Za-z0-9_-]{6}"  # noqa: S105 - a pattern
 ENCODED = (
     r"\x1b|\\u001[bB]|\\x1[bB]|\\033\[|\\[eE]\[|\^\[\[|<wbr"
-    r"|\\u\{?00|\\x\{?[02-7]|\\u20|\\u[fF][eE][fF]|=3[DA]|=0[AD]|=5C[nrt]|%[2-7]|%0[9aAdD]|%u00"
-    r"|\\(?:\r?\n|\\\\n)|&(?:[A-Za-z]{2,24};|#|nbsp)|[A-Za-z0-9_-]=\r?\n[A-Za-z0-9_-]"
+    r"|\\u\{?00|\\x\{?[02-7]|\\u20|\\u[fF][eE][fF]|=3[DA]|=0[AD]|=5C[nrt]|%[2-7]|%0[09aAdD]"
+    r"|%1[bB]|%u00|\\(?:\r?\n|\\\\n)|&(?:[A-Za-z]{2,24};|#|nbsp)|[A-Za-z0-9_-]=\r?\n[A-Za-z0-9_-]"
     r"|(?:\\[A-Za-z0/]|\\[0-3][0-7]{2}|\\0000[0-9a-fA-F]{2}|%[89a-fA-F][0-9a-fA-F]|%[nrt]"
     rf"|=(?:09|20)|\^[A-Z@]|`[nrt0]|\[[0-9;]{{1,12}}m){_TOKEN}|[A-Za-z0-9+]\\+/[A-Za-z0-9+]"
 )

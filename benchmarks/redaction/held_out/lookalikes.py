@@ -131,7 +131,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "pnpm": lambda: draw("    resolution: {integrity: sha512-{b86}==}"),
     "go.sum": lambda: draw("github.com/a/b v1.2.3 h1:{b43}="),
     "poetry": lambda: draw('    {file = "a-1.0.whl", hash = "sha256:{h64}"},'),
-    "uv": lambda: draw('url = "https://files.pythonhosted.org/packages/{h2}/{h2}/{h60}/a-1.0.whl"'),
+    "uv": lambda: draw('url = "https://packages.shop.io/packages/{h2}/{h2}/{h60}/a-1.0.whl"'),
     "nix": lambda: draw('hash = "sha256-{b43}=";'),
     "subresource": lambda: draw('<script src="a.js" integrity="sha384-{b64}"></script>'),
     "policy of content": lambda: draw("script-src 'nonce-{b22}' 'sha256-{b43}='"),
