@@ -8,7 +8,7 @@ the response to the same prompt.
 from dataclasses import dataclass, field
 
 from turnetl.formats.base import RawTurn
-from turnetl.formats.claude.rows import ClaudeBlock, content_key
+from turnetl.formats.claude.rows import MessageContent
 from turnetl.model import ClosedBy
 
 _KEPT = ("text", "tool_use")
@@ -21,20 +21,23 @@ class Replays:
     _owners: dict[str, RawTurn] = field(default_factory=dict)
     """The turn of a message's first row, by message id."""
     _rows: set[tuple[str, int]] = field(default_factory=set)
-    _previous: dict[int, tuple[RawTurn | None, ClosedBy | None]] = field(default_factory=dict)
-    """The turn before the last turn, and how it was closed, by identity of the last turn."""
+    _last: RawTurn | None = None
+    _previous: RawTurn | None = None
+    """The turn that the last turn follows in its session."""
+    _closed_by: ClosedBy | None = None
+    """How that turn was closed before the last one."""
 
     def owner(self, message_id: str | None, turn: RawTurn) -> RawTurn:
         """Return the turn of a message's first row, which is the given turn for a new message."""
         return turn if message_id is None else self._owners.setdefault(message_id, turn)
 
-    def is_repeated(self, message_id: str | None, blocks: list[ClaudeBlock], turn: RawTurn) -> bool:
+    def is_repeated(self, message_id: str | None, content: MessageContent, turn: RawTurn) -> bool:
         """Record the row of a message; return whether an earlier row had the same content."""
         if message_id is None:
             return False
-        if not any(block.type in _KEPT for block in blocks):
+        if not any(block.type in _KEPT for block in content.blocks):
             return self.repeats(turn, self.owner(message_id, turn))
-        key = message_id, content_key(blocks)
+        key = message_id, content.key
         is_repeated = key in self._rows
         self._rows.add(key)
         return is_repeated
@@ -45,17 +48,17 @@ class Replays:
 
     def open(self, turn: RawTurn, previous: RawTurn | None, closed_by: ClosedBy | None) -> None:
         """Record a turn, the turn that it follows, and how that was closed before."""
-        self._previous = {id(turn): (previous, closed_by)}
+        self._last, self._previous, self._closed_by = turn, previous, closed_by
 
-    def reopen_previous(self, turn: RawTurn) -> RawTurn | None:
-        """Return the turn before one that is taken back, open again if it was open."""
-        previous, closed_by = self._previous.pop(id(turn), (None, None))
+    def reopen_previous(self) -> RawTurn | None:
+        """Return the turn before the last one, which is taken back, open again if it was open."""
+        previous, self._last = self._previous, None
         if previous is not None:
-            previous.closed_by = closed_by
+            previous.closed_by = self._closed_by
         return previous
 
     def is_last(self, turn: RawTurn) -> bool:
-        return id(turn) in self._previous
+        return turn is self._last
 
 
 def _has_content(turn: RawTurn) -> bool:

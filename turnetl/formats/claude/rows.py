@@ -4,7 +4,7 @@ Types vary between versions, and by accident. A field of another type counts as 
 in the order in which they are usually written, because the decoder expects them in that order.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -145,9 +145,18 @@ def blocks_of_any(content: Any) -> list[ClaudeBlock] | None:
     return [ClaudeBlock(_str(block.get("type")), _str(block.get("text"))) for block in blocks]
 
 
-def content_key(blocks: list[ClaudeBlock]) -> int:
-    """Return a number that blocks with the same texts, calls and results share in this process."""
-    return hash(tuple(_block_key(block) for block in blocks))
+class MessageContent(NamedTuple):
+    """The blocks of a message."""
+
+    blocks: list[ClaudeBlock]
+    key: int
+    """Blocks with the same texts, calls and results have the same number in this process."""
+
+
+def content_of(content: str | list[str | ClaudeBlock] | None) -> MessageContent:
+    """Return the content of a message: see `blocks_of`."""
+    blocks = blocks_of(content)
+    return MessageContent(blocks, hash(tuple(map(_block_key, blocks))))
 
 
 def _block_key(block: ClaudeBlock) -> tuple[str | None, ...]:

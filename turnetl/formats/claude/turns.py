@@ -23,9 +23,9 @@ from turnetl.formats.claude.rows import (
     ClaudeBlock,
     ClaudeMessage,
     ClaudeRow,
-    blocks_of,
+    MessageContent,
     blocks_of_any,
-    content_key,
+    content_of,
     count_calls,
     joined_text,
 )
@@ -102,19 +102,19 @@ class ClaudeReader:
             self._add_usage(row, row.message)
         if row.message is None or row.message.content is None:
             return SkipReason.EMPTY_MESSAGE
-        blocks = blocks_of(row.message.content)
-        native_id = _native_id(row, self.seen, content_key(blocks))
-        if (reason := self._repetition(native_id, blocks)) is not None:
+        content = content_of(row.message.content)
+        native_id = _native_id(row, self.seen, content.key)
+        if (reason := self._repetition(native_id, content.key)) is not None:
             return reason
         if row.type == "assistant":
-            return self._read_assistant(row, row.message, blocks, span)
-        return self._read_user(row, blocks, span, native_id)
+            return self._read_assistant(row, row.message, content, span)
+        return self._read_user(row, content, span, native_id)
 
-    def _repetition(self, native_id: str | None, blocks: list[ClaudeBlock]) -> SkipReason | None:
+    def _repetition(self, native_id: str | None, key: int) -> SkipReason | None:
         """Record a message by its id; return how it repeats an earlier one, if it does."""
         if native_id is None:
             return None
-        key, first = content_key(blocks), self.seen.get(native_id)
+        first = self.seen.get(native_id)
         if first is None:
             self.seen[native_id] = key
             return None
@@ -148,11 +148,11 @@ class ClaudeReader:
         """Read text that the user typed while the agent worked; skip other attachments."""
         if not is_typed(attachment):
             return SkipReason.ATTACHMENT
-        blocks = blocks_of(attachment.prompt)
-        native_id = _native_id(row, self.seen, content_key(blocks))
-        if (repetition := self._repetition(native_id, blocks)) is not None:
+        content = content_of(attachment.prompt)
+        native_id = _native_id(row, self.seen, content.key)
+        if (repetition := self._repetition(native_id, content.key)) is not None:
             return repetition
-        text = text_of(blocks)
+        text = text_of(content.blocks)
         if (reason := machine_text.queued_skip_reason(text)) is not None:
             return reason
         turn = self.sessions.turn(row)
@@ -181,15 +181,15 @@ class ClaudeReader:
         self,
         row: ClaudeRow,
         message: ClaudeMessage,
-        blocks: list[ClaudeBlock],
+        content: MessageContent,
         span: SourceSpan,
     ) -> SkipReason | None:
-        turn = self.sessions.turn(row)
+        turn, blocks = self.sessions.turn(row), content.blocks
         self.skill_calls.start_message(message.id)
         if turn is None or message.model == SYNTHETIC or row.is_api_error_message:
             self.counts.tool_calls += count_calls(blocks)
             return SkipReason.PREAMBLE if turn is None else self._read_synthetic(turn, row, span)
-        if self.replays.is_repeated(message.id, blocks, turn):
+        if self.replays.is_repeated(message.id, content, turn):
             return self._repeat(turn, message)
         self.replays.owner(message.id, turn)
         self._extend(turn, row, span)
@@ -206,11 +206,11 @@ class ClaudeReader:
         """Take back a turn whose prompt and response the archive holds before, as another turn."""
         owner = self.replays.owner(message.id, turn)
         if self.replays.repeats(turn, owner) and self.replays.is_last(turn):
-            self.builder.take_back(turn)
+            self.builder.take_back_last()
             owner.usage.update(turn.usage)
             self.billed.update(dict.fromkeys(turn.usage, owner))
             self.counts.recount(None, SkipReason.DUPLICATE, 1)
-            self.sessions.reopen(turn.session_id, self.replays.reopen_previous(turn))
+            self.sessions.reopen(turn.session_id, self.replays.reopen_previous())
         return SkipReason.DUPLICATE
 
     def _read_synthetic(self, turn: RawTurn, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
@@ -246,12 +246,13 @@ class ClaudeReader:
             add_message(turn.usage, name, tokens)
 
     def _read_user(
-        self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan, native_id: str | None
+        self, row: ClaudeRow, content: MessageContent, span: SourceSpan, native_id: str | None
     ) -> SkipReason | None:
         if row.is_compact_summary or row.is_visible_in_transcript_only:
             return SkipReason.COMPACTION
+        blocks = content.blocks
         if any(block.type == "tool_result" for block in blocks):
-            return self._read_results(row, blocks, span)
+            return self._read_results(row, content, span)
         if row.is_meta or row.turn_companion:
             return SkipReason.META
         if is_by_machine(row):
@@ -300,13 +301,13 @@ class ClaudeReader:
         return None
 
     def _read_results(
-        self, row: ClaudeRow, blocks: list[ClaudeBlock], span: SourceSpan
+        self, row: ClaudeRow, content: MessageContent, span: SourceSpan
     ) -> SkipReason | None:
-        if self._is_repeated_result(row, blocks):
+        if self._is_repeated_result(row, content):
             return SkipReason.DUPLICATE
         turn, time = self.sessions.turn(row), parse_timestamp(row.timestamp)
         has_answer, texts = False, []
-        for block in blocks:
+        for block in content.blocks:
             if block.type == "tool_result":
                 answer = self._complete_call(block, time)
                 self.builder.add_answer(turn, answer)
@@ -322,15 +323,14 @@ class ClaudeReader:
         self._extend(turn, row, span)
         return None
 
-    def _is_repeated_result(self, row: ClaudeRow, blocks: list[ClaudeBlock]) -> bool:
+    def _is_repeated_result(self, row: ClaudeRow, content: MessageContent) -> bool:
         """Record a row with results; return whether one with the same results was read before."""
         if row.user_feedback or any(
-            one.type == "tool_result" and not one.tool_use_id for one in blocks
+            one.type == "tool_result" and not one.tool_use_id for one in content.blocks
         ):
             return False
-        key = content_key(blocks)
-        is_repeated = key in self.results
-        self.results.add(key)
+        is_repeated = content.key in self.results
+        self.results.add(content.key)
         return is_repeated
 
     def _read_texts_beside_results(self, texts: list[str], row: ClaudeRow) -> None:

@@ -156,25 +156,15 @@ class CodexConversation:
             self._open_turn(prompt, {"message"})
             # Two rows may share a line, which is counted after both.
             if entry is None or prompt.entry.span.line != entry.span.line:
-                self.builder.counts.used += self._recount_duplicate()
+                self.builder.counts.recount(SkipReason.DUPLICATE, None, 1)
 
     def _count_inserted(self, inserted: list[Prompt]) -> None:
         """Count messages as inserted by Codex that were counted as duplicates."""
-        for _ in inserted:
-            if self._recount_duplicate():
-                self.builder.counts.skipped[SkipReason.CONTEXT] += 1
-
-    def _recount_duplicate(self) -> bool:
-        """Take one from the number of duplicates; return whether there was one."""
-        skipped = self.builder.counts.skipped
-        before = skipped.pop(SkipReason.DUPLICATE, 0)
-        if before > 1:
-            skipped[SkipReason.DUPLICATE] = before - 1
-        return before > 0
+        self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.CONTEXT, len(inserted))
 
     def _open_turn(self, prompt: Prompt, kinds: set[PromptKind]) -> SkipReason | None:
         """Open a turn at a prompt, and close the one before it."""
-        anew = not self.has_new_turn
+        is_answered = not self.has_new_turn
         self._texts.finish()
         self.calls.begin_turn()
         if not self.task.is_running:
@@ -188,7 +178,7 @@ class CodexConversation:
         self._prompt_time = parse_time(row.timestamp) or known
         self._assign_session(turn, None)
         self.identify(prompt.turn_id)
-        self.prompts.opened(prompt, turn, kinds, anew=anew)
+        self.prompts.remember(prompt, turn, kinds, is_answered=is_answered)
         return self.extend(prompt.entry)
 
     def identify(self, turn_id: str | None) -> None:

@@ -109,16 +109,18 @@ class Prompts:
         """Complete the ids of the held messages."""
         self.held = [one._replace(turn_id=one.turn_id or turn_id) for one in self.held]
 
-    def opened(self, prompt: Prompt, turn: RawTurn, kinds: set[PromptKind], *, anew: bool) -> None:
+    def remember(
+        self, prompt: Prompt, turn: RawTurn, kinds: set[PromptKind], *, is_answered: bool
+    ) -> None:
         """Remember a prompt that opened a turn.
 
         Args:
             prompt: the prompt.
             turn: the turn.
             kinds: of the rows that hold it so far.
-            anew: whether the agent responded to the prompts before it.
+            is_answered: whether the agent responded to the prompts before it.
         """
-        if anew:
+        if is_answered:
             same_task = prompt.turn_id is not None
             self._opened = [
                 one for one in self._opened if same_task and one.turn_id == prompt.turn_id

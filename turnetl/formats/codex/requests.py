@@ -39,15 +39,12 @@ class Requests:
     """What the session has used so far."""
     _recorded: Counter[_Size] = field(default_factory=Counter)
     """Records that no count repeated yet."""
-    _counted: dict[_Size, Request] = field(default_factory=dict)
+    _counted: Counter[_Size] = field(default_factory=Counter)
     """Counts that no record repeated yet."""
     _without_id: Counter[str] = field(default_factory=Counter)
 
     def read(self, item: CodexItem) -> Request | None:
-        """Return the request that a row reports; None: it reports none, or other rows did.
-
-        A record after the count of the same request gives the request of the count.
-        """
+        """Return the request that a row reports; None: it reports none, or other rows did."""
         if item.usage is not None:
             return self._read_record(item, item.usage)
         usage = self._new_count(item)
@@ -57,20 +54,20 @@ class Requests:
         if self._recorded[size]:
             self._recorded[size] -= 1
             return None
-        request = Request(usage, None, _place("count", self._total, usage))
-        self._counted[size] = request
-        return request
+        self._counted[size] += 1
+        return Request(usage, None, _place("count", self._total, usage))
 
     def _read_record(self, item: CodexItem, usage: OpenAIUsage) -> Request | None:
-        counted = self._counted.pop(_size(usage), None)
-        if counted is not None:
+        size = _size(usage)
+        if self._counted[size]:
+            self._counted[size] -= 1
             return None
         place = _place(f"record {item.turn_id}", None, usage)
         if item.response_id is None:
             # Two requests of a turn may use the same.
             self._without_id[place] += 1
             place = f"{place} {self._without_id[place]}"
-        self._recorded[_size(usage)] += 1
+        self._recorded[size] += 1
         return Request(usage, item.response_id, place)
 
     def _new_count(self, item: CodexItem) -> OpenAIUsage | None:

@@ -78,9 +78,7 @@ class CollectedRows:
         for on_line in by_line.values():
             reason = next((reason for _, reason in on_line), None)
             if all(reason is not None for _, reason in on_line):
-                lines = sum(lines for lines, _ in on_line)
-                counts.used -= lines
-                counts.count(reason, lines)
+                counts.recount(None, reason, sum(lines for lines, _ in on_line))
 
 
 def _build(

@@ -42,8 +42,11 @@ class ParseCounts:
         elif lines > 0:
             self.skipped[reason] += lines
 
-    def recount(self, before: SkipReason | None, after: SkipReason, lines: int) -> None:
-        """Count lines under another reason, now that later rows decided on them; None: as used."""
+    def recount(self, before: SkipReason | None, after: SkipReason | None, lines: int) -> None:
+        """Count lines under another reason, now that later rows decided on them; None: as used.
+
+        Of fewer lines than these, all are counted again.
+        """
         lines = min(lines, self.used if before is None else self.skipped[before])
         if before is None:
             self.used -= lines

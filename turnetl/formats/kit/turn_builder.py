@@ -63,9 +63,9 @@ class TurnBuilder:
         self.turns.append(turn)
         return turn
 
-    def take_back(self, turn: RawTurn) -> None:
-        """Remove a turn whose rows turned out to repeat another turn."""
-        self.turns = [other for other in self.turns if other is not turn]
+    def take_back_last(self) -> None:
+        """Remove the last turn, whose rows turned out to repeat another turn."""
+        self.turns.pop()
         self.counts.turns -= 1
 
     def add_steering(self, turn: RawTurn | None, texts: Sequence[str]) -> None:

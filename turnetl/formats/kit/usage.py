@@ -128,14 +128,12 @@ class OpenCodeUsage(_Usage, gc=False):
 class MessageTokens(msgspec.Struct, gc=False):
     """The usage of one API message, which an archive may repeat with growing counts."""
 
-    usage: Any
-    """One of the structs above."""
+    usage: _Usage
     model: str | None = None
     time: datetime | None = None
 
     def tokens(self) -> Tokens:
-        tokens: Tokens = self.usage.tokens()
-        return tokens
+        return self.usage.tokens()
 
     def add(self, other: "MessageTokens") -> None:
         """Take in a repetition: of each recorded field the greatest value counts."""
