@@ -21,8 +21,9 @@ import polars as pl
 from turnetl import pipeline
 from turnetl.activity_report.subagents import subagent_rows
 from turnetl.activity_report.turns import read_lake
-from turnetl.activity_report.usage import COUNTS, used_messages
+from turnetl.activity_report.usage import used_messages
 from turnetl.lake import Lake
+from turnetl.schema import TOKEN_COUNTS
 from turnetl.settings import Settings
 
 Sums = dict[tuple[str, str], tuple[int, ...]]
@@ -44,7 +45,7 @@ def naive(folder: Path) -> Sums:
     sums: Sums = {}
     for one in messages.values():
         place = one["model"] or "unknown", one["day"]
-        before = sums.get(place, (0,) * len(COUNTS))
+        before = sums.get(place, (0,) * len(TOKEN_COUNTS))
         sums[place] = tuple(map(sum, zip(before, _split(one["raw"]), strict=True)))
     return {place: counts for place, counts in sums.items() if any(counts)}
 
@@ -62,11 +63,11 @@ def of_tables(folder: Path, lake: Path) -> Sums:
     tables = Lake(lake)
     turns = read_lake(tables, tables.groups(), {}, lambda *_: None)
     found = used_messages(turns, subagent_rows(tables.turn_files()))
-    sums = found.group_by("model", "day").agg(pl.col(*COUNTS).sum())
+    sums = found.group_by("model", "day").agg(pl.col(*TOKEN_COUNTS).sum())
     return {
         (row["model"] or "unknown", str(row["day"] or "")): counts
         for row in sums.iter_rows(named=True)
-        if any(counts := tuple(row[name] or 0 for name in COUNTS))
+        if any(counts := tuple(row[name] or 0 for name in TOKEN_COUNTS))
     }
 
 
@@ -218,8 +219,8 @@ def main() -> int:
     folder = parser.parse_args().folder
     with tempfile.TemporaryDirectory() as lake:
         expected, found = naive(folder), of_tables(folder, Path(lake))
-    nothing = (0,) * len(COUNTS)
-    print("model", "day", *COUNTS, sep="\t")
+    nothing = (0,) * len(TOKEN_COUNTS)
+    print("model", "day", *TOKEN_COUNTS, sep="\t")
     for place in sorted({*expected, *found}):
         pair = expected.get(place, nothing), found.get(place, nothing)
         print(*place, *pair[0], "" if pair[0] == pair[1] else f"tables: {pair[1]}", sep="\t")

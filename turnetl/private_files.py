@@ -107,7 +107,7 @@ def open_regular(path: Path) -> IO[bytes]:
     return os.fdopen(handle, "rb", buffering=0)
 
 
-def read_regular(path: Path) -> bytes:
+def read_whole(path: Path) -> bytes:
     """Return the content of an existing regular file; raises as `open_regular`."""
     with open_regular(path) as file:
         return file.read()

@@ -58,6 +58,11 @@ class Table:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
 
+TOKEN_COUNTS = (
+    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
+    *("output_tokens", "reasoning_tokens"),
+)
+"""The columns with counts of tokens, in the order of `formats.kit.usage.Tokens`."""
 _CACHE_COLUMNS = frozenset({"cache_write_tokens", "cache_read_tokens", "reasoning_tokens", "usage"})
 TURNS = Table(
     "turns",

@@ -6,10 +6,11 @@ from pathlib import Path
 from tests.activity_report.rows import rows
 from tests.builders import GROUP, START
 from turnetl.activity_report.subagents import older_archives, subagent_rows
-from turnetl.activity_report.usage import COUNTS, used_messages
+from turnetl.activity_report.usage import used_messages
 from turnetl.lake import ArchiveMetadata, TurnFile
 from turnetl.lake.archive_metadata import TOKENS
 from turnetl.model import GroupId, MessageCounts, SubagentUsage
+from turnetl.schema import TOKEN_COUNTS
 
 USAGE = SubagentUsage("d1", "opus", START, 10, 5)
 METADATA = ArchiveMetadata(
@@ -40,7 +41,7 @@ def test_a_message_in_several_archives_counts_once_with_the_greatest_counts() ->
     part = replace(USAGE, messages=(first._replace(output=1),))
     other = replace(USAGE, messages=(first._replace(input=9), second))
     found = used_messages(rows(), subagent_rows([file(part), file(other)]))
-    assert found.select(COUNTS).sum().rows() == [(11, 2, 10, 9, 5)]
+    assert found.select(TOKEN_COUNTS).sum().rows() == [(11, 2, 10, 9, 5)]
 
 
 def test_a_subagent_without_messages_counts_once_with_most_tokens() -> None:

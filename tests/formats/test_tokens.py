@@ -76,6 +76,15 @@ def test_a_record_and_the_count_of_the_same_request_count_once_in_either_order()
         assert tokens(turn) == [(200, None, 800, 50, None)]
 
 
+def test_requests_of_the_same_size_count_once_each_whether_record_or_count_is_first() -> None:
+    used = usage(1000, 800, 50)
+    counts = [count(2, used, used), count(3, used, usage(2000, 1600, 100))]
+    records = [codex(4, "token_usage_record", usage=used, response_id=name) for name in "ab"]
+    for rows in ([*counts, *records], [*records, *counts]):
+        [turn] = read(*CODEX, *rows).turns
+        assert tokens(turn) == [(200, None, 800, 50, None)] * 2
+
+
 def test_a_response_that_is_recorded_twice_counts_once_and_compaction_too() -> None:
     used, compaction = usage(1000, 800, 50), usage(5000, 0, 300)
     record = codex(2, "token_usage_record", usage=used, response_id="r1")

@@ -12,12 +12,13 @@ from tests.fakes.redactors import NoRedactor
 from turnetl import parsing, schema
 from turnetl.activity_report.subagents import subagent_rows
 from turnetl.activity_report.turns import read_lake
-from turnetl.activity_report.usage import COUNTS, agent_usage
+from turnetl.activity_report.usage import agent_usage
 from turnetl.episodes import build
 from turnetl.lake import Lake
 from turnetl.lake.parquet import read_metadata
 from turnetl.lake.parquet_writer import table_bytes
 from turnetl.model import GroupId
+from turnetl.schema import TOKEN_COUNTS
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "tokens_codex"
 SHOP = GroupId("shop")
@@ -62,7 +63,7 @@ def lake(archive: Path, tmp_path: Path) -> Lake:
 def counts(lake: Lake) -> list[object]:
     turns = read_lake(lake, lake.groups(), {}, lambda *_: None)
     usage = agent_usage(turns, subagent_rows(lake.turn_files()))
-    return [*(getattr(usage.total, name) for name in COUNTS), usage.older_turns]
+    return [*(getattr(usage.total, name) for name in TOKEN_COUNTS), usage.older_turns]
 
 
 def test_tables_of_an_older_version_are_read_with_nulls(lake: Lake) -> None:

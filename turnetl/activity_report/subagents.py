@@ -8,13 +8,10 @@ import polars as pl
 from turnetl import ids, schema
 from turnetl.lake import ArchiveMetadata, TurnFile
 from turnetl.model import SubagentUsage
+from turnetl.schema import TOKEN_COUNTS
 
-_COUNTS = (
-    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
-    *("output_tokens", "reasoning_tokens"),
-)
 _TYPES = {column.name: column.dtype for column in schema.TURNS.columns}
-_NAMES = ("group_id", "format", "model", "started_at", *_COUNTS)
+_NAMES = ("group_id", "format", "model", "started_at", *TOKEN_COUNTS)
 SUBAGENTS = pl.Schema(
     {"message": pl.String, "is_of_subagent": pl.Boolean} | {name: _TYPES[name] for name in _NAMES}
 )
@@ -48,12 +45,12 @@ def _rows(metadata: ArchiveMetadata, one: SubagentUsage) -> Iterator[dict[str, A
         "is_of_subagent": bool(one.subagent),
     }
     for message, *counts in one.messages:
-        yield {"message": message, **shared, **dict(zip(_COUNTS, counts, strict=True))}
+        yield {"message": message, **shared, **dict(zip(TOKEN_COUNTS, counts, strict=True))}
     if not one.messages:
         # An older turnetl recorded only sums: the entry is the same in all archives of the group.
         day = "" if one.started_at is None else one.started_at.date().isoformat()
         name = ids.digest(metadata.group, one.subagent, one.model or "", day)
-        yield {"message": name, **shared, **{count: getattr(one, count) for count in _COUNTS}}
+        yield {"message": name, **shared, **{count: getattr(one, count) for count in TOKEN_COUNTS}}
 
 
 def older_archives(files: Iterable[TurnFile]) -> int:

@@ -18,8 +18,7 @@ from turnetl.retrieval.turn_summary import one_line
 
 _NAMES = (
     *("turn_id", "group_id", "format", "session_id", "agent_id", "started_at", "model"),
-    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
-    *("output_tokens", "reasoning_tokens", "usage", "archive", "first_line", "last_line"),
+    *(*schema.TOKEN_COUNTS, "usage", "archive", "first_line", "last_line"),
 )
 _TYPES = {column.name: column.dtype for column in schema.TURNS.columns}
 ROWS = pl.Schema(

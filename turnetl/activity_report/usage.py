@@ -6,13 +6,10 @@ from turnetl.activity_report import limits
 from turnetl.activity_report.model import AgentUsage, TokenCount, listed
 from turnetl.activity_report.series import Period, activity
 from turnetl.noise.rules import COPY
+from turnetl.schema import TOKEN_COUNTS
 
-COUNTS = (
-    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
-    *("output_tokens", "reasoning_tokens"),
-)
 _UNKNOWN = "unknown"
-_TOKENS = pl.sum_horizontal([name for name in COUNTS if name != "reasoning_tokens"])
+_TOKENS = pl.sum_horizontal([name for name in TOKEN_COUNTS if name != "reasoning_tokens"])
 """Reasoning is part of the output."""
 _OF_MESSAGE = ("group_id", "format", "model", "day", "started_at", "is_of_subagent")
 _IS_SPLIT = pl.col("usage").is_not_null()
@@ -55,7 +52,7 @@ def used_messages(turns: pl.DataFrame, subagents: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.col("group_id", "format").first(),
             pl.col("model").drop_nulls().first(),
-            pl.col(*COUNTS).max(),
+            pl.col(*TOKEN_COUNTS).max(),
             day=pl.coalesce(pl.col("day").min(), started.min()),
             is_of_subagent=pl.col("is_of_subagent").all(),
         )
@@ -71,27 +68,29 @@ def _of_turns(turns: pl.DataFrame) -> pl.DataFrame:
     messages = split.select(
         *("group_id", "format", "started_at", "agent_id", "usage"),
     ).explode("usage", empty_as_null=False)
-    fields = [pl.col("usage").struct.field(name) for name in ("message", "model", "day", *COUNTS)]
+    fields = [
+        pl.col("usage").struct.field(name) for name in ("message", "model", "day", *TOKEN_COUNTS)
+    ]
     return messages.select(
         *("group_id", "format", "started_at"),
         *fields,
         is_of_subagent=pl.col("agent_id").is_not_null(),
-    ).select("message", *_OF_MESSAGE, *COUNTS)
+    ).select("message", *_OF_MESSAGE, *TOKEN_COUNTS)
 
 
 def _of_older_turns(turns: pl.DataFrame) -> pl.DataFrame:
     older = turns.filter(~_IS_SPLIT, pl.col("noise").ne_missing(COPY.name))
     return older.select(
-        *("group_id", "format", "model", "started_at", *COUNTS),
+        *("group_id", "format", "model", "started_at", *TOKEN_COUNTS),
         message=pl.col("turn_id"),
         day=pl.lit(None, pl.Date),
         is_of_subagent=pl.col("agent_id").is_not_null(),
-    ).select("message", *_OF_MESSAGE, *COUNTS)
+    ).select("message", *_OF_MESSAGE, *TOKEN_COUNTS)
 
 
 def _of_subagents(subagents: pl.DataFrame) -> pl.DataFrame:
     return subagents.with_columns(day=pl.col("started_at").dt.date()).select(
-        "message", *_OF_MESSAGE, *COUNTS
+        "message", *_OF_MESSAGE, *TOKEN_COUNTS
     )
 
 
@@ -103,7 +102,7 @@ def _by(turns: pl.DataFrame, messages: pl.DataFrame, name: pl.Expr) -> list[Toke
         messages.with_columns(named)
         .group_by("name")
         .agg(
-            *[_sum_of_known(name) for name in COUNTS],
+            *[_sum_of_known(name) for name in TOKEN_COUNTS],
             tokens=_TOKENS.sum(),
             subagent_tokens=_TOKENS.filter("is_of_subagent").sum(),
         )

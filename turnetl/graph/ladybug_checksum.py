@@ -49,8 +49,7 @@ class _Recorded(msgspec.Struct, frozen=True):
     rest: int = 0
     """The checksum of everything after the first page."""
     head: tuple[int, ...] = ()
-    """The checksums of the pieces of the first page, which whoever opens the file for writing
-    changes in many places."""
+    """The checksums of the pieces of the first page, of which every writer changes many."""
     is_doubted: bool = False
     """Whether a writer found the file damaged."""
 

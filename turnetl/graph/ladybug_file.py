@@ -298,7 +298,7 @@ def _try_lock(lock: IO[bytes], path: Path, *, write: bool) -> bool:
         lock.close()
         raise GraphUnusable(
             f"cannot lock graph `{path}` ({error.strerror}): its disk has no locks, as some "
-            "network file systems, so that two processes could write it at once; keep the lake on "
-            "a disk of this machine, or use a Neo4j graph"
+            "network file systems, and two processes could write to it at the same time; keep the "
+            "lake on a disk of this machine, or use a Neo4j graph"
         ) from error
     return True

@@ -51,6 +51,6 @@ def _named_writer(path: Path) -> Iterator[None]:
 def _busy(folder: Path) -> IndexBusy:
     number = ""
     with suppress(OSError):
-        number = private_files.read_regular(folder / WRITER).decode(errors="replace")
+        number = private_files.read_whole(folder / WRITER).decode(errors="replace")
     process = f" (process {number})" if number.isdigit() else ""
     return IndexBusy(f"another turnetl process{process} updates the search index `{folder}`")

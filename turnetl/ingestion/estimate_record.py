@@ -16,7 +16,7 @@ import msgspec
 
 from turnetl import ids
 from turnetl.model import TurnId
-from turnetl.private_files import create_folder, read_regular, write_whole
+from turnetl.private_files import create_folder, read_whole, write_whole
 
 log = logging.getLogger(__name__)
 
@@ -196,7 +196,7 @@ def _remove_oldest(folder: Path) -> None:
 def _read(path: Path) -> RecordedEstimate | None:
     """Return the estimate in a file; None if there is none, or another version wrote it."""
     try:
-        return msgspec.json.decode(read_regular(path), type=RecordedEstimate)
+        return msgspec.json.decode(read_whole(path), type=RecordedEstimate)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:

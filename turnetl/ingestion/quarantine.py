@@ -13,7 +13,7 @@ import msgspec
 from turnetl.errors import BadTurn
 from turnetl.lake import QUARANTINE, LakeFiles
 from turnetl.model import Episode, GroupId, TurnId
-from turnetl.private_files import read_regular
+from turnetl.private_files import read_whole
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class Quarantine:
 
 def _read(file: Path, name: str) -> QuarantineEntry | None:
     try:
-        return msgspec.json.decode(read_regular(file), type=QuarantineEntry)
+        return msgspec.json.decode(read_whole(file), type=QuarantineEntry)
     except (OSError, msgspec.DecodeError):
         log.warning("cannot read quarantine file `%s`; its turn is attempted again", name)
         return None

@@ -16,7 +16,7 @@ from turnetl.errors import Fatal, LakeChanged
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.paths import FORGOTTEN_TURNS
 from turnetl.model import GroupId, SessionId, TurnId
-from turnetl.private_files import read_regular
+from turnetl.private_files import read_whole
 
 FILE = FORGOTTEN_TURNS
 _KEY_BYTES = 16
@@ -113,7 +113,7 @@ def read_forgotten(files: LakeFiles) -> ForgottenTurns:
     path = files.root / FILE
     files.fetch([path])
     try:
-        stored = msgspec.json.decode(read_regular(path), type=_ForgottenFile)
+        stored = msgspec.json.decode(read_whole(path), type=_ForgottenFile)
     except (FileNotFoundError, NotADirectoryError):
         return NOTHING
     except (OSError, msgspec.DecodeError, ValueError) as error:

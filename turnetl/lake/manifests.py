@@ -17,7 +17,7 @@ import msgspec
 from turnetl.errors import Fatal, Retryable
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.parquet import read_metadata
-from turnetl.private_files import read_regular
+from turnetl.private_files import read_whole
 
 FOLDER = "manifests"
 """Name of the folder in the lake."""
@@ -127,7 +127,7 @@ def metadata_or_none(path: Path) -> str | None:
 def _read(path: Path) -> dict[str, tuple[str, str]]:
     """Return the entries of a manifest; none if there is none that can be read."""
     try:
-        manifest = msgspec.json.decode(zlib.decompress(read_regular(path)), type=_Manifest)
+        manifest = msgspec.json.decode(zlib.decompress(read_whole(path)), type=_Manifest)
     except (OSError, zlib.error, msgspec.DecodeError, ValueError):
         return {}
     return manifest.files if manifest.layout == _LAYOUT else {}

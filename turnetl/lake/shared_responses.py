@@ -5,7 +5,7 @@ from pathlib import Path
 
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.parallel import in_parallel
-from turnetl.private_files import read_regular
+from turnetl.private_files import read_whole
 
 FOLDER = "journal"
 """Name of the folder in the lake."""
@@ -24,7 +24,7 @@ class ResponseFiles:
         path = self._path(key)
         self._files.fetch([path])
         try:
-            return read_regular(path)
+            return read_whole(path)
         except FileNotFoundError:
             return None
 
@@ -38,7 +38,7 @@ class ResponseFiles:
         tree = self._files.tree(self._folder)
         paths = [self._folder / start / name for start, names in tree.items() for name in names]
         self._files.fetch(paths)
-        erased = [path for path in paths if path.exists() and is_erased(read_regular(path))]
+        erased = [path for path in paths if path.exists() and is_erased(read_whole(path))]
         in_parallel(self._files.delete, erased, self._files.parallel_writes)
         return len(erased)
 

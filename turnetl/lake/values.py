@@ -23,9 +23,7 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
         "subagent_prompts": tuple(row["subagent_prompts"]),
         "tool_calls": tuple(_tool_call(call) for call in row["tool_calls"]),
         "closed_by": ClosedBy(closed_by) if closed_by else None,
-        "usage": None
-        if row["usage"] is None
-        else tuple(MessageUsage(**one) for one in row["usage"]),
+        "usage": _usage(row["usage"]),
     }
     return Turn(**fields)
 

@@ -109,7 +109,8 @@ def _stored_archives(
     A run that was killed while an archive changed groups left two files: the older one is deleted.
     """
     files_by_digest: dict[str, list[Path]] = {digest: [] for digest in path_by_digest}
-    for path in lake.turn_paths():
+    paths = lake.turn_paths()
+    for path in paths:
         if path.stem in files_by_digest:
             files_by_digest[path.stem].append(path)
     for files in [files for files in files_by_digest.values() if len(files) > 1]:
@@ -119,7 +120,7 @@ def _stored_archives(
             lake.delete_turns_file(files.pop(0))
     newest = [files[-1] for files in files_by_digest.values() if files]
     metadata = dict(zip(newest, lake.archives_metadata(newest), strict=True))
-    names = {path.stem for path in lake.turn_paths()}
+    names = {path.stem for path in paths}
     return [
         _stored_archive(path_by_digest[digest], digest, files, metadata, names)
         for digest, files in files_by_digest.items()

@@ -12,24 +12,21 @@ from turnetl.skip_reasons import SkipReason
 _EXPORT = "write each session to a file with `opencode export`"
 _UNPACK = "unpack it and name the folder"
 _DECOMPRESS = "decompress it, or compress it with gzip or zstd as `.jsonl.gz` or `.jsonl.zst`"
-_NAMES = (
-    *(("opencode*.db", "a database with sessions of OpenCode", _EXPORT),),
-    *(("state.vscdb", "a database of Cursor or VS Code", "export its chats"),),
-    *(("kilo*.db", "a database with sessions of Kilo Code", "export its sessions"),),
-    *(
-        (f"*.{suffix}", "a database (SQLite)", "export its sessions to JSON or JSONL")
-        for suffix in ("db", "sqlite", "sqlite3", "vscdb")
-    ),
-    *(
-        (f"*.{suffix}", "a packed folder", _UNPACK)
-        for suffix in ("zip", "7z", "rar", "tar", "tgz", "tbz", "tbz2", "txz", "tar.*")
-    ),
-    *(
-        (f"*.{suffix}", "a compressed file", _DECOMPRESS)
-        for suffix in ("bz2", "xz", "lz4", "br", "lzma", "z", "gz", "zst")
-    ),
+_DATABASES = (
+    ("opencode*.db", "a database with sessions of OpenCode", _EXPORT),
+    ("kilo*.db", "a database with sessions of Kilo Code", "export its sessions"),
+    ("state.vscdb", "a database of Cursor or VS Code", "export its chats"),
 )
-"""Pattern of a name in lower case, what such a file is, and what to do; the first one counts."""
+"""Pattern of the name in lower case of an agent's database, what it is, and what to do."""
+_DATABASE = (SkipReason.DATABASE, "a database (SQLite)", "export its sessions to JSON or JSONL")
+_PACKED = (SkipReason.PACKED, "a packed folder", _UNPACK)
+_COMPRESSED = (SkipReason.PACKED, "a compressed file", _DECOMPRESS)
+_SUFFIXES = {
+    **dict.fromkeys(("db", "sqlite", "sqlite3", "vscdb"), _DATABASE),
+    **dict.fromkeys(("zip", "7z", "rar", "tar", "tgz", "tbz", "tbz2", "txz"), _PACKED),
+    **dict.fromkeys(("bz2", "xz", "lz4", "br", "lzma", "z", "gz", "zst"), _COMPRESSED),
+}
+"""Why a file with a suffix is not read, what it is, and what to do."""
 _STARTS = (
     (b"SQLite format 3\0", "x.sqlite"),
     (b"PK\x03\x04", "x.zip"),
@@ -71,11 +68,16 @@ def starts_as_json(head: bytes) -> bool:
 def other_kind(name: str) -> tuple[SkipReason, str] | None:
     """Return why a file that may hold sessions is not read, and the end of a sentence about it."""
     lower = name.lower()
-    for pattern, what, remedy in _NAMES:
-        if fnmatchcase(lower, pattern):
-            reason = SkipReason.DATABASE if "database" in what else SkipReason.PACKED
-            return reason, f"{what}, which turnetl does not read; {remedy}"
-    return None
+    kind = _SUFFIXES.get(lower.rpartition(".")[2]) if "." in lower else None
+    if kind is not _DATABASE and ".tar." in lower:
+        kind = _PACKED
+    if kind is None:
+        return None
+    reason, what, remedy = kind
+    if kind is _DATABASE:
+        of_agent = (rest for pattern, *rest in _DATABASES if fnmatchcase(lower, pattern))
+        what, remedy = next(of_agent, (what, remedy))
+    return reason, f"{what}, which turnetl does not read; {remedy}"
 
 
 def other_content(name: str, data: bytes) -> str | None:

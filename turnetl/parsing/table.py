@@ -35,11 +35,6 @@ _SAME_NAME = (
     *("first_line", "last_line", "first_byte", "last_byte"),
 )
 """Columns that have the name of a field of `RawTurn`."""
-_TOKEN_COLUMNS = (
-    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
-    *("output_tokens", "reasoning_tokens"),
-)
-"""In the order of `Tokens`."""
 _NO_TOKENS = Tokens()
 _same_of = attrgetter(*_SAME_NAME)
 
@@ -196,7 +191,7 @@ def _token_columns(turns: Sequence[RawTurn]) -> dict[str, Iterable[Any]]:
     used = [{key: one.tokens() for key, one in turn.usage.items()} for turn in turns]
     totals = [total(tokens.values()) if tokens else _NO_TOKENS for tokens in used]
     return {
-        **dict(zip(_TOKEN_COLUMNS, zip(*totals, strict=True), strict=True)),
+        **dict(zip(schema.TOKEN_COUNTS, zip(*totals, strict=True), strict=True)),
         "usage": [
             [_message(turn, key, one) for key, one in tokens.items()]
             for turn, tokens in zip(turns, used, strict=True)
@@ -210,7 +205,7 @@ def _message(turn: RawTurn, key: str, tokens: Tokens) -> dict[str, Any]:
         "message": ids.message_digest(key),
         "model": message.model or turn.model,
         "day": None if message.time is None else message.time.date(),
-        **dict(zip(_TOKEN_COLUMNS, tokens, strict=True)),
+        **dict(zip(schema.TOKEN_COUNTS, tokens, strict=True)),
     }
 
 

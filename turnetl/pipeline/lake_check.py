@@ -18,6 +18,7 @@ from turnetl.index.session_index import session_index_folder
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.lake import QUARANTINE, ArchiveMetadata, Lake
 from turnetl.lake.forgotten import read_forgotten
+from turnetl.lake.paths import TURNS as TURNS_FOLDER
 from turnetl.lake.paths import archive_digest
 from turnetl.lake.redaction_key import redaction_key
 from turnetl.lake.set_aside import set_aside
@@ -34,7 +35,7 @@ from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import find_archive, is_redacted
 from turnetl.pipeline.group_status import archive_finder
 from turnetl.pipeline.tables import filter_turns
-from turnetl.private_files import read_regular
+from turnetl.private_files import read_whole
 from turnetl.progress import Progress, ProgressUpdate
 from turnetl.schema import TURNS
 from turnetl.settings import Settings
@@ -99,7 +100,7 @@ class _Tables:
         whole = {path: of for path, of in self._metadata.items() if not is_redacted(of.archive)}
         known = {problem.path for problem in found}
         found += [one for one in misplaced_files(whole) if one.path not in known]
-        turns = [problem for problem in found if problem.path.parent.parent.name == "turns"]
+        turns = [problem for problem in found if problem.path.parent.parent.name == TURNS_FOLDER]
         archives = self._archives(turns) if turns else {}
         is_present = archive_finder(self._settings, set(archives.values()))
         for problem in found:
@@ -159,13 +160,10 @@ class _Tables:
         if archive is None:
             remedy = f"its archive is not known: {_RESTORE}, or backfill the archive"
         elif is_present(archive):
-            remedy = f"its archive `{archive}` exists: the next `turnetl backfill` of it makes it"
-            remedy = f"{remedy} again{self._retained(found)}"
+            remedy = f"{_made_again(archive)}{self._retained(found)}"
         else:
-            remedy = (
-                f"its archive `{archive}` is gone: {_RESTORE}, or the archive; turns that were "
-                "committed stay in the graph"
-            )
+            committed = "turns that were committed stay in the graph"
+            remedy = f"{_restored(archive)}, or the archive; {committed}"
         return FileProblem(
             Check.DAMAGED_TURNS,
             found.path,
@@ -195,19 +193,14 @@ class _Tables:
     def _missing(self, is_present: Callable[[str], bool]) -> Iterator[FileProblem]:
         """Yield the turns files that are gone since the episodes were made from them."""
         names = {path.stem for path in self._lake.turn_paths()}
-        folder = self._lake.root / "turns"
+        folder = self._lake.root / TURNS_FOLDER
         for group in self._lake.groups():
             for archive in sorted(self._episode_archives(group)):
                 name = archive_digest(Path(archive))
                 if name in names or is_redacted(archive) or not Path(archive).is_absolute():
                     continue
                 path = folder / group / f"{name}.parquet"
-                remedy = (
-                    f"its archive `{archive}` exists: the next `turnetl backfill` of it makes it "
-                    "again"
-                    if is_present(archive)
-                    else f"its archive `{archive}` is gone: {_RESTORE}"
-                )
+                remedy = _made_again(archive) if is_present(archive) else _restored(archive)
                 shown = self._lake.files.name(path)
                 yield FileProblem(
                     Check.DAMAGED_TURNS, path, shown, "is missing", remedy, archive=archive
@@ -223,13 +216,21 @@ class _Tables:
             return set()
 
     def _kept_copies(self) -> Iterator[FileProblem]:
-        folder = self._lake.root / "turns"
+        folder = self._lake.root / TURNS_FOLDER
         for group, names in self._lake.files.tree(folder).items():
             for name in filter(damaged_copies.is_copy, names):
                 path = folder / group / name
                 yield FileProblem(
                     Check.KEPT_COPIES, path, self._lake.files.name(path), "was damaged"
                 )
+
+
+def _made_again(archive: str) -> str:
+    return f"its archive `{archive}` exists: the next `turnetl backfill` of it makes it again"
+
+
+def _restored(archive: str) -> str:
+    return f"its archive `{archive}` is gone: {_RESTORE}"
 
 
 def _special_problem(found: TableProblem, name: str) -> FileProblem | None:
@@ -270,7 +271,7 @@ def _quarantine_problem(path: Path) -> str | None:
     if (special := special_file(path)) is not None:
         return special
     try:
-        entry = msgspec.json.decode(read_regular(path), type=QuarantineEntry)
+        entry = msgspec.json.decode(read_whole(path), type=QuarantineEntry)
     except (OSError, msgspec.DecodeError):
         return "is damaged"
     return None if entry.turn_id == path.stem else f"is the entry of turn `{entry.turn_id}`"

@@ -6,8 +6,8 @@ The value may look like anything: `turnetl.redact.chosen` tells what it cannot b
 from turnetl.redact import chosen, drawn_tokens, plausible
 from turnetl.redact.keyword_rules import LINE_BREAK
 from turnetl.redact.rule import SecretRule
+from turnetl.redact.vocabulary import PASSWORD
 
-PASSWORD = r"(?:passw(?:or)?d|passphrase|passcode)"  # noqa: S105 - a pattern
 _SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|[0-9]{1,2})){0,2}"
 _NAME = rf"(?:{PASSWORD}{_SUFFIX}|[_.-](?:pass|pwd?)|pwd|psk|bindpw)"
 _SHORT = r"(?:[Pp]ass|PASS|[Pp]w|PW)"

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from turnetl.redact import chosen, plausible
-from turnetl.redact.announced_rules import IN_QUOTES, PASSWORD
+from turnetl.redact.announced_rules import IN_QUOTES
 from turnetl.redact.rule import SecretRule
+from turnetl.redact.vocabulary import PASSWORD
 
 _WORD = r"([^ \t\r\n\"'`\\;<>|&-][^ \t\r\n\"'`\\;<>|&]{2,127})"
 _ARGUMENT = rf"(?:{IN_QUOTES}|{_WORD})"

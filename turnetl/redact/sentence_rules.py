@@ -1,8 +1,9 @@
 """Rules for passwords that people choose, in sentences, tables and tests of a user interface."""
 
 from turnetl.redact import chosen, table_columns
-from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES, PASSWORD
+from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
 from turnetl.redact.rule import SecretRule
+from turnetl.redact.vocabulary import PASSWORD
 
 _WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]$«“「][^ \t\r\n\"'`\\;<>|]{2,127}?)"
 _END = (

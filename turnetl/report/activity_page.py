@@ -9,8 +9,8 @@ from turnetl.activity_report.report import ActivityReport
 from turnetl.activity_report.walk import values_of
 from turnetl.html import charts, pages
 from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href
+from turnetl.report.activity_file import token_split
 from turnetl.report.costs import format_cost
-from turnetl.report.layout import token_split
 from turnetl.retrieval.turn_summary import short_id
 
 TITLE = "What the agents did"

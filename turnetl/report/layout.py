@@ -10,14 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.activity_report.model import TokenCount
 from turnetl.object_url import url_text
 
 V = TypeVar("V")
 
 LISTED = 10
 """Values of a list that are printed, by default."""
-_MB = _MILLION = 1_000_000
+_MB = 1_000_000
 _TAB_CELLS = 8
 
 
@@ -74,25 +73,6 @@ def limited(values: Sequence[V], line: Callable[[V], Text], limit: int = LISTED)
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Return the count with its noun: `1 group`, `2 groups`."""
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
-
-
-def token_split(tokens: TokenCount) -> str:
-    """Return all tokens and what they are: `12.3 M tokens: 0.4 M input, ...`."""
-    parts = [
-        (tokens.input_tokens, "input"),
-        (tokens.cache_write_tokens, "cache write"),
-        (tokens.cache_read_tokens, "cache read"),
-        (tokens.output_tokens, "output"),
-    ]
-    reasoning = tokens.reasoning_tokens
-    listed = ", ".join(f"{_rounded(one)} {name}" for one, name in parts if one is not None)
-    of_it = f" ({_rounded(reasoning)} of it reasoning)" if reasoning else ""
-    return f"{_rounded(tokens.tokens)} tokens: {listed}{of_it}"
-
-
-def _rounded(count: int) -> str:
-    """Return a number, in millions if it is large."""
-    return f"{count / _MILLION:,.1f} M" if count >= _MILLION // 10 else f"{count:,}"
 
 
 def size(count: int) -> str:

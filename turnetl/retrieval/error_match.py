@@ -56,7 +56,8 @@ class ErrorMatcher:
             return EXACT
         name_terms = set(self._tokenizer.count(name))
         known = name_terms | set(self._tokenizer.count(statement))
-        return max(self._named(name_terms), self._shared(known), self._contained(name, name_terms))
+        contained = self._contained(name, normalized, name_terms)
+        return max(self._named(name_terms), self._shared(known), contained)
 
     def _named(self, name_terms: AbstractSet[str]) -> float:
         """Return 1 if the error is a test that the text says failed."""
@@ -68,10 +69,10 @@ class ErrorMatcher:
         has_name = not self._required or any(name <= known for name in self._required)
         return share if share >= _MIN_SHARE and has_name else 0.0
 
-    def _contained(self, name: str, name_terms: AbstractSet[str]) -> float:
+    def _contained(self, name: str, normalized: str, name_terms: AbstractSet[str]) -> float:
         """Return the share of the name that the text contains; 0 if it may do so by chance."""
         share = len(self._terms & name_terms) / max(len(name_terms), 1)
-        if len(name_terms) > 1 and _normalized(name).rstrip(_CUT) in self._text:
+        if len(name_terms) > 1 and normalized in self._text:
             return 1.0
         is_much = share >= _MIN_NAME_SHARE and len(name_terms) >= _MIN_NAME_TERMS
         complete = identifiers(name)[: -1 if name.endswith(_CUT) else None]

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from turnetl import ids
-from turnetl.formats.kit.subagent_messages import usage_of_messages
+from turnetl.formats.kit.subagent_messages import place_of, usage_of_messages
 from turnetl.formats.kit.usage import Tokens, greatest
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.model import MessageCounts, SubagentUsage
@@ -90,7 +90,7 @@ def merged_usage(
         return None
     merged: dict[tuple[str, str, str, str], SubagentUsage] = {}
     for one in (*_redacted_again(before or (), usage or (), redactor), *(usage or ())):
-        key = _order(one)
+        key = place_of(one.subagent, one.session, one.model, one.started_at)
         merged[key] = _merged(merged[key], one) if key in merged else one
     return tuple(merged[key] for key in sorted(merged))
 
@@ -119,12 +119,6 @@ def _redacted_again(
 
 def _tokens(usage: SubagentUsage) -> int:
     return usage.input_tokens + usage.output_tokens
-
-
-def _order(usage: SubagentUsage) -> tuple[str, str, str, str]:
-    """Return the sort key of an entry, as a parse orders them."""
-    day = "" if usage.started_at is None else usage.started_at.date().isoformat()
-    return usage.subagent, "" if usage.subagent else usage.session, usage.model or "", day
 
 
 def rows_digest(rows: pl.DataFrame) -> str:

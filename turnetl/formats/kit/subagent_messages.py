@@ -1,6 +1,7 @@
 """The tokens of API messages in no turn: of subagents, and of a session before its first prompt."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from turnetl import ids
 from turnetl.formats.kit.usage import MessageTokens, Tokens, add_message, total
@@ -57,10 +58,7 @@ class SubagentMessages:
         """Return the sums by subagent, model and UTC day, sorted."""
         places: dict[tuple[str, str, str, str], list[str]] = {}
         for key, message in self._messages.items():
-            day = "" if message.time is None else message.time.date().isoformat()
-            owner, session = self._owners[key]
-            # A session's own messages have no subagent that tells sessions apart.
-            place = owner, "" if owner else session, message.model or "", day
+            place = place_of(*self._owners[key], message.model, message.time)
             places.setdefault(place, []).append(key)
         return tuple(self._sum(places[place]) for place in sorted(places))
 
@@ -76,6 +74,17 @@ class SubagentMessages:
         return usage_of_messages(
             SubagentUsage(owner, messages[0].model, min(times, default=None), 0, 0, session), counts
         )
+
+
+def place_of(
+    subagent: str, session: str, model: str | None, time: datetime | None
+) -> tuple[str, str, str, str]:
+    """Return what tells an entry from the others of its archive, as which they are sorted.
+
+    A session's own messages have no subagent that tells sessions apart.
+    """
+    day = "" if time is None else time.date().isoformat()
+    return subagent, "" if subagent else session, model or "", day
 
 
 def usage_of_messages(entry: SubagentUsage, messages: list[MessageCounts]) -> SubagentUsage:
