@@ -218,6 +218,21 @@ async def test_a_file_that_is_not_a_graph_is_rejected_and_stays_unchanged(tmp_pa
     assert path.read_text() == "not a graph\n" * 1000
 
 
+@pytest.mark.parametrize(("byte", "bit"), [(0, 1), (7, 1), (12, 1), (14, 1), (21, 1), (21, 64)])
+async def test_a_file_with_a_flipped_bit_in_its_header_is_rejected_with_a_sentence(
+    tmp_path: Path, byte: int, bit: int
+) -> None:
+    path = tmp_path / "graph.lbug"
+    store = await open_graph(f"ladybug://{path}", user="", password="")
+    await store.prepare()
+    await store.close()
+    content = bytearray(path.read_bytes())
+    content[byte] ^= bit
+    path.write_bytes(content)
+    with pytest.raises(GraphUnusable, match="restore it from a backup"):
+        await open_graph(f"ladybug://{path}", user="", password="", write=False)
+
+
 async def test_a_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(GraphUnusable, match="cannot open graph"):
         await open_graph(f"ladybug://{tmp_path}", user="", password="")

@@ -11,15 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
-import msgspec
-
 from turnetl.errors import GraphUnusable
-from turnetl.graph.ladybug_errors import reason
+from turnetl.graph.ladybug_errors import DAMAGE, reason
 
 T = TypeVar("T")
 
 _POOL_FULL = "buffer pool is full"
-_DAMAGE = (UnicodeError, msgspec.DecodeError, MemoryError, OverflowError)
 _PARAMETER = re.compile(r"\$(\w+)")
 _NOT_WRITTEN = "Cannot write to file"
 
@@ -185,7 +182,7 @@ def _damage_translated() -> Generator[None]:
     """Translate what reading values raises that nobody wrote."""
     try:
         yield
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise GraphUnusable(
             f"the embedded graph is damaged: a value of it cannot be decoded "
             f"({type(error).__name__}); run `turnetl verify`, which says what is to be done"

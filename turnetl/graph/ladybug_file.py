@@ -24,6 +24,7 @@ from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_checksum, ladybug_log, ladybug_repair, ladybug_space
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.ladybug_database import (
+    REMEDY,
     SMALL_POOL,
     SeparateConnections,
     Unrecovered,
@@ -33,6 +34,7 @@ from turnetl.graph.ladybug_database import (
     is_prepared,
     open_database,
 )
+from turnetl.graph.ladybug_errors import DAMAGE, reason
 from turnetl.graph.ladybug_space import DiskSpace
 
 if sys.platform != "win32":
@@ -96,10 +98,15 @@ class LadybugFile:
         lock = partial(lock_graph, path, timeout=timeout, sleep=sleep)
         space = DiskSpace(path, free_bytes)
         try:
-            return cls._opened(lock(write=write), space, write=write, low_memory=low_memory)
-        except Unrecovered:
+            with suppress(Unrecovered):
+                return cls._opened(lock(write=write), space, write=write, low_memory=low_memory)
             cls._opened(lock(write=True), space, write=True).close()
             return cls._opened(lock(write=write), space, write=write, low_memory=low_memory)
+        except RuntimeError as error:
+            raise GraphUnusable(f"cannot open graph `{path}`: {reason(error)}; {REMEDY}") from error
+        except (ValueError, *DAMAGE) as error:
+            damage = f"it is damaged ({reason(error)})"
+            raise GraphUnusable(f"cannot open graph `{path}`: {damage}; {REMEDY}") from error
 
     def close(self) -> None:
         """Close the file; a writer merges the log into it, if the disk has the space."""
