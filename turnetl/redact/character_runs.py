@@ -36,12 +36,16 @@ def _runs(
     kinds: "np.ndarray[tuple[int], np.dtype[np.uint8]]", first: int, bounds: tuple[int, int]
 ) -> Iterator[tuple[int, int]]:
     """Yield the runs in a piece of the data, which starts at `first`."""
-    is_in_run = np.zeros(len(kinds) + 2, np.bool_)
-    np.not_equal(kinds, 0, out=is_in_run[1:-1])
-    edges = np.flatnonzero(is_in_run[1:] != is_in_run[:-1])
-    starts, ends = edges[::2], edges[1::2]
-    lengths = ends - starts
-    selected = (lengths >= bounds[0]) & (lengths <= bounds[1])
+    min_bytes, max_bytes = bounds
+    # Whether the next 2, 4, 8 ... bytes are in a run, too: the edges of few runs are left to find.
+    starts_run, length = kinds != 0, 1
+    while length < min_bytes:
+        step = min(length, min_bytes - length)
+        starts_run = starts_run[:-step] & starts_run[step:]
+        length += step
+    edges = np.flatnonzero(np.diff(starts_run, prepend=False, append=False))
+    starts, ends = edges[::2], edges[1::2] + (min_bytes - 1)
+    selected = ends - starts <= max_bytes
     if not selected.any():
         return
     starts, ends = starts[selected], ends[selected]

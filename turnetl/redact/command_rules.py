@@ -315,9 +315,10 @@ COMMAND_RULES = (
     ),
     SecretRule(
         "password",
-        rf":[ \t]+(?:EAP|XAUTH|PSK|NTLM)[ \t]+{IN_QUOTES}",
+        rf"(?:EAP|XAUTH|PSK|NTLM)[ \t]+{IN_QUOTES}",
         "The secrets of IPsec.",
         chosen.is_chosen,
+        before=r":[ \t]+",
     ),
     SecretRule(
         "password",

@@ -57,15 +57,15 @@ class LiteralSearch:
         """Yield in order where lower-case bytes have a literal and the head of a rule with it."""
         if self._automaton is None:
             return
-        view = memoryview(lower)
+        view, heads = memoryview(lower), self._heads
         for first in range(0, len(lower), _PIECE_BYTES):
             piece = view[first : first + _PIECE_BYTES + self._overlap]
             found = self._automaton.find_matches_as_indexes(piece, overlapping=True)
             # They come in the order of their ends.
             found.sort(key=itemgetter(1))
             for number, start, _ in found:
-                head = self._heads.get(number) or self._head(number)
-                if start < _PIECE_BYTES and head(lower, first + start) is not None:
+                head = heads.get(number) or self._head(number)
+                if head(lower, first + start) is not None and start < _PIECE_BYTES:
                     yield first + start
 
     def at(self, lower: bytes, offset: int) -> list[RequiredLiteral]:

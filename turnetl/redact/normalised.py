@@ -89,7 +89,6 @@ _ALL_QUOTED = re.compile(_QUOTED_FORMS % rb"[0-9A-F]{2}")
 _QUOTED_IN_SECRET = re.compile(_QUOTED_FORMS % rb"3[DA]")
 _DIGITS = re.compile(rb"(?:[uUx]\{?|0000|=|%%(?:25)*)(%(hex)s+)\}?\Z" % _HEX)
 _BYTE = re.compile(rb"%%(?:25)*([89a-fA-F]%(hex)s)" % _HEX)
-_NUMBERS = "0123456789"
 _CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"/": b"/"}
 """What a letter after a backslash stands for; others stand for some control character."""
 _TOKEN = r"(?:[A-Za-z0-9_+/-]{0,31}[.:/$!|])?[A-Za-z_-]{0,31}[0-9][A-Za-z0-9_-]{6}"  # noqa: S105 - a pattern
@@ -109,7 +108,6 @@ INVISIBLE = (
 DISGUISED = rf"{ENCODED}|{INVISIBLE}"
 """Matches every text in which a secret may be hidden, and few others."""
 _TOKEN_FOLLOWS = re.compile(_TOKEN.encode())
-_ENDS_WITH_WORD = re.compile(rb"[A-Za-z0-9_]\Z")
 _ENDS_WITH_ESCAPE = re.compile(
     rb"(?:\\(?:[A-Za-z0-9]|u%(hex)s{4}|U%(hex)s{8}|x%(hex)s{2}|[0-7]{1,3}|c[A-Z]|0000%(hex)s{2})"
     rb"|%%u%(hex)s{4}|%%(?:%(hex)s{2}|[nrt])|=[0-9A-F]{2}|\^[A-Z]|`[nrt0]"
@@ -279,8 +277,8 @@ def escape_before(data: bytes, end: int) -> int:
 
 def _ends_word(data: bytes, start: int, end: int) -> bool:
     """Return whether a word precedes, and a token follows, something that is not seen."""
-    is_word = _ENDS_WITH_WORD.search(data[max(0, start - 1) : start]) is not None
-    return is_word and _TOKEN_FOLLOWS.match(data, end) is not None
+    last = data[max(0, start - 1) : start]
+    return (last.isalnum() or last == b"_") and _TOKEN_FOLLOWS.match(data, end) is not None
 
 
 def _seen_in_secret(match: re.Match[bytes]) -> bytes:
@@ -291,7 +289,7 @@ def _seen_in_secret(match: re.Match[bytes]) -> bytes:
 
 def _seen(match: re.Match[bytes]) -> bytes:
     """Return what is seen of something encoded; nothing of a colour."""
-    return _SEEN[(match.lastgroup or "").rstrip(_NUMBERS)](match[0])
+    return _SEEN[match.lastgroup or ""](match[0])
 
 
 def _character(code: int) -> bytes:
@@ -315,7 +313,7 @@ def _percent_bytes(written: bytes) -> bytes:
     return decoded if character.encode() == decoded and not character.isspace() else b" "
 
 
-_SEEN: Mapping[str, Callable[[bytes], bytes]] = {
+_SEEN_OF_KIND: Mapping[str, Callable[[bytes], bytes]] = {
     "hidden": lambda _: b"",
     "space": lambda _: b" ",
     "letter": lambda written: _CONTROLS.get(written[-1:], b" "),
@@ -325,3 +323,7 @@ _SEEN: Mapping[str, Callable[[bytes], bytes]] = {
     "code": lambda written: _character(int(_DIGITS.findall(written)[0], 16)),
 }
 """What is seen of each kind of encoded characters."""
+_SEEN = dict(_SEEN_OF_KIND) | {
+    f"{kind}{number}": _SEEN_OF_KIND[kind] for number, (_, kind, _) in enumerate(_FORMS)
+}
+"""What is seen, by the name of the group that matches."""

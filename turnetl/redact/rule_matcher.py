@@ -26,7 +26,7 @@ class RuleMatcher:
         rules = [*rules]
         patterns = {rule.pattern for rule in rules}
         lower = data.lower()
-        for offset in search.offsets(lower):
+        for offset in search.offsets(lower) if rules else ():
             for rule, max_offset in search.at(lower, offset):
                 offsets = self._offsets.get(rule.pattern)
                 if offsets is not None:
