@@ -135,5 +135,6 @@ def are_versions(first: str, second: str) -> bool:
     before, found, after = longer.partition(shorter)
     if found:
         return not before + after or _MARKUP.search(before + after) is not None
-    is_redacted = _REDACTED.search(first) or _REDACTED.search(second)
-    return is_redacted is not None and first[:_PREFIX] == second[:_PREFIX]
+    if first[:_PREFIX] != second[:_PREFIX]:
+        return False
+    return any(map(_REDACTED.search, (first, second)))

@@ -7,6 +7,7 @@ and for compaction only that.
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from msgspec.structs import astuple
 
@@ -17,8 +18,7 @@ from turnetl.formats.kit.usage import OpenAIUsage
 _Size = tuple[int | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """The tokens of one request."""
 
     usage: OpenAIUsage
@@ -95,4 +95,4 @@ def _size(usage: OpenAIUsage) -> _Size:
 
 def _place(kind: str, total: OpenAIUsage | None, usage: OpenAIUsage) -> str:
     values = astuple(total) if total is not None else ()
-    return ids.digest(kind, *map(str, values), "last", *map(str, astuple(usage)))
+    return ids.digest_of_short(kind, *map(str, values), "last", *map(str, astuple(usage)))

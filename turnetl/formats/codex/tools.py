@@ -55,8 +55,9 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
 
 def subagent_prompt(item: CodexItem) -> str | None:
     """Return the prompt that a call gives to a subagent."""
-    arguments = decoded(item.arguments)
-    if item.name not in _SUBAGENTS or not isinstance(arguments, dict):
+    # Only then: `tool_call` decodes the arguments of all calls.
+    arguments = decoded(item.arguments) if item.name in _SUBAGENTS else None
+    if not isinstance(arguments, dict):
         return None
     prompts = (arguments.get(key) for key in ("message", "prompt"))
     return next((prompt for prompt in prompts if isinstance(prompt, str) and prompt), None)
@@ -71,8 +72,8 @@ def tool_result(item: CodexItem) -> tuple[str, bool]:
 
 def user_answer(call: RawToolCall, item: CodexItem) -> str | None:
     """Return the user's answers to the questions of a call, or None if there are none."""
-    output = decoded(item.output)
-    if call.name != _USER_INPUT or not isinstance(output, dict):
+    output = decoded(item.output) if call.name == _USER_INPUT else None
+    if not isinstance(output, dict):
         return None
     answers = output.get("answers")
     texts = _nested_texts(answers) if isinstance(answers, dict) else []

@@ -82,7 +82,8 @@ class CodexReader:
             is_compaction = row.type == "compacted"
             return SkipReason.COMPACTION if is_compaction else SkipReason.CONTEXT
         self.conversation.update_metadata(item)
-        self.conversation.prompts.add_turn_id(unique_id(item.turn_id))
+        if self.conversation.prompts.held:
+            self.conversation.prompts.add_turn_id(unique_id(item.turn_id))
         if not self.conversation.has_new_turn:
             return SkipReason.CONTEXT
         self.conversation.identify(item.turn_id)

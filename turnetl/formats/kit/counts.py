@@ -48,6 +48,8 @@ class ParseCounts:
         Of fewer lines than these, all are counted again.
         """
         lines = min(lines, self.used if before is None else self.skipped[before])
+        if not lines:
+            return
         if before is None:
             self.used -= lines
         else:
