@@ -100,6 +100,8 @@ ENCODED = (
     rf"|=(?:09|20)|\^[A-Z@]|`[nrt0]|\[[0-9;]{{1,12}}m){_TOKEN}|[A-Za-z0-9+]\\+/[A-Za-z0-9+]"
 )
 """Matches every text in which encoded ASCII may hide a secret, and few others."""
+MAY_BE_ENCODED = ENCODED.replace("{0,31}", "*").replace("{2,24};", "+;")
+"""Matches these texts, and hardly any others: without counts, the search of all texts is faster."""
 INVISIBLE = (
     r"[\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{2064}\x{feff}\x{ad}\x{34f}"
     r"\x{a0}\x{2000}-\x{200a}\x{202f}\x{3000}]"

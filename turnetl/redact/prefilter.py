@@ -16,7 +16,7 @@ import polars as pl
 from turnetl.redact.clean_texts import CleanTexts
 from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.literal_search import LiteralSearch, RequiredLiteral, literal_search
-from turnetl.redact.normalised import ENCODED, INVISIBLE, normalised_texts
+from turnetl.redact.normalised import ENCODED, INVISIBLE, MAY_BE_ENCODED, normalised_texts
 from turnetl.redact.rule_spans import spans_of_match, spans_of_rule
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
@@ -77,7 +77,7 @@ def _candidates_of_chunk(
     without_literals = literal_search(rules).rules_without_literals
     slow_patterns = [rule.pattern for rule in without_literals if rule.may_be_secret is None]
     exact = [*slow_patterns, *patterns]
-    rare = _matching(texts, column, [*exact, ENCODED])
+    rare = _matching(texts, column, [*exact, MAY_BE_ENCODED])
     encoded = _matching(rare, _column(rare), [ENCODED])
     views = normalised_texts(dict.fromkeys([*encoded, *_with_invisible(texts)]))
     new = [*{*chain.from_iterable(views.values())}.difference(texts)]
