@@ -39,7 +39,7 @@ LINE_START = (
     r"[ \t+>-]{0,24}\"?"
 )
 _NODE = r"(?:(?:&[A-Za-z0-9_-]{1,30}|!!str)[ \t]+)?"
-_KEY_PREFIX = r"[A-Za-z0-9_.-]{0,40}"
+_KEY_PREFIX = r"[A-Za-z0-9_.\"'\[\]-]{0,60}"
 _SECRETS = (
     r"(?:SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTH_?KEY|MASTER_?KEY|APP_?KEY"
     r"|ENCRYPTION_?KEY|SIGNING_?KEY|SECRET_?KEY|CREDENTIALS?|_KEY|_PAT)"
@@ -52,7 +52,8 @@ _GENERATED = (
     r"|_pat|extpat)"
 )
 _PAIR = (
-    rf"\\*[\"']?[ \t]*(?:,[ \t]*|{LINE_BREAK}|[ \t]+)\\*[\"']?(?:Parameter)?[vV]alue\\*[\"']?"
+    rf"\\*[\"']?[ \t]*(?:[ \t][A-Za-z-]{{1,20}}=\\*[\"'][^\"'<>\r\n]{{0,60}}\\*[\"']){{0,4}}"
+    rf"(?:,[ \t]*|{LINE_BREAK}|[ \t]+)\\*[\"']?(?:Parameter)?[vV]alue\\*[\"']?"
     r"[ \t]*[:=][ \t]*"
 )
 _LOOKED_UP = (
@@ -63,6 +64,7 @@ _LOOKED_UP = (
 FIELD = (
     r"(?:\\*\"?[:=][ \t]*\\*[\"']?(?:\[-[^\r\n]{0,128}-\])?\{\+([^\r\n]{3,300}?)\+\}"
     rf"|:[ \t]*[>|][+-]?[ \t]*{LINE_BREAK}{LINE}{LINE_END}"
+    rf"|\\*[\"']?[ \t]*(?:\r?\n|\\n)[ \t]{{0,24}}:[ \t]+\\*[\"']?{LINE}\\*[\"']?{LINE_END}"
     rf"|{_PAIR}(?:{IN_QUOTES}|{LINE}{LINE_END})"
     r"|\\*[\"']?[ \t]*>([^<>\r\n]{3,300})</|</key>[^<>]{0,40}<string>([^<>\r\n]{3,300})</)"
 )
@@ -100,7 +102,7 @@ ANNOUNCED_RULES = (
         rf"{LINE_END}",
         "A password or a secret in a Dockerfile, in fish, or in cmd.",
         chosen.is_chosen_word,
-        before=r"(?:ENV|ARG|setx?(?: [/-][a-zA-Z]{1,3})?)[ \t]{1,4}[A-Z0-9_]{0,40}",
+        before=r"(?:ENV|ARG|SetEnv|fastcgi_param|setx?(?: [/-][a-zA-Z]{1,3})?)[ \t]{1,4}[A-Z0-9_]{0,40}",
     ),
     SecretRule(
         "secret-value",

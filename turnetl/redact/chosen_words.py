@@ -20,7 +20,7 @@ LABELS = _words(
     "reset show hide label placeholder username user email login plaintext plain encrypted "
     "hashed masked sensitive prompt stdin keyring keychain trust peer md5 scram-sha-256 "
     "prohibit-password without-password again repeat file files compat yes no ask always "
-    "never auto automatic "
+    "never auto automatic enter submit "
     "manual n/a tbd todo fixme replace_me change_me changeme change-me dummy"
 )
 """Labels of fields, states of settings, and placeholders."""
@@ -58,6 +58,10 @@ STATES = _words(
     "onjuist leeg verplicht wymagane nieprawidłowe puste povinné nesprávné prázdné obligatorisk "
     "krävs fel påkrævet forkert pakollinen väärä gerekli zorunlu yanlış kötelező hibás "  # noqa: RUF001
     "obligatoriu greșită wajib diperlukan salah sai requise requis richiesta errata requerida "
+    "feil forkert fel felaktigt ugyldig ugyldigt ogiltigt väärä väärin pakollinen onjuist ongeldig "
+    "verplicht nieprawidłowe błędne wymagane nesprávné chybné neplatné povinné hibás helytelen "
+    "kötelező érvénytelen geçersiz yanlış zorunlu gerekli hatalı obligatorie obligatoriu necesar "
+    "incorectă wunsch anfrage anforderung невірний "
     "απαιτείται λάθος आवश्यक गलत обязателен обязательно"
 )
 """Words that follow `the password is` and say something about it."""

@@ -112,7 +112,7 @@ COMMAND_RULES = (
         rf"|wpa-psk|key-string|set-key[ \t]ascii|psksecret|(?:chap|pap|ftp)[ \t]password"
         rf"|plain-text-password(?:-value)?|root-password[ \t]password|auth_pass"
         rf"|option[ \t]key)[ \t=]+"
-        rf"(?:[0-9][ \t]+)?{_ARGUMENT}",
+        rf"(?:(?:[0-9]|ascii-text)[ \t]+)?{_ARGUMENT}",
         "The settings of routers and of other devices.",
     ),
     _rule(
@@ -325,5 +325,29 @@ COMMAND_RULES = (
         r"\]:[0-9]{2,5}[ \t]+[^ \t\r\n:\"']{1,60}:([^ \t\r\n\"']{4,128})[ \t]*(?:[\r\n]|\\n|$)",
         "A user and a password after a host, as Postfix maps them.",
         chosen.is_chosen_word,
+    ),
+    SecretRule(
+        "password",
+        r"<<-?[ \t]?\\*[\"']?(?:EOF|EOT|END|PASS|PW|SECRET|HERE|STDIN)[A-Z]{0,8}\\*[\"']?[^\r\n\\]{0,60}"
+        r"(?:\r?\n|\\n)[ \t]*(?:[a-z][a-z0-9_-]{0,30}:)?([^ \t\r\n\\]{3,200}?)[ \t]*(?:\r?\n|\\n)[ \t]*"
+        r"(?:EOF|EOT|END|PASS|PW|SECRET|HERE|STDIN)",
+        "A secret as the only line of the standard input.",
+        chosen.is_chosen_argument,
+        before=(
+            r"(?:\blogin|sudo -S|luks[A-Z][A-Za-z]{2,9}|passwd|kinit|[-_]stdin|secrets? (?:set|put|create)"
+            r"|\bunlock|--with-token|openconnect)[^\r\n]{0,80}"
+        ),
+    ),
+    SecretRule(
+        "secret-value",
+        r"(?:ERLANG_COOKIE\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?|-setcookie[ \t]+)([^ \t\r\n\"'`\\$<>,;]{6,128})",
+        "The secret that nodes of Erlang share.",
+        chosen.is_chosen_word,
+    ),
+    SecretRule(
+        "secret-value",
+        r"(?i)\bsecrets\.[a-z0-9_.]{1,40}=\\*[\"']?([^ \t\r\n\"'`\\,;(){}<>]{12,300})",
+        "A secret with any name among the values of a chart.",
+        chosen.is_key,
     ),
 )

@@ -41,7 +41,7 @@ _NOT_BEFORE = re.compile(
     rb"(?:[%@/]|==|[?&](?:id|v|list|page|cursor|ref|(?:g|fb|ms)clk?id)=|\\(?![nrt])"
     rb"|(?i:sha)[0-9]{1,3}[-=:]|h1:|base64,"
     rb"|(?i:public_?key)[\"']?[ \t]*[:=][ \t]*[\"']?"
-    rb"|verification[=:]|(?:\x1b|1[bB]|033|\\e)\[[0-9;]{0,8})\Z"
+    rb"|verification[=:]|ip[fn]s:|(?:\x1b|1[bB]|033|\\e)\[[0-9;]{0,8})\Z"
 )
 """What precedes no token: an escape, a path, an id in a URL, a digest, data, a colour."""
 _ANNOUNCED = re.compile(rb"[A-Za-z0-9][:~|+]\Z")

@@ -162,7 +162,8 @@ class RedactionEngine:
         misplaced = {}
         for finding in self._scanner.scan(data):
             rule = _short_name(finding.rule)
-            if finding.is_partial and not _SECRET_PART.search(rule):
+            is_half = finding.is_partial and not _SECRET_PART.search(rule)
+            if is_half or finding.secret in _METAVARIABLES:
                 continue
             if finding.is_base64 or data[finding.start : finding.end] == finding.secret:
                 yield Span(finding.start, finding.end, rule)
@@ -187,6 +188,8 @@ class RedactionEngine:
         return placeholder(rule, undisguised(secret), self._key).encode()
 
 
+_METAVARIABLES = (b"PASSWORD", b"PASSWD", b"PASS", b"SECRET", b"TOKEN")
+"""What an address in a manual has in the place of a password."""
 # Scanner rules for one half of a pair, which the scanner does not report by default. Of these, only
 # the secret half is redacted.
 _SECRET_PART = re.compile(r"secret|passphrase|token$|api-key|consumer-key|application-key")

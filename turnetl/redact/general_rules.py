@@ -1,6 +1,6 @@
 """Rules for secrets in code, markup and settings, where a name and a value stand apart."""
 
-from turnetl.redact import chosen, plausible
+from turnetl.redact import chosen, plausible, table_columns
 from turnetl.redact.announced_rules import FIELD, IN_QUOTES, LINE, LINE_END, LINE_START
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
@@ -59,11 +59,18 @@ _INSIDE = (
 _ASSIGNED = (
     rf"(?:{_CLOSED}(?:(?:{_TYPE}?{_OPERATOR}|{_DEFAULT}){_CALL}|{_OPERATOR}{_LOOKED_UP})|{_INSIDE})"
 )
+# Literals that no quote delimits: Lua, Perl, Ruby, C++, Rust, PostgreSQL, Python.
+_RAW = (
+    r"(?:\[=*\[([^\[\]\r\n]{3,128})\]=*\]|%?[qQ]{1,2}(?:\{([^{}\r\n]{3,128})\}|\(([^()\r\n]{3,128})\)|\[([^\[\]\r\n]{3,128})\])"
+    r"|R\\*\"[a-z]{0,8}\(([^()\r\n]{3,128})\)|r#{1,3}\\*\"([^\"\r\n]{3,128})\"#"
+    r"|\$[a-z]{0,8}\$([^$\r\n]{3,128})\$|`([^`$\r\n]{3,128})`"
+    r"|\"{3}([^\"\r\n]{3,128})\"{3}|'{3}([^'\r\n]{3,128})'{3})"
+)
 _ARGUMENT = r"(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"']|[A-Za-z_][\w.]{0,40})"
 GENERAL_RULES = (
     SecretRule(
         "password",
-        rf"(?i){_CODE_NAME}(?:{_ASSIGNED}{IN_QUOTES}"
+        rf"(?i){_CODE_NAME}(?:{_CLOSED}{_TYPE}?{_OPERATOR}{_RAW}|{_ASSIGNED}{IN_QUOTES}"
         rf"|[ \t]{{1,20}}{IN_QUOTES}[ \t]*;?[ \t]*(?:[\r\n]|\\n|$)"
         rf"|\\*[\"']?[ \t]*:[ \t]*\[[ \t\r\n]*{IN_QUOTES}"
         rf"[ \t]*\])",
@@ -85,7 +92,7 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}(?::-|:=|:|-)([^{{}}?\r\n][^{{}}\r\n]{{2,127}})\}}",
+        rf"(?i)(?:{PASSWORD}|[_.](?:pass|pwd?))(?::-|:=|:|-)([^{{}}?\r\n][^{{}}\r\n]{{2,127}})\}}",
         "The default of a variable, in settings and in shells.",
         chosen.is_chosen_line,
         before=r"\$\{[A-Za-z0-9_.]{0,40}",
@@ -111,11 +118,10 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)value\\*[\"']?[ \t]*[:=][ \t]*{IN_QUOTES}[, \t\r\n]{{1,20}}\\*[\"']?(?:name|key"
-        rf"|type|id)\\*[\"']?[ \t]*"
-        rf"[:=][ \t]*\\*[\"'][A-Za-z0-9_.-]{{0,30}}{PASSWORD}",
+        rf"(?i){PASSWORD}[A-Za-z0-9 _()\]-]{{0,24}}\\*[\"']",
         "A value before its name.",
         chosen.is_chosen,
+        locate=table_columns.value_before,
     ),
     SecretRule(
         "password",
@@ -168,7 +174,8 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"()[\"'\x00-\x01][)\];, \t]{{0,8}}(?:# |// |-- |<- |\()(?:the |my |your )?{PASSWORD}",
+        rf"()[\"'\x00-\x01][)\]}};, \t]{{0,8}}(?:# |// |-- |<- |\()(?:the |my |your "
+        rf"|(?:user(?:[ _-]?name)?|login|host)(?:,| and|/| and a)? ?)?{PASSWORD}",
         "A value that a comment explains.",
         chosen.is_chosen,
         reversed_prefix=rb"[^\"'\\\r\n]{3,128}+(?=[\"'])",

@@ -123,4 +123,11 @@ KEY_RULES = (
         "The seed of a second factor.",
         plausible.is_anything,
     ),
+    SecretRule(
+        "private-key",
+        r"(?i)secret key(?:\r?\n|\\+n)[ \t]*([A-Za-z0-9+/]{56,400}={0,2})(?:[^A-Za-z0-9+/=]|$)",
+        "The key of a program that signs files: minisign, signify.",
+        plausible.looks_random,
+        before=r"(?i:comment:)[^\r\n]{0,80}",
+    ),
 )

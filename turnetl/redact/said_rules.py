@@ -4,18 +4,23 @@ from turnetl.redact import chosen
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import (
+    AFTER_VALUE,
+    ASIAN_CHANGED,
+    CHANGED,
     EAST_ASIAN_KEY,
     EAST_ASIAN_PASSWORD,
+    FOREIGN_KEY,
     FOREIGN_PASSWORD,
     KEY,
     LINK,
     PASSWORD,
+    PIN,
     PURPOSE,
     SERVICES,
     SHORT_PASSWORD,
 )
 
-_NAMES = rf"(?:{PASSWORD}|{FOREIGN_PASSWORD})"
+_NAMES = rf"(?:{PASSWORD}(?:-?nya)?|{FOREIGN_PASSWORD})"
 _START = r"(?:\A|[^A-Za-z])"
 _MARKUP = r"[\"'`*()\[\]“”„«»「」『』 \t]"
 _MARKED = r"[|\"'`*)\[\]“”„«»「」 \t]"
@@ -32,15 +37,20 @@ _VALUE = rf"(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”]|{IN_BACKTICKS}
 _TOKEN = r"([A-Za-z0-9][A-Za-z0-9+/_.~-]{10,400}={0,2})(?:[^A-Za-z0-9+/_=-]|$)"  # noqa: S105
 _USER = (
     r"(?:user(?:name)?|login|account|acct|benutzer(?:name)?|usu(?:a|á)rio|utilisateur|utente"
-    r"|用户名|登录名|ユーザー名|логин)"
+    r"|identifiant|gebruikersnaam|użytkownik|uživatel|používateľ|användare|bruker|bruger|tunnus"
+    r"|kullanıcı|felhasználó|utilizator|pengguna|用户名|登录名|ユーザー名|(?:л|Л)огин)"  # noqa: RUF001
 )
 
 SAID_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:{_NAMES}(?:{PURPOSE}{{0,2}}{LINK}|{PURPOSE}{{1,2}}[ \t]*=[ \t]+"
-        rf"|[ \t]+(?:type|enter)[ \t]+)"
-        rf"|{FOREIGN_PASSWORD}(?:[ \t]+[^ \t\r\n:=,.]{{1,24}}){{1,2}}{LINK}"
+        rf"|[ \t]+(?:type|enter)[ \t]+"
+        rf"|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{0,5}}?[ \t]+{CHANGED}[ \t]*:?[ \t]+"
+        rf"|(?:[ \t]+that)?[ \t]+(?:I|we|you|they)(?:[ \t]+[a-z]{{2,12}}){{1,3}}"
+        rf"(?:[ \t]*:[ \t]+|[ \t]+(?:is|was)[ \t]+))"
+        rf"|{FOREIGN_PASSWORD}(?:(?:[ \t]+[^ \t\r\n:=,.]{{1,24}}){{1,3}}{LINK}"
+        rf"|(?:{PURPOSE})?[ \t]+(?:—|–|теперь|тепер)[ \t]+)"  # noqa: RUF001
         rf"|{FOREIGN_PASSWORD}[ \t]+(?:to|on|auf|en|in)[ \t]+"
         rf"|\b(?:(?-i:PIN|[Pp]in)|{SHORT_PASSWORD}){LINK}){_VALUE}",
         "A line that says the password.",
@@ -58,15 +68,17 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"{EAST_ASIAN_PASSWORD}[ \t]*(?:是|为|為|は|を|는|은|를|을|:|：|=|改成了|设置为)?[ \t]*"  # noqa: RUF001
+        rf"{EAST_ASIAN_PASSWORD}[ \t]*(?:是|为|為|は|を|는|은|를|을|:|：|=|{ASIAN_CHANGED})?[ \t]*"  # noqa: RUF001
         rf"(?:{IN_QUOTES}|(?:「|『|“)?([!-'*-~]{{4,64}}))",
         "A password in Chinese, Japanese and Korean.",
         chosen.is_said,
     ),
     SecretRule(
         "password",
-        rf"(?i){FOREIGN_PASSWORD}[ \t]*(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”])",
-        "A password in quotes directly after its name.",
+        rf"(?i){FOREIGN_PASSWORD}(?:[ \t]*(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”])"
+        rf"|[ \t]+(?:[^ \t\r\n:=,.]{{1,20}}[ \t]+){{0,3}}?([!-'*-~]{{4,64}})[ \t]+{AFTER_VALUE}"
+        r"(?:[^A-Za-z]|$))",
+        "A password in quotes directly after its name, or before the verb of the sentence.",
         chosen.is_said,
     ),
     SecretRule(
@@ -75,8 +87,9 @@ SAID_RULES = (
         "A password after its user.",
         chosen.is_said,
         before=(
-            rf"(?i:{_USER})[ \t:=]{{1,3}}[^\s,;]{{1,60}}[,;/、 \t]{{1,3}}"
-            r"(?:(?:and|with|und|mit|et|y|e|con|avec)[ \t]+)?"
+            rf"(?i:{_USER})[ \t:=]{{1,3}}(?:is[ \t]+)?[^\s,;]{{1,60}}[,;/、 \t]{{1,3}}"
+            r"(?:(?:and|with|und|mit|et|y|e|con|avec|en|met|och|og|i|a|ja|ve|и|та|și|és|dan)[ \t]+)?"  # noqa: RUF001
+            r"(?:(?:the|dem|das|le|la|el|het|a|o|il)[ \t]+)?"
         ),
     ),
     SecretRule(
@@ -130,9 +143,10 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAMES}s?(?:[ \t]+[^\s:=]{{1,20}}){{1,6}}?[ \t]*(?::|[ \t](?:is|was|to|as|auf"
-        rf"|en)[ \t])[ \t]*(?:still[ \t]+|now[ \t]+)?"
-        rf"{_WORD}(?:[ \t\r\n.,;!?)\"'`]|$)",
+        rf"(?i){_NAMES}s?(?:[ \t]+[^\s:=]{{1,20}}){{0,6}}?[ \t]*(?::|[ \t](?:is|was|to|as|auf"
+        rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin)[ \t])[ \t]*(?:still[ \t]+|now[ \t]+)?"
+        rf"(?=[^ \t\r\n]{{0,64}}[0-9!#%^*~+@])"
+        rf"{_WORD}[.,;!?)\"'`]{{0,3}}(?:[ \t\r\n]|\\+[nr]|$)",
         "A password after several words about it.",
         chosen.is_told,
     ),
@@ -174,6 +188,13 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
+        rf"(?i)(?:\bagain|\bverify|\bconfirm)(?:[ \t]+[a-z]{{1,12}})?:[ \t]+{_VALUE}",
+        "What is typed again at the prompt for a password.",
+        chosen.is_told_at_end,
+        before=r"(?i:assword|passphrase)[^\x00]{0,100}",
+    ),
+    SecretRule(
+        "password",
         rf"(?i)(?:{PASSWORD}|\bpw\b|\bpwd\b)[^\r\n?:=]{{0,40}}\?(?:\r?\n|\\n)[^\r\n:]{{0,20}}(?:[0-9]:[0-9]{{2}}"
         rf"[^\r\n:]{{0,20}})?:[ \t]+{_VALUE}",
         "The answer of another person to a question.",
@@ -181,8 +202,10 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)passphrase{PURPOSE}{{0,2}}(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
-        r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$)",
+        rf"(?i)(?:passphrase|phrase (?:secrète|de passe)|frase de (?:contraseña|paso))"
+        rf"{PURPOSE}{{0,2}}(?:(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
+        r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))"
+        r"|\bsecret\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -][a-z0-9]{3,12}){3,7}))\\*[\"']",
         "A passphrase of words.",
         chosen.is_chosen_line,
     ),
@@ -204,18 +227,18 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        r"(?i)\b(?:pin|(?:door|gate|alarm|unlock|access|security|verification|confirmation"
-        r"|one-time|sms|otp)[ -]"
-        r"(?:code|pin)|暗証番号)(?:[ \t]+(?:is|ist|est|es|è|for[ \t][^\r\n\d]{1,30}))?"
-        r"[ \t]*(?:は|:|：|=)?[ \t]*"  # noqa: RUF001  wide
+        rf"(?i){PIN}(?:[ \t]+(?:is|ist|lautet|est|es|è|é|to|je|är|er|on|este"
+        rf"|là|adalah|for[ \t][^\r\n\d]{{1,30}}))?[ \t]*(?:は|是|:|：|=)?[ \t]*"  # noqa: RUF001  wide
         r"([0-9]{4,8})(?:[^0-9A-Za-z.:/-]|[.,]?(?:[\s]|$))",
         "A number that opens something.",
         chosen.is_anything_chosen,
+        before=r"(?<![A-Za-z0-9_])",
     ),
     SecretRule(
         "secret-value",
-        rf"{EAST_ASIAN_KEY}[ \t]*(?:是|为|は|는|은|:|：)?[ \t]*{_TOKEN}",  # noqa: RUF001
-        "A key in Chinese, Japanese and Korean.",
+        rf"(?i)(?:{EAST_ASIAN_KEY}|{FOREIGN_KEY})(?:{PURPOSE}{{0,2}}{LINK}|[ \t]+to[ \t]+"
+        rf"|[ \t]*(?:是|为|は|는|은|:|：)?[ \t]*)[\"'`]?{_TOKEN}",  # noqa: RUF001
+        "A key in other languages.",
         chosen.is_key,
     ),
 )

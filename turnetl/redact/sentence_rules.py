@@ -43,6 +43,10 @@ _HEADER_END = (
     r"(?:[`*\"\\ \t]{0,8}(?:(?:[|,;\t]|\\t)[^\r\n]{0,300})?|[ \t]{2,}[^\r\n]{0,200})(?:\r?\n|\\+n)"
     r"[^\r\n]{0,400}?(?:[|,;\t]|--|  |\\t)"
 )
+_END_OF_NAMES = (
+    r"\\*[\"'](?:[ \t\r\n]*,[ \t\r\n]*\\*[\"'][^\"'\\\r\n]{0,40}\\*[\"']){0,20}[ \t\r\n]*\][ \t\r\n]*,"
+    r"[ \t\r\n]*(?:\\*[\"']?[a-zA-Z_]{1,20}\\*[\"']?[ \t]*:[ \t\r\n]*\[)?[ \t\r\n]*(?=\[)"
+)
 SENTENCE_RULES = (
     SecretRule(
         "password",
@@ -135,6 +139,13 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
+        rf"(?i)(?:{PASSWORD}|api_?key|token|secret){_END_OF_NAMES}",
+        "A password or a secret in a column of rows in JSON.",
+        chosen.is_chosen,
+        locate=table_columns.cells_of_json,
+    ),
+    SecretRule(
+        "password",
         r"(?i)insert into[ \t\r\n]+[^ \t\r\n(]{1,80}[ \t\r\n]*"
         r"\(([^()\r\n]{1,300})\)[ \t\r\n]*values",
         "A password in a new row of a database.",
@@ -180,7 +191,7 @@ SENTENCE_RULES = (
         "password",
         rf"(?i){PASSWORD}(?:[ _-]?(?:field|input|(?:text)?box|entry))?[\"'`\])\\]{{0,6}}"
         rf"(?:,[ \t]*\\*\"[a-z_]{{1,20}}\\*\"[ \t]*:[ \t]*\\*\"[^\"\\\r\n]{{0,60}}\\*\"){{0,3}}"
-        rf",[ \t]*\\*\"(?:text|value|content)\\*\"[ \t]*:[ \t]*{IN_QUOTES}",
+        rf",[ \t]*\\*\"(?:text|value|content|input)\\*\"[ \t]*:[ \t]*{IN_QUOTES}",
         "An agent fills a field of a password.",
         chosen.is_chosen,
     ),

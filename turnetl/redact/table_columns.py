@@ -136,3 +136,53 @@ def inserted_values(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, 
 
 _SQL_VALUE = re.compile(rb"[ \t\r\n]*(?:[NEe]?'((?:[^'\\\r\n]|'')*+)'|[^,']++)(?:,|\Z)")
 _ROW = re.compile(rb"[ \t\r\n,]{0,40}\(((?:[^()']|'(?:[^'\r\n]|'')*+'|\([^()]*+\)){0,500}+)\)")
+
+
+def cells_of_json(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the strings in the columns that hold a secret, in rows after a list of names.
+
+    Args:
+        data: one text.
+        match: a name and the list up to the first row.
+    """
+    start = data.rfind(b"[", max(0, match.start() - _MAX_BYTES), match.start()) + 1
+    names = [name[1] for name in _JSON_VALUE.finditer(data, start, match.end())]
+    columns = [index for index, name in enumerate(names) if name and _SECRET.match(name)]
+    end = match.end()
+    for _ in range(_MAX_ROWS if columns else 0):
+        row = _JSON_ROW.match(data, end)
+        if row is None:
+            return
+        values = [*_JSON_VALUE.finditer(data, row.start(1), row.end(1))]
+        yield from (values[i].span(1) for i in columns if i < len(values) and values[i][1])
+        end = row.end()
+
+
+_JSON_VALUE = re.compile(
+    rb"[ \t\r\n]*(?:\\*[\"']([^\"'\\\r\n]{0,200}+)\\*[\"']|[A-Za-z0-9.+-]{1,40}+)[ \t\r\n]*(?:,|\]|\Z)"
+)
+_JSON_ROW = re.compile(rb"[ \t\r\n,]{0,40}\[([^\[\]]{1,4000}+)\]")
+
+
+def value_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the value before a name, in an object whose other fields may stand between them.
+
+    Args:
+        data: one text.
+        match: starts in the name.
+    """
+    start = max(0, match.start() - _MAX_OBJECT)
+    for found in _VALUE_BEFORE.finditer(data, start, match.start()):
+        yield found.span(1)
+
+
+_MAX_OBJECT = 300
+_BETWEEN = rb"(?:[, \t\r\n]|\\+n){1,24}"
+_VALUE_BEFORE = re.compile(
+    rb"(?i)\b(?:value|text|content|input)\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']"
+    + _BETWEEN
+    + rb"(?:\\*[\"']?[a-z_]{1,20}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\\\r\n]{0,60}\\*[\"']"
+    + _BETWEEN
+    + rb"){0,3}\\*[\"']?(?:name|key|type|id|element|selector|locator|label|field|target|placeholder)"
+    rb"\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][A-Za-z0-9_.#=\[ -]{0,30}\Z"
+)

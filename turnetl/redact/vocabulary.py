@@ -6,16 +6,34 @@ Patterns search bytes: letters that are not ASCII match in the case in which the
 PASSWORD = r"(?:passw(?:or)?d|passphrase|passcode)"  # noqa: S105 - a pattern
 SHORT_PASSWORD = r"(?-i:[Pp]ass|[Pp]wd?|PWD?|psk|PSK|mdp|MDP)"  # noqa: S105 - a pattern
 FOREIGN_PASSWORD = (
-    r"(?:passwort|kennwort|mot de passe|contrase(?:ñ|n)a|palavra[- ]passe|wachtwoord|senha"  # noqa: S105
-    r"|hasł[oa]"
-    r"|(?:п|П)арол(?:ь|я|ю)|parola d'ordine|parol[ae]|clave|lösenord(?:et)?|adgangskode(?:n)?"
-    r"|passord(?:et)?|salasana|şifre"
-    r"(?:m|si|niz)?|heslo|jelszó|lozinka|mật khẩu|kata sandi|รหัสผ่าน|كلمة (?:المرور|السر)"
-    r"|סיסמ(?:ה|ת)|הסיסמה|κωδικός(?: πρόσβασης)?|पासवर्ड|parolă|hesla|parolası"  # noqa: RUF001
-    r"|şifresi|jelszava|zaporka|geslo|slaptažodis|parooli?|lykilorð)"
+    r"(?:passwort(?:e?s)?|kennwort(?:e?s)?|mot de passe|phrase (?:secrète|de passe)"  # noqa: S105
+    r"|contrase(?:ñ|n)a|palavra[- ]passe|wachtwoord|wachtzin|senha|hasł(?:o|a|em)"
+    r"|(?:п|П)арол(?:ь|я|ю|ем|ьн(?:ая|ую|а) фраз(?:а|у))|parola d'ordine|parol(?:a|e|ă)(?:sı|mız|nız|m)?"  # noqa: RUF001
+    r"|clave|lösenord(?:et)?|adgangskode(?:n)?|kodeord(?:et)?|passord(?:et)?|salasana(?:ni|si|ksi)?"
+    r"|(?:ş|Ş)ifre(?:m|si|n|niz|miz)?|hesl(?:o|a|em)|jelsz(?:ót?|av(?:a|ad|am))|lozinka|zaporka|geslo"
+    r"|(?:m|M)ật khẩu|(?:kata )?sandi(?:nya)?|รหัสผ่าน|(?:كلمة (?:ال)?|رمز ال)(?:مرور|سر)"
+    r"|(?:ה)?סיסמ(?:ה|ת|א)|(?:κ|Κ)ωδικός(?: πρόσβασης)?|(?:σ|Σ)υνθηματικό|पासवर्ड|कूटशब्द"  # noqa: RUF001
+    r"|slaptažodis|parooli?|lykilorð)"
 )
+FOREIGN_KEY = (
+    r"(?:(?:klucz|klíč|kľúč|cheia|kunci|(?:k|K)h(?:óa|oá)|ключ|Ключ|κλειδί|مفتاح|מפתח)"  # noqa: RUF001
+    r"[ -](?:api|pryw\S+|tajny|dostępu|secretă|rahasia|akses|доступ(?:а|у)|bí mật|الوصول|סודי)"
+    r"|api[ -]?(?:klíč|kľúč|nyckeln?|nøgle(?:n)?|nøkkel(?:en)?|avain|anahtarı|kulcs|ключ|키|キー)"
+    r"|(?:gizli|erişim) anahtarı|(?:т|Т)окен доступ(?:а|у)|(?:с|С)екретн(?:ый|ий) ключ"  # noqa: RUF001
+    r"|एपीआई कुंजी|गुप्त कुंजी)"
+)
+PIN = (
+    r"(?:pin(?:[ -]?(?:code|kod(?:en|u|i)?|koodi|kód|nummer|number|nya))?|codul pin"
+    r"|(?:door|gate|alarm|unlock|access|security|verification|confirmation|one-time|sms|otp)[ -]"
+    r"(?:code|pin)|(?:zugangs|tür|bestätigungs|sicherheits|toegangs|verificatie)code"
+    r"|code d'accès|codice di (?:accesso|verifica)|código de (?:acceso|acesso|verifica(?:ción|ção))"
+    r"|kode (?:otp|akses|verifikasi)|mã (?:pin|otp|xác (?:nhận|minh))|(?:п|П)ин-?код|ПИН(?:-?код)?"  # noqa: RUF001
+    r"|(?:к|К)од (?:доступ(?:а|у)|подтверждения)|पिन|رمز(?: التحقق)?|κωδικός pin"  # noqa: RUF001
+    r"|暗証番号|認証コード|验证码|驗證碼|인증번호|(?:비밀)?번호)"
+)
+"""Numbers that open something."""
 EAST_ASIAN_KEY = r"(?:密钥|密鑰|金鑰|令牌|トークン|キー|秘密鍵|키|토큰)"
-EAST_ASIAN_PASSWORD = r"(?:密码|密碼|口令|パスワード|暗証番号|비밀번호|비번|암호)"  # noqa: S105 - a pattern
+EAST_ASIAN_PASSWORD = r"(?:密码|密碼|口令|パスワード|비밀번호|비번|암호)"  # noqa: S105 - a pattern
 KEY = (
     r"(?:secret(?:[ _-]?key)?(?:[ _-]?base)?|token|jeton|(?:api|access|private|account|auth|master"
     r"|app"
@@ -38,7 +56,7 @@ SERVICES = (
 """Whose plain `key` is a secret."""
 IS = (
     r"(?:is|was|are|be|ist|lautet|war|wurde auf|est|c'est|es|era|quedó como|ficou|é|è|är|er|je"
-    r"|este|werd|là|คือ|هي|היא|jest|je|adalah|on|είναι|है|lett|bola|bylo|byla|som|sono)"
+    r"|este|werd|wordt|menjadi|thành|là|คือ|هي|היא|jest|je|adalah|on|είναι|है|lett|bola|bylo|byla|som|sono)"
 )
 """What says that a value follows: verbs of sentences."""
 ADVERB = (
@@ -52,8 +70,20 @@ LINK = (
 """Between the name of a secret and its value, in a line of a chat."""
 PURPOSE = (
     r"(?:[ \t]+(?:of|for|to|on|in|at|from|here|du|de|del|des|für|fürs|von|vom|zum|zur|da|do|di|van"
-    r"|voor|dla|til|till|på|för|k|ke|ku|do|na|untuk|для|od|от|від|per)"
+    r"|voor|dla|til|till|på|för|k|ke|ku|do|na|untuk|для|до|od|от|від|per"
+    r"|pour|para|pro|zur|dem|la|của|cho|για|του)"
     r"(?:[ \t]+[^ \t\r\n:=]{1,30}){1,3}?"
     r"|[ \t]*\([^()\r\n]{1,30}\)|[ \t]*\[[^\[\]\r\n]{1,20}\]|[ \t]+(?:wifi|wlan|here|root|admin))"
 )
 """What a secret is for: `for the staging server`, `(shown once)`."""
+CHANGED = (
+    r"(?:(?:set|changed|reset|updated|rotated|switched)[ \t]+(?:back[ \t]+)?to"
+    r"|(?:alterad[ao]|mudad[ao]|trocad[ao])[ \t]+para|(?:gewijzigd|veranderd)[ \t]+(?:in|naar)"
+    r"|diubah[ \t]+(?:menjadi|ke)|đổi[ \t]+(?:thành|sang))"
+)
+"""What says, without a doubt, that the next word is the new value."""
+ASIAN_CHANGED = (
+    r"(?:(?:已|被|已经)?(?:重置|重設|更改|修改|设置|設置|設定|变更|變更|改)(?:为|為|成|到)(?:了)?)"  # noqa: RUF001
+)
+AFTER_VALUE = r"(?:olarak[ \t]+(?:de|ay|be|gü)|oldu|yapıldı|lett|értékre|है|हैं|रखा)"
+"""What ends a sentence whose verb stands after the value."""
