@@ -82,6 +82,50 @@ REDACTED_ANYWAY = {"postgres://user:password@localhost:5432/db", "https://user:p
 """Placeholders that look like a password in an address."""
 
 
+SAID = (
+    *("Das Passwort habe ich auf {} gesetzt", "Mot de passe pour le serveur FTP : {}"),
+    *("La contraseña se cambió a {}", "A senha foi alterada para {}", "Het wachtwoord wordt {}"),
+    *("La password è stata cambiata in {}", "Hasłem jest {}", "Heslo bylo změněno na {}"),
+    *(
+        "Heslem je {}",
+        "Lösenordet har ändrats till {}",
+        "Kodeord: {}",
+        "Passordet ble endret til {}",
+    ),
+    *("Uusi salasanasi on {}", "Şifre {} olarak değiştirildi", "Ο κωδικός άλλαξε σε {}"),  # noqa: RUF001
+    *("Пароль изменён на {}", "Пароль до бази даних: {}", "Parola a fost schimbată în {}"),
+    *(
+        "A jelszót {} értékre állítottam",
+        "Kata sandi diubah menjadi {}",
+        "Mật khẩu đã đổi thành {}",
+    ),
+    *("सर्वर का पासवर्ड {} है", "كلمة مرور الخادم هي {}", "הסיסמה לשרת היא {}"),
+    *(
+        "パスワードを {} に変更しました",
+        "密码已重置为 {}",
+        "密碼已更改為 {}",
+        "비밀번호를 {}로 변경했습니다",
+    ),
+    *("lpass login kim <<EOF\n{}\nEOF", "New password: x\nEnter it again: {}"),
+    *("local password = [[{}]]", "my $password = q{{}};", 'let password = r#"{}"#;'),
+    *('new[] { "kim", "{}" }; // user, password', "? db_password\n: {}", "${APP_PWD:-{}}"),
+    *('{"columns":["user","password"],"rows":[["kim","{}"]]}', '[["login","pwd"],["kim","{}"]]'),
+    *('{"text":"{}","ref":"e9","element":"Password textbox"}', '%any kim : EAP "{}"'),
+    *('{"value": "{}", "selector": "#password"}', '<input name="password" id="p" value="{}">'),
+)
+"""Sentences in many languages, and other places where a name and a value stand apart."""
+ORDINARY = (
+    *("Das Passwort muss geändert werden", "Das Passwort wurde auf Wunsch geändert"),
+    *("Le mot de passe a été changé en production", "La contraseña se cambió a tiempo"),
+    *("Hasło zostało zmienione na stronie", "Heslo je nesprávné", "Passordet er feil"),
+    *("Şifre başarıyla değiştirildi", "Пароль изменён на сайте", "A jelszó helytelen"),  # noqa: RUF001
+    *("密码不能为空", "パスワードを入力してください", "비밀번호를 입력하세요", "Kata sandi salah"),
+    *("the password you entered is incorrect", "Second pass: look at the tests", "bypass=Route66x"),
+    *('[["user","password"],["string","string"]]', "secrets.token_hex(16)", "error code: 1045"),
+    *("postgres://USER:PASSWORD@HOST:5432/DATABASE", 'keyring.get_password("shop", "kim")'),
+)
+
+
 def left(canaries: list[Canary]) -> list[str]:
     results = REDACTOR.redact_many([[canary.text] for canary in canaries])
     return [
@@ -98,6 +142,21 @@ def passwords(syntax: str, values: str) -> list[Canary]:
         if type_.name in CERTAIN
         and not (type_.needs_quotes and (values == BARE or syntax in NO_PHRASE))
     ]
+
+
+def test_a_password_is_redacted_in_sentences_of_many_languages_and_apart_from_its_name() -> None:
+    canaries = []
+    for syntax in SAID:
+        for pattern in ("Maple-{w4}7", "T{w4}!f{d2}_wLe", "raven{d4}"):
+            password = draw(pattern)
+            text = syntax.replace("{}", password, 1)
+            canaries.append(Canary("", "", pattern, syntax, password, text))
+    assert left(canaries) == []
+
+
+def test_sentences_and_code_about_passwords_stay() -> None:
+    results = REDACTOR.redact_many([[text] for text in ORDINARY])
+    assert [result.texts[0] for result in results] == [*ORDINARY]
 
 
 @pytest.mark.parametrize("group", SYNTAXES)

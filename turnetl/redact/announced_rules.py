@@ -102,7 +102,10 @@ ANNOUNCED_RULES = (
         rf"{LINE_END}",
         "A password or a secret in a Dockerfile, in fish, or in cmd.",
         chosen.is_chosen_word,
-        before=r"(?:ENV|ARG|SetEnv|fastcgi_param|setx?(?: [/-][a-zA-Z]{1,3})?)[ \t]{1,4}[A-Z0-9_]{0,40}",
+        before=(
+            r"(?:ENV|ARG|SetEnv|fastcgi_param"
+            r"|setx?(?: [/-][a-zA-Z]{1,3})?)[ \t]{1,4}[A-Z0-9_]{0,40}"
+        ),
     ),
     SecretRule(
         "secret-value",

@@ -60,7 +60,7 @@ STATES = _words(
     "obligatoriu greșită wajib diperlukan salah sai requise requis richiesta errata requerida "
     "feil forkert fel felaktigt ugyldig ugyldigt ogiltigt väärä väärin pakollinen onjuist ongeldig "
     "verplicht nieprawidłowe błędne wymagane nesprávné chybné neplatné povinné hibás helytelen "
-    "kötelező érvénytelen geçersiz yanlış zorunlu gerekli hatalı obligatorie obligatoriu necesar "
+    "kötelező érvénytelen geçersiz yanlış zorunlu gerekli hatalı obligatorie obligatoriu necesar "  # noqa: RUF001
     "incorectă wunsch anfrage anforderung невірний "
     "απαιτείται λάθος आवश्यक गलत обязателен обязательно"
 )

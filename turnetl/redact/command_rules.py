@@ -328,19 +328,23 @@ COMMAND_RULES = (
     ),
     SecretRule(
         "password",
-        r"<<-?[ \t]?\\*[\"']?(?:EOF|EOT|END|PASS|PW|SECRET|HERE|STDIN)[A-Z]{0,8}\\*[\"']?[^\r\n\\]{0,60}"
-        r"(?:\r?\n|\\n)[ \t]*(?:[a-z][a-z0-9_-]{0,30}:)?([^ \t\r\n\\]{3,200}?)[ \t]*(?:\r?\n|\\n)[ \t]*"
+        r"<<-?[ \t]?\\*[\"']?(?:EOF|EOT|END|PASS|PW|SECRET|HERE"
+        r"|STDIN)[A-Z]{0,8}\\*[\"']?[^\r\n\\]{0,60}"
+        r"(?:\r?\n"
+        r"|\\n)[ \t]*(?:[a-z][a-z0-9_-]{0,30}:)?([^ \t\r\n\\]{3,200}?)[ \t]*(?:\r?\n|\\n)[ \t]*"
         r"(?:EOF|EOT|END|PASS|PW|SECRET|HERE|STDIN)",
         "A secret as the only line of the standard input.",
         chosen.is_chosen_argument,
         before=(
-            r"(?:\blogin|sudo -S|luks[A-Z][A-Za-z]{2,9}|passwd|kinit|[-_]stdin|secrets? (?:set|put|create)"
+            r"(?:\blogin|sudo -S|luks[A-Z][A-Za-z]{2,9}|passwd|kinit|[-_]stdin"
+            r"|secrets? (?:set|put|create)"
             r"|\bunlock|--with-token|openconnect)[^\r\n]{0,80}"
         ),
     ),
     SecretRule(
         "secret-value",
-        r"(?:ERLANG_COOKIE\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?|-setcookie[ \t]+)([^ \t\r\n\"'`\\$<>,;]{6,128})",
+        r"(?:ERLANG_COOKIE\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?"
+        r"|-setcookie[ \t]+)([^ \t\r\n\"'`\\$<>,;]{6,128})",
         "The secret that nodes of Erlang share.",
         chosen.is_chosen_word,
     ),

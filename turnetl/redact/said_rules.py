@@ -88,7 +88,8 @@ SAID_RULES = (
         chosen.is_said,
         before=(
             rf"(?i:{_USER})[ \t:=]{{1,3}}(?:is[ \t]+)?[^\s,;]{{1,60}}[,;/、 \t]{{1,3}}"
-            r"(?:(?:and|with|und|mit|et|y|e|con|avec|en|met|och|og|i|a|ja|ve|и|та|și|és|dan)[ \t]+)?"  # noqa: RUF001
+            r"(?:(?:and|with|und|mit|et|y|e|con|avec|en|met|och|og|i|a|ja|ve|и|та|și|és"
+            r"|dan)[ \t]+)?"
             r"(?:(?:the|dem|das|le|la|el|het|a|o|il)[ \t]+)?"
         ),
     ),
@@ -205,7 +206,8 @@ SAID_RULES = (
         rf"(?i)(?:passphrase|phrase (?:secrète|de passe)|frase de (?:contraseña|paso))"
         rf"{PURPOSE}{{0,2}}(?:(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
         r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))"
-        r"|\bsecret\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -][a-z0-9]{3,12}){3,7}))\\*[\"']",
+        r"|\bsecret\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -]"
+        r"[a-z0-9]{3,12}){3,7}))\\*[\"']",
         "A passphrase of words.",
         chosen.is_chosen_line,
     ),

@@ -44,7 +44,8 @@ _HEADER_END = (
     r"[^\r\n]{0,400}?(?:[|,;\t]|--|  |\\t)"
 )
 _END_OF_NAMES = (
-    r"\\*[\"'](?:[ \t\r\n]*,[ \t\r\n]*\\*[\"'][^\"'\\\r\n]{0,40}\\*[\"']){0,20}[ \t\r\n]*\][ \t\r\n]*,"
+    r"\\*[\"'](?:[ \t\r\n]*,[ \t\r\n]*\\*[\"'][^\"'\\\r\n]{0,40}\\*[\"']){0,20}"
+    r"[ \t\r\n]*\][ \t\r\n]*,"
     r"[ \t\r\n]*(?:\\*[\"']?[a-zA-Z_]{1,20}\\*[\"']?[ \t]*:[ \t\r\n]*\[)?[ \t\r\n]*(?=\[)"
 )
 SENTENCE_RULES = (
@@ -139,7 +140,7 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|api_?key|token|secret){_END_OF_NAMES}",
+        rf"(?i)(?:{PASSWORD}|pwd|passwort|senha|api_?key|token|secret){_END_OF_NAMES}",
         "A password or a secret in a column of rows in JSON.",
         chosen.is_chosen,
         locate=table_columns.cells_of_json,

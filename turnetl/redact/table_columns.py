@@ -159,7 +159,8 @@ def cells_of_json(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, in
 
 
 _JSON_VALUE = re.compile(
-    rb"[ \t\r\n]*(?:\\*[\"']([^\"'\\\r\n]{0,200}+)\\*[\"']|[A-Za-z0-9.+-]{1,40}+)[ \t\r\n]*(?:,|\]|\Z)"
+    rb"[ \t\r\n]*(?:\\*[\"']([^\"'\\\r\n]{0,200}+)\\*[\"']|[A-Za-z0-9.+-]{1,40}+)"
+    rb"[ \t\r\n]*(?:,|\]|\Z)"
 )
 _JSON_ROW = re.compile(rb"[ \t\r\n,]{0,40}\[([^\[\]]{1,4000}+)\]")
 
@@ -179,10 +180,12 @@ def value_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int
 _MAX_OBJECT = 300
 _BETWEEN = rb"(?:[, \t\r\n]|\\+n){1,24}"
 _VALUE_BEFORE = re.compile(
-    rb"(?i)\b(?:value|text|content|input)\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']"
+    rb"(?i)\b(?:value|text|content|input)\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']"
+    rb"([^\"'\\\r\n]{3,128}+)\\*[\"']"
     + _BETWEEN
     + rb"(?:\\*[\"']?[a-z_]{1,20}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\\\r\n]{0,60}\\*[\"']"
     + _BETWEEN
-    + rb"){0,3}\\*[\"']?(?:name|key|type|id|element|selector|locator|label|field|target|placeholder)"
+    + rb"){0,3}\\*[\"']?(?:name|key|type|id|element|selector|locator|label|field|target"
+    rb"|placeholder)"
     rb"\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][A-Za-z0-9_.#=\[ -]{0,30}\Z"
 )

@@ -8,7 +8,8 @@ SHORT_PASSWORD = r"(?-i:[Pp]ass|[Pp]wd?|PWD?|psk|PSK|mdp|MDP)"  # noqa: S105 - a
 FOREIGN_PASSWORD = (
     r"(?:passwort(?:e?s)?|kennwort(?:e?s)?|mot de passe|phrase (?:secrète|de passe)"  # noqa: S105
     r"|contrase(?:ñ|n)a|palavra[- ]passe|wachtwoord|wachtzin|senha|hasł(?:o|a|em)"
-    r"|(?:п|П)арол(?:ь|я|ю|ем|ьн(?:ая|ую|а) фраз(?:а|у))|parola d'ordine|parol(?:a|e|ă)(?:sı|mız|nız|m)?"  # noqa: RUF001
+    r"|(?:п|П)арол(?:ь|я|ю|ем|ьн(?:ая|ую|а) фраз(?:а|у))|parola d'ordine|parol(?:a|e|ă)"  # noqa: RUF001
+    r"(?:sı|mız|nız|m)?"  # noqa: RUF001
     r"|clave|lösenord(?:et)?|adgangskode(?:n)?|kodeord(?:et)?|passord(?:et)?|salasana(?:ni|si|ksi)?"
     r"|(?:ş|Ş)ifre(?:m|si|n|niz|miz)?|hesl(?:o|a|em)|jelsz(?:ót?|av(?:a|ad|am))|lozinka|zaporka|geslo"
     r"|(?:m|M)ật khẩu|(?:kata )?sandi(?:nya)?|รหัสผ่าน|(?:كلمة (?:ال)?|رمز ال)(?:مرور|سر)"
@@ -16,9 +17,9 @@ FOREIGN_PASSWORD = (
     r"|slaptažodis|parooli?|lykilorð)"
 )
 FOREIGN_KEY = (
-    r"(?:(?:klucz|klíč|kľúč|cheia|kunci|(?:k|K)h(?:óa|oá)|ключ|Ключ|κλειδί|مفتاح|מפתח)"  # noqa: RUF001
-    r"[ -](?:api|pryw\S+|tajny|dostępu|secretă|rahasia|akses|доступ(?:а|у)|bí mật|الوصول|סודי)"
-    r"|api[ -]?(?:klíč|kľúč|nyckeln?|nøgle(?:n)?|nøkkel(?:en)?|avain|anahtarı|kulcs|ключ|키|キー)"
+    r"(?:(?:klucz|klíč|kľúč|cheia|kunci|(?:k|K)h(?:óa|oá)|ключ|Ключ|κλειδί|مفتاح|מפתח)"
+    r"[ -](?:api|pryw\S+|tajny|dostępu|secretă|rahasia|akses|доступ(?:а|у)|bí mật|الوصول|סודי)"  # noqa: RUF001
+    r"|api[ -]?(?:klíč|kľúč|nyckeln?|nøgle(?:n)?|nøkkel(?:en)?|avain|anahtarı|kulcs|ключ|키|キー)"  # noqa: RUF001
     r"|(?:gizli|erişim) anahtarı|(?:т|Т)окен доступ(?:а|у)|(?:с|С)екретн(?:ый|ий) ключ"  # noqa: RUF001
     r"|एपीआई कुंजी|गुप्त कुंजी)"
 )
@@ -27,7 +28,7 @@ PIN = (
     r"|(?:door|gate|alarm|unlock|access|security|verification|confirmation|one-time|sms|otp)[ -]"
     r"(?:code|pin)|(?:zugangs|tür|bestätigungs|sicherheits|toegangs|verificatie)code"
     r"|code d'accès|codice di (?:accesso|verifica)|código de (?:acceso|acesso|verifica(?:ción|ção))"
-    r"|kode (?:otp|akses|verifikasi)|mã (?:pin|otp|xác (?:nhận|minh))|(?:п|П)ин-?код|ПИН(?:-?код)?"  # noqa: RUF001
+    r"|kode (?:otp|akses|verifikasi)|mã (?:pin|otp|xác (?:nhận|minh))|(?:п|П)ин-?код|ПИН(?:-?код)?"
     r"|(?:к|К)од (?:доступ(?:а|у)|подтверждения)|पिन|رمز(?: التحقق)?|κωδικός pin"  # noqa: RUF001
     r"|暗証番号|認証コード|验证码|驗證碼|인증번호|(?:비밀)?번호)"
 )
@@ -71,7 +72,7 @@ LINK = (
 PURPOSE = (
     r"(?:[ \t]+(?:of|for|to|on|in|at|from|here|du|de|del|des|für|fürs|von|vom|zum|zur|da|do|di|van"
     r"|voor|dla|til|till|på|för|k|ke|ku|do|na|untuk|для|до|od|от|від|per"
-    r"|pour|para|pro|zur|dem|la|của|cho|για|του)"
+    r"|pour|para|pro|zur|dem|la|của|cho|για|του)"  # noqa: RUF001
     r"(?:[ \t]+[^ \t\r\n:=]{1,30}){1,3}?"
     r"|[ \t]*\([^()\r\n]{1,30}\)|[ \t]*\[[^\[\]\r\n]{1,20}\]|[ \t]+(?:wifi|wlan|here|root|admin))"
 )
@@ -83,7 +84,7 @@ CHANGED = (
 )
 """What says, without a doubt, that the next word is the new value."""
 ASIAN_CHANGED = (
-    r"(?:(?:已|被|已经)?(?:重置|重設|更改|修改|设置|設置|設定|变更|變更|改)(?:为|為|成|到)(?:了)?)"  # noqa: RUF001
+    r"(?:(?:已|被|已经)?(?:重置|重設|更改|修改|设置|設置|設定|变更|變更|改)(?:为|為|成|到)(?:了)?)"
 )
-AFTER_VALUE = r"(?:olarak[ \t]+(?:de|ay|be|gü)|oldu|yapıldı|lett|értékre|है|हैं|रखा)"
+AFTER_VALUE = r"(?:olarak[ \t]+(?:de|ay|be|gü)|oldu|yapıldı|lett|értékre|है|हैं|रखा)"  # noqa: RUF001
 """What ends a sentence whose verb stands after the value."""
