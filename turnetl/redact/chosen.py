@@ -48,6 +48,13 @@ def is_chosen_line(value: str) -> bool:
     return is_chosen(value) and not _CODE.search(value)
 
 
+def is_cell(value: str) -> bool:
+    """Return whether the cell of a table can be: no state, and no name of another column."""
+    word = value.strip(" `*\"'").lower()
+    is_state = word in words.STATES or (word.isalpha() and word.endswith(words.STATE_ENDINGS))
+    return is_chosen_line(value) and not is_state and word not in words.COLUMNS
+
+
 def is_chosen_argument(value: str) -> bool:
     """Return whether an argument of a command can be: it is no reference but by a sign."""
     word = value.lower().rstrip(".,:;)")

@@ -21,7 +21,7 @@ LABELS = _words(
     "hashed masked sensitive prompt stdin keyring keychain trust peer md5 scram-sha-256 "
     "prohibit-password without-password again repeat file files compat yes no ask always "
     "never auto automatic enter submit "
-    "manual n/a tbd todo fixme replace_me change_me changeme change-me dummy"
+    "basic digest bearer negotiate oauth oauth2 saml ldap kerberos manual n/a tbd todo fixme replace_me change_me changeme change-me dummy"
 )
 """Labels of fields, states of settings, and placeholders."""
 VARIABLES = _words(
@@ -65,6 +65,13 @@ STATES = _words(
     "απαιτείται λάθος आवश्यक गलत обязателен обязательно"
 )
 """Words that follow `the password is` and say something about it."""
+COLUMNS = _words(
+    "role roles host hostname port url uri website site status state notes note comment comments "
+    "description details type group groups team created updated modified expires age name value "
+    "shell home default location environment region service server database account mail address "
+    "passed failed skipped quota plan owner version rotation scope faster slower"
+)
+"""Names of columns beside that of a password, and results."""
 OPTION_WORDS = _words(
     "flag flags option options argument arguments parameter parameters command commands "
     "switch requires field fields param params are"

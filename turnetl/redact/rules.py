@@ -13,6 +13,7 @@ from turnetl.redact.payment import PAYMENT_RULES
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.said_rules import SAID_RULES
 from turnetl.redact.sentence_rules import SENTENCE_RULES
+from turnetl.redact.table_rules import TABLE_RULES
 
 __all__ = ["RULES", "SecretRule"]
 
@@ -277,8 +278,8 @@ RULES = (
     ),
     SecretRule(
         "kubernetes-secret",
-        rf"(?s)kind:[ \t]*Secret.{{0,600}}?(?:stringData:({_STRING_DATA})|data:({_DATA}))"
-        rf"|stringData:({_STRING_DATA}){LINE_BREAK}kind:[ \t]*Secret|data:({_DATA})"
+        rf"(?s)kind:[ \t]*Secret.{{0,600}}?(?:stringData:({_STRING_DATA})|(?<!meta)data:({_DATA}))"
+        rf"|stringData:({_STRING_DATA}){LINE_BREAK}kind:[ \t]*Secret|(?<!meta)data:({_DATA})"
         rf"{LINE_BREAK}kind:[ \t]*Secret",
         "All values in the manifest of a Kubernetes secret.",
         plausible.is_anything,
@@ -292,6 +293,7 @@ RULES = (
     *PAYMENT_RULES,
     *TOKEN_RULES,
     *SENTENCE_RULES,
+    *TABLE_RULES,
     *GENERAL_RULES,
     *SAID_RULES,
 )

@@ -1,6 +1,6 @@
-"""Rules for passwords that people choose, in sentences, tables and tests of a user interface."""
+"""Rules for passwords that people choose, in sentences and tests of a user interface."""
 
-from turnetl.redact import chosen, table_columns
+from turnetl.redact import chosen
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import PASSWORD
@@ -39,15 +39,6 @@ _FILLS = (
     r"fillField|populate)[ \t(][^\r\n]{0,120}?"
 )
 _EVENT = r"\{[ \t]*target:[ \t]*\{[ \t]*value:[ \t]*"
-_HEADER_END = (
-    r"(?:[`*\"\\ \t]{0,8}(?:(?:[|,;\t]|\\t)[^\r\n]{0,300})?|[ \t]{2,}[^\r\n]{0,200})(?:\r?\n|\\+n)"
-    r"[^\r\n]{0,400}?(?:[|,;\t]|--|  |\\t)"
-)
-_END_OF_NAMES = (
-    r"\\*[\"'](?:[ \t\r\n]*,[ \t\r\n]*\\*[\"'][^\"'\\\r\n]{0,40}\\*[\"']){0,20}"
-    r"[ \t\r\n]*\][ \t\r\n]*,"
-    r"[ \t\r\n]*(?:\\*[\"']?[a-zA-Z_]{1,20}\\*[\"']?[ \t]*:[ \t\r\n]*\[)?[ \t\r\n]*(?=\[)"
-)
 SENTENCE_RULES = (
     SecretRule(
         "password",
@@ -122,49 +113,6 @@ SENTENCE_RULES = (
         "A password directly after its name.",
         chosen.is_said,
         before=r"(?:\A|[\r\n,]|\\n)[ \t]*",
-    ),
-    SecretRule(
-        "password",
-        rf"(?i)(?:{PASSWORD}|_PASS|_PWD?)[`*\" \t]*\|[`*\" \t]*([^|\r\n]{{3,128}}?)[`*\" \t]*\|"
-        r"[^\r\n]{0,400}(?:[\r\n]+(?![ \t]*\|?[ \t]*:?-{2})|$)",
-        "A password in the row of a table.",
-        chosen.is_chosen_line,
-    ),
-    SecretRule(
-        "password",
-        rf"(?i)(?:{PASSWORD}|pass|pwd?|passwort|kennwort|senha|wachtwoord|contrase(?:ñ|n)a"
-        rf"|mot de passe){_HEADER_END}",
-        "A password in the column of a table.",
-        chosen.is_chosen_line,
-        locate=table_columns.cells,
-    ),
-    SecretRule(
-        "password",
-        rf"(?i)(?:{PASSWORD}|pwd|passwort|senha|api_?key|token|secret){_END_OF_NAMES}",
-        "A password or a secret in a column of rows in JSON.",
-        chosen.is_chosen,
-        locate=table_columns.cells_of_json,
-    ),
-    SecretRule(
-        "password",
-        r"(?i)insert into[ \t\r\n]+[^ \t\r\n(]{1,80}[ \t\r\n]*"
-        r"\(([^()\r\n]{1,300})\)[ \t\r\n]*values",
-        "A password in a new row of a database.",
-        chosen.is_chosen,
-        locate=table_columns.inserted_values,
-    ),
-    SecretRule(
-        "secret-value",
-        rf"(?i)(?:secret(?: access)?(?: key)?|api[ _-]?key|token){_HEADER_END}",
-        "A secret in the column of a table.",
-        chosen.is_drawn_cell,
-        locate=table_columns.cells,
-    ),
-    SecretRule(
-        "password",
-        rf"(?i){PASSWORD}:[ \t]+([^|\r\n]{{3,128}}?)[ \t]*\|",
-        "A password in the cell of a table, with its name.",
-        chosen.is_chosen_line,
     ),
     SecretRule(
         "password",

@@ -3,20 +3,32 @@
 import re
 from collections.abc import Iterator
 
+from turnetl.redact.vocabulary import FOREIGN_PASSWORD, PASSWORD
+
+_LONG_NAME = rf"(?:{PASSWORD}s?|secret(?:[ _-]access)?(?:[ _-]key)?|api[ _-]?key|token|{FOREIGN_PASSWORD})"
+_SHORT_NAME = r"(?:pass|pwd?|mdp|psk)"
+_SUFFIX = r"(?:[ _-]?(?:value|plain(?:text)?|text|clear|new|old|prod|dev|test|staging|[0-9]))?"
 _SECRET = re.compile(
-    rb"(?i)[^a-z]*(?:[a-z]+[ _-]){0,2}(?:password|passwd|passphrase|pwd?|pass|passwort|kennwort"
-    rb"|mot de passe|mdp"
-    rb"|contrase\S+|senha|wachtwoord|secret(?: access)?(?: key)?|api[ _-]?key|token)(?:[^a-z]"
-    rb"|\\)*\Z"
+    rf"(?i)(?:.*[^a-z])?(?:[a-z]{{0,30}}{_LONG_NAME}"
+    rf"|(?:(?:user|db|root|admin|smtp|mail|ftp|my)(?:[ _.-])?)?{_SHORT_NAME})"
+    rf"{_SUFFIX}(?:[ \t]*\([^()]*\))?(?:[^a-z]|\\)*\Z".encode()
 )
-_NAME = re.compile(rb"[ \t]*\\?\"?[A-Za-z][\w .-]*\\?\"?[ \t]*")
+"""A name in a header: `secret_name` and `password needed` are names of other columns."""
+_NAME = re.compile(rb"[ \t]*\\?[\"']?(?:[A-Za-z][\w .()/-]*)?\\?[\"']?[ \t]*")
 """A name in a header of CSV: code has commas at the ends of lines."""
-_RULER = re.compile(rb"[|+:\- \t]*-{2,}[|+:\- \t]*\Z")
-_LINE = re.compile(rb"[^\r\n]*?(?:\r?\n|\\r\\n|\\n|\Z)")
-_SEPARATORS = (b"|", b";", b"\t", b"\\t", b",")
+_RULE_SIGNS = rb"(?:--|==|\xe2\x94[\x80\x81]|\xe2\x95\x90)"
+_RULER = re.compile(
+    rb"(?=.*" + _RULE_SIGNS + rb")(?:[|+:*=~\- \t]|\xe2[\x94\x95][\x80-\xbf])+\Z", re.DOTALL
+)
+"""A line between header and rows, also one of box-drawing characters."""
+_LINE = re.compile(rb"[^\r\n]*?(?:\r?\n|\\+r\\+n|\\+n|\Z)")
+_END_OF_LINE = re.compile(rb"(?:\r?\n|(?:\\+r)?\\+n)\Z")
+_BARS = ("│".encode(), "║".encode(), "┃".encode(), b"||", b"|")
+_SEPARATORS = (*_BARS, b";", b"\t", b"\\t", b",")
 _WORDS = re.compile(rb"[^ \t\r\n]+(?: [^ \t\r\n]+)*")
 _MAX_ROWS = 500
 _MAX_CELLS = 40
+_MAX_NAME = 80
 _MAX_BYTES = 1000
 """Bytes of a header."""
 
@@ -28,7 +40,15 @@ def cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
         data: one text; its lines may end with an escaped newline.
         match: the name in the header and its separator.
     """
-    lines = _lines(data, _start_of_line(data, match.start()))
+    for start in _starts_of_header(data, match.start()):
+        found = [*_cells(data, start)]
+        if found:
+            yield from found
+            return
+
+
+def _cells(data: bytes, start: int) -> Iterator[tuple[int, int]]:
+    lines = _lines(data, start)
     _, header = next(lines, (0, b""))
     if len(header) > _MAX_BYTES:
         return
@@ -37,35 +57,63 @@ def cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
         yield from _aligned(header, lines)
         return
     names = header.split(separator)
-    columns = [index for index, name in enumerate(names) if _SECRET.match(name)]
-    is_header = separator == b"|" or all(map(_NAME.fullmatch, names))
+    columns = [index for index, name in enumerate(names) if _is_secret(name)]
+    is_header = separator in _BARS or all(map(_NAME.fullmatch, names))
     if not columns or not is_header or not 1 < len(names) <= _MAX_CELLS:
         return
+    needs_ruler = separator == b"|" and not _is_closed(header)
+    separator = b"|" if separator == b"||" else separator
     for row, (row_start, line) in enumerate(lines):
         if _RULER.match(line):
             continue
         values = line.split(separator)
-        is_other_header = any(map(_SECRET.match, values))
-        has_no_ruler = separator == b"|" and row == 0
+        is_other_header = any(map(_is_secret, values))
+        has_no_ruler = needs_ruler and row == 0
         if len(values) != len(names) or row > _MAX_ROWS or is_other_header or has_no_ruler:
             return
         yield from _values(line, row_start, columns, separator)
 
 
+def _is_secret(name: bytes) -> bool:
+    return len(name) <= _MAX_NAME and _SECRET.match(name) is not None
+
+
+def _is_closed(header: bytes) -> bool:
+    """Return whether bars enclose a header: it needs no ruler, which pipes of commands lack."""
+    return header.lstrip(b' \t>"').startswith(b"|") and header.rstrip().endswith(b"|")
+
+
 def _aligned(header: bytes, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, int]]:
-    """Yield the words below a name in a header of capitals, or of names above a ruler."""
+    """Yield the words below a name in a header of capitals, of titles, or above a ruler.
+
+    A row with as many words as the header has has them in the same order, also if they are longer.
+    """
     names = [*_WORDS.finditer(header)]
-    places = [name.start() for name in names if _SECRET.match(name[0])]
-    if not places or len(names) == 1 or any(not _NAME.fullmatch(name[0]) for name in names):
+    indexes = [index for index, name in enumerate(names) if _is_secret(name[0])]
+    if not indexes or len(names) == 1 or any(not _NAME.fullmatch(name[0]) for name in names):
         return
+    is_title = all(name[0][:1].isupper() for name in names)
     for row, (start, line) in enumerate(lines):
         if _RULER.match(line):
             continue
-        has_no_ruler = row == 0 and not header.isupper()
-        words = {word.start(): word.end() for word in _WORDS.finditer(line)}
-        if row > _MAX_ROWS or has_no_ruler or places[0] not in words:
+        words = [*_WORDS.finditer(line)]
+        has_no_ruler = row == 0 and not (header.isupper() or (is_title and len(words) > 1))
+        found = [*_below(names, indexes, words)]
+        if row > _MAX_ROWS or has_no_ruler or not found:
             return
-        yield from ((start + place, start + words[place]) for place in places if place in words)
+        yield from ((start + first, start + end) for first, end in found)
+
+
+def _below(
+    names: list[re.Match[bytes]], indexes: list[int], words: list[re.Match[bytes]]
+) -> Iterator[tuple[int, int]]:
+    """Yield the words of a row below some names, by their place or by their number."""
+    starts = {word.start(): word.span() for word in words}
+    for index in indexes:
+        if names[index].start() in starts:
+            yield starts[names[index].start()]
+        elif len(words) == len(names):
+            yield words[index].span()
 
 
 def _values(
@@ -79,21 +127,15 @@ def _values(
         start += len(cell) + len(separator)
 
 
-def _start_of_line(data: bytes, position: int) -> int:
-    """Return where the line with a position starts, after a newline, also one that is escaped."""
+def _starts_of_header(data: bytes, position: int) -> Iterator[int]:
+    """Yield where the header with a position may start: its line, or a text in JSON on it."""
     first = max(0, position - _MAX_BYTES)
     before = data[first:position]
-    return first + max(
-        before.rfind(b"\n") + 1,
-        before.rfind(b"\\n") + 2 if b"\\n" in before else 0,
-        _after_quote(before),
-    )
-
-
-def _after_quote(before: bytes) -> int:
-    """Return where a text in JSON starts that begins with a header."""
-    match = _TEXT_IN_JSON.search(before)
-    return match.end() if match is not None else 0
+    line = max(before.rfind(b"\n") + 1, before.rfind(b"\\n") + 2 if b"\\n" in before else 0)
+    yield first + line
+    match = _TEXT_IN_JSON.search(before, line)
+    if match is not None and match.end() > line:
+        yield first + match.end()
 
 
 _TEXT_IN_JSON = re.compile(rb"(?:\A|[:,\[][ \t]?)\\*\"(?=[^\"]*\Z)")
@@ -105,12 +147,7 @@ def _lines(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
         match = _LINE.match(data, start)
         if match is None:
             return
-        yield (
-            start,
-            match[0].rstrip(b"\r\n")
-            if match[0][-1:] == b"\n"
-            else match[0].removesuffix(b"\\n").removesuffix(b"\\r"),
-        )
+        yield start, _END_OF_LINE.sub(b"", match[0])
         start = match.end()
 
 
@@ -122,7 +159,7 @@ def inserted_values(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, 
         match: the names of the columns are its first group.
     """
     names = match[1].split(b",")
-    columns = [index for index, name in enumerate(names) if _SECRET.match(name.strip(b' `"[]'))]
+    columns = [index for index, name in enumerate(names) if _is_secret(name.strip(b' `"[]'))]
     end = match.end()
     for _ in range(_MAX_ROWS if columns else 0):
         row = _ROW.match(data, end)
@@ -147,7 +184,7 @@ def cells_of_json(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, in
     """
     start = data.rfind(b"[", max(0, match.start() - _MAX_BYTES), match.start()) + 1
     names = [name[1] for name in _JSON_VALUE.finditer(data, start, match.end())]
-    columns = [index for index, name in enumerate(names) if name and _SECRET.match(name)]
+    columns = [index for index, name in enumerate(names) if name and _is_secret(name)]
     end = match.end()
     for _ in range(_MAX_ROWS if columns else 0):
         row = _JSON_ROW.match(data, end)
@@ -188,4 +225,33 @@ _VALUE_BEFORE = re.compile(
     + rb"){0,3}\\*[\"']?(?:name|key|type|id|element|selector|locator|label|field|target"
     rb"|placeholder)"
     rb"\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][A-Za-z0-9_.#=\[ -]{0,30}\Z"
+)
+
+
+def cells_of_markup(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the cells in the columns of HTML that hold a secret.
+
+    Args:
+        data: one text.
+        match: starts with one of the cells of the header.
+    """
+    start = max(data.rfind(b"<tr", max(0, match.start() - _MAX_BYTES), match.start()), 0)
+    columns: list[int] = []
+    end = min(len(data), start + _MAX_MARKUP)
+    for number, row in enumerate(_MARKUP_ROW.finditer(data, start, end)):
+        found = [*_MARKUP_CELL.finditer(data, *row.span())]
+        if number == 0:
+            columns = [index for index, cell in enumerate(found) if _is_secret(cell[1])]
+        elif not found or row[0].startswith(b"</table"):
+            return
+        else:
+            yield from (found[index].span(1) for index in columns if index < len(found))
+
+
+_MAX_MARKUP = 20_000
+"""Bytes of a table in HTML."""
+_MARKUP_ROW = re.compile(rb"(?i)<tr\b(?:(?!<tr\b|</t(?:r|able)).){0,4000}+|</table", re.DOTALL)
+_MARKUP_CELL = re.compile(
+    rb"(?i)<t[hd]\b[^<>]{0,200}+>(?:[ \t\r\n]|\\+[nt]|<[a-z]{1,8}(?:[ \t][^<>]{0,80})?>){0,8}+"
+    rb"([^<>]{0,200}?)(?:[ \t\r\n]|\\+[nt])*+(?=<|\Z)"
 )
