@@ -9,7 +9,8 @@ from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import PASSWORD
 
 _SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|[0-9]{1,2})){0,2}"
-_NAME = rf"(?:{PASSWORD}{_SUFFIX}|[_.-](?:pass|pwd?)|pwd|psk|bindpw)"
+_JOINED = r"(?:user|admin|root|smtp|mail|auth|login|ftp|db)pass"
+_NAME = rf"(?:{PASSWORD}{_SUFFIX}|[_.-](?:pass|pwd?)|{_JOINED}|pwd|psk|bindpw)"
 _SHORT = r"(?:[Pp]ass|PASS|[Pp]w|PW)"
 _SHORT_STARTS = r"(?:\A|[^A-Za-z])"
 _CLOSED = r"(?:\*\*)?\\*[\"'`]?\]?[ \t]*"
@@ -53,7 +54,8 @@ _GENERATED = (
 )
 _PAIR = (
     rf"\\*[\"']?[ \t]*(?:[ \t][A-Za-z-]{{1,20}}=\\*[\"'][^\"'<>\r\n]{{0,60}}\\*[\"']){{0,4}}"
-    rf"(?:,[ \t]*|{LINE_BREAK}|[ \t]+)\\*[\"']?(?:Parameter)?[vV]alue\\*[\"']?"
+    rf"(?:[,;/][ \t]*|{LINE_BREAK}|[ \t]+)\\*[\"']?(?:[\w.\[\]-]{{0,40}}[.\]_])?"
+    r"(?:Parameter|default|current|string)?[vV]alue\\*[\"']?"
     r"[ \t]*[:=][ \t]*"
 )
 _LOOKED_UP = (
@@ -65,6 +67,7 @@ FIELD = (
     r"(?:\\*\"?[:=][ \t]*\\*[\"']?(?:\[-[^\r\n]{0,128}-\])?\{\+([^\r\n]{3,300}?)\+\}"
     rf"|:[ \t]*[>|][+-]?[ \t]*{LINE_BREAK}{LINE}{LINE_END}"
     rf"|\\*[\"']?[ \t]*(?:\r?\n|\\n)[ \t]{{0,24}}:[ \t]+\\*[\"']?{LINE}\\*[\"']?{LINE_END}"
+    rf"|\\*\"?:[ \t]*{LINE_BREAK}(?:value|default|plain|raw|content|data):[ \t]+{LINE}{LINE_END}"
     rf"|{_PAIR}(?:{IN_QUOTES}|{LINE}{LINE_END})"
     r"|\\*[\"']?[ \t]*>([^<>\r\n]{3,300})</|</key>[^<>]{0,40}<string>([^<>\r\n]{3,300})</)"
 )
@@ -198,9 +201,9 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|basic_?auth|digest_?auth|PDO"
+        rf"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|creds|basic_?auth|digest_?auth|PDO"
         rf"|mysqli(?:_connect)?|getConnection|passwordAuthentication|ldap_bind|plainauth)"
-        r"(?:async|token)?\("
+        r"(?:async|token)?\\*[\"']?(?:[ \t]*[:=]{1,2}[ \t]*)?[(\[]"
         r"(?:[^()\"'\r\n]{0,60}(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"'])?,[ \t]*)?"
         rf"\\*[\"'][^\"'\\\r\n]{{1,60}}\\*[\"'],[ \t]*{IN_QUOTES}",
         "A call with a user and a password.",

@@ -1,6 +1,6 @@
 """Rules for secrets in code, markup and settings, where a name and a value stand apart."""
 
-from turnetl.redact import chosen, plausible, table_columns
+from turnetl.redact import chosen, lists, plausible, table_columns
 from turnetl.redact.announced_rules import FIELD, IN_QUOTES, LINE, LINE_END, LINE_START
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
@@ -35,6 +35,10 @@ _DEFAULT = (
     r"|\?\?=?[ \t]*"
     r"|\?:[ \t]*|or[ \t]+)"
 )
+_RETURNED = (
+    r"\([^()\r\n]{0,60}\)[^{}\r\n\"';]{0,40}(?:\{|:|=>|=)(?:[ \t\r\n]|\\+n){0,24}(?:return[ \t]+)?"
+)
+"""From the name of a function to what it returns."""
 _LOOKED_UP = (
     r"[^\r\n;\"']{1,60}(?:\\*[\"'][^\"'\r\n]{0,60}[\"'])?[)\]]{0,2}[ \t]*(?:\?\?|\|\||\?:"
     r"|\bor\b)[ \t]*"
@@ -57,7 +61,8 @@ _INSIDE = (
     rf"|[ \t\r\n]){_BLANK}{_VALUE_NAME}[ \t]*[:=][ \t]*"
 )
 _ASSIGNED = (
-    rf"(?:{_CLOSED}(?:(?:{_TYPE}?{_OPERATOR}|{_DEFAULT}){_CALL}|{_OPERATOR}{_LOOKED_UP})|{_INSIDE})"
+    rf"(?:{_CLOSED}(?:(?:{_TYPE}?{_OPERATOR}|{_DEFAULT}|{_RETURNED}){_CALL}|{_OPERATOR}{_LOOKED_UP})"
+    rf"|{_INSIDE})"
 )
 # Literals that no quote delimits: Lua, Perl, Ruby, C++, Rust, PostgreSQL, Python.
 _RAW = (
@@ -118,7 +123,7 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}[A-Za-z0-9 _()\]-]{{0,24}}\\*[\"']",
+        rf"(?i){PASSWORD}[A-Za-z0-9 _()\]-]{{0,24}}(?:\\*[\"']|[ \t]*(?:[\r\n,}}]|\\+n|$))",
         "A value before its name.",
         chosen.is_chosen,
         locate=table_columns.value_before,
@@ -132,7 +137,7 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}(?: ?<[a-z]{{1,12}}>)?\\*[\"'],[ \t]*(?:\\*[\"'][^\"'\r\n]{{0,60}}[\"'],"
+        rf"(?i){PASSWORD}(?: ?<[a-z]{{1,12}}>)?\\*[\"'],[ \t]*(?:\\*[\"'](?:-{{1,2}}[a-zA-Z_-]{{1,40}})?\\*[\"'],"
         rf"[ \t]*)?{IN_QUOTES}",
         "The default of an option.",
         chosen.is_chosen,
@@ -140,12 +145,12 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:log_?in(?:_?as)?|sign_?in(?:_?as)?|basic_?auth(?:entication)?|\bauth"
+        rf"(?i)(?:log_?in(?:_?as)?|sign_?in(?:_?as)?|basic_?auth(?:entication)?|\bauth|creds"
         rf"|simple_bind(?:_s)?|createuser|create_user"
-        rf"|add_?user|passwordtoken|keystore\.load)(?:[ \t]*=[ \t]*)?\([ \t]*(?:{_ARGUMENT},"
+        rf"|add_?user|passwordtoken|keystore\.load|credentials)\\*[\"']?(?:[ \t]*[=:][ \t]*)?[(\[][ \t]*(?:{_ARGUMENT},"
         rf"[ \t]*){{1,2}}{IN_QUOTES}"
-        rf"(?:\.toCharArray\(\))?[ \t]*\)",
-        "A call with a user and a password.",
+        rf"(?:\.toCharArray\(\))?[ \t]*[)\]]",
+        "A call with a user and a password, or a pair of them.",
         chosen.is_chosen,
     ),
     SecretRule(
@@ -245,8 +250,25 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}s\\*[\"']?:((?:(?:\r?\n|\\n)[ \t]*-[ \t]+[^\r\n\\$#]{{4,128}}){{1,40}})",
-        "A list of passwords.",
-        chosen.is_chosen_list,
+        rf"(?i)(?:{PASSWORD}|passwort|credential)s(?:_?by_?user)?\\*[\"']?(?:[ \t]*:[ \t]*[A-Za-z][^\r\n=\"']{{0,40}})?"
+        rf"[ \t]*(?:[:=]|=>)[ \t]*(?:[\[{{(]|\r?\n|\\+n)",
+        "A list of passwords, or one for each user.",
+        chosen.is_chosen_word,
+        locate=lists.items,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|http_?auth)\\*[\"']?"
+        rf"[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{{1,60}}:([^\"'\\\r\n/][^\"'\\\r\n]{{2,127}})\\*[\"']",
+        "A user and a password in one string.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        r"(?i)(?:chpasswd|basic_?auth(?:_?users)?|htpasswd|user_?pass|userlist|logins)[^\r\n:]{0,40}"
+        r"(?::[ \t]*[|>]?-?[ \t]*|[ \t]*)(?:\r?\n|\\+n)",
+        "Lines with a user and a password.",
+        chosen.is_chosen,
+        locate=lists.pairs,
     ),
 )

@@ -211,14 +211,14 @@ def value_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int
     """
     start = max(0, match.start() - _MAX_OBJECT)
     for found in _VALUE_BEFORE.finditer(data, start, match.start()):
-        yield found.span(1)
+        yield found.span(found.lastindex or 0)
 
 
 _MAX_OBJECT = 300
 _BETWEEN = rb"(?:[, \t\r\n]|\\+n){1,24}"
 _VALUE_BEFORE = re.compile(
-    rb"(?i)\b(?:value|text|content|input)\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']"
-    rb"([^\"'\\\r\n]{3,128}+)\\*[\"']"
+    rb"(?i)\b(?:default_?|string|parameter)?(?:value|text|content|input)\\*[\"']?[ \t]*[:=][ \t]*"
+    rb"(?:\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']|([^ \t\r\n\"'\\,{}\[\]()#$&*!|>][^ \t\r\n\"'\\,]{2,127}+))"
     + _BETWEEN
     + rb"(?:\\*[\"']?[a-z_]{1,20}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\\\r\n]{0,60}\\*[\"']"
     + _BETWEEN

@@ -18,12 +18,12 @@ _FOREIGN = (
 _NAME = rf"(?:{PASSWORD}|{_FOREIGN}|pass|[_.-]pwd?|pwd)"
 _PURPOSE = r"(?:[ \t]*\([^()\r\n|]{1,24}\)|[ _-](?:value|prod|dev|test|staging))?"
 _CELL = r"([^|\r\n\t]{3,128}?)"
-_NOT_RULER = r"(?:[\r\n]+(?![ \t]*(?:[|+]?[ \t]*[:+-]?-{2}|[├╠┝╟┣]))|$)"
+_NOT_RULER = r"(?:[\r\n]+(?![ \t]*(?:[|+]?[ \t]*[:+-]?-{2}))|$)"
 _LINE = r"(?:\A|[\r\n]|\\n|[:,\[][ \t]?\\*\")[ \t>+-]{0,24}"
 _HEADER_END = (
     rf"{_PURPOSE}(?:[`*\"'\\ \t]{{0,8}}(?:(?:[,;\t]|{_BAR}|\\+t)[^\r\n]{{0,300}})?"
     rf"|[ \t]{{2,}}[^\r\n]{{0,200}})(?:\r?\n|\\+n)"
-    rf"[^\r\n]{{0,400}}?(?:[,;\t]|{_BAR}|--|  |\\t)"
+    rf"[^\r\n]{{0,400}}?(?:[,;\t]|{_BAR}|--|──|══|━━|  |\\t)"
 )
 _END_OF_NAMES = (
     r"\\*[\"'](?:[ \t\r\n]*,[ \t\r\n]*\\*[\"'][^\"'\\\r\n]{0,40}\\*[\"']){0,20}"
@@ -50,7 +50,7 @@ TABLE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|pass|pwd?|mdp|{_FOREIGN}){_HEADER_END}",
+        rf"(?i)(?:{PASSWORD}|pass|pwd?|mdp|secret(?=[ _-]value)|{_FOREIGN}){_HEADER_END}",
         "A password in the column of a table.",
         chosen.is_cell,
         locate=table_columns.cells,
