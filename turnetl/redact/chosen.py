@@ -107,6 +107,12 @@ def is_told_at_end(value: str) -> bool:
     return is_told(value) or (is_said_within(value) and not _NAME_OR_PAIR.search(value))
 
 
+def is_piped(value: str) -> bool:
+    """Return whether what is piped into a command can be a secret, plain or in base64."""
+    decoded = plausible.decoded(value)
+    return is_told(value) or (decoded is not None and is_chosen_word(decoded))
+
+
 def is_anything_chosen(value: str) -> bool:
     """Return whether a number is not the same digit again and again."""
     return len(set(value)) > 1

@@ -34,9 +34,8 @@ def _rule(
 
 COMMAND_RULES = (
     _rule(
-        rf"(?i)(?:(?:password|passwd|passphrase|storepass|keypass|pass)[0-9]?|pw)(?:=|[ \t]{{1,2}}"
-        rf"|\\*[\"'],[ \t]*)"
-        rf"{_ARGUMENT}",
+        rf"(?i)(?:(?:password|passwd|passphrase|storepass|keypass|pass|secret-string)[0-9]?|pw)"
+        rf"(?:(?:=|[ \t]{{1,2}}){_ARGUMENT}|\\*[\"'],[ \t]*{IN_QUOTES})",
         "A password in a long option.",
         before=r"(?:\A|[\s\"'`=(\[,])--?(?:[a-zA-Z]{1,20}[._-]?){0,5}",
     ),
@@ -59,7 +58,7 @@ COMMAND_RULES = (
         before=r"(?:\A|[\r\n]|SQL>)[ \t]*",
     ),
     _rule(
-        rf"(?i)net[ \t]+user[ \t]+[^ \t\r\n/]{{1,40}}[ \t]+{_ARGUMENT}(?:[ \t]+/|[ \t]*[\r\n]|$)",
+        rf"(?i)net[ \t]+user[ \t]+[^ \t\r\n/]{{1,40}}[ \t]+(?!/){_ARGUMENT}(?:[ \t]+/|[ \t]*[\r\n]|$)",
         "A user of Windows.",
     ),
     _rule(
@@ -353,5 +352,44 @@ COMMAND_RULES = (
         r"(?i)\bsecrets\.[a-z0-9_.]{1,40}=\\*[\"']?([^ \t\r\n\"'`\\,;(){}<>]{12,300})",
         "A secret with any name among the values of a chart.",
         chosen.is_key,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|[_.:/-](?:pass|pwd?)|secret)[ \t=]+{_ARGUMENT}[ \t]*(?:[\r\n;&]|\\+n|\\*[\"']|$)",
+        "A command that stores a value under a name.",
+        chosen.is_told_at_end,
+        before=(
+            r"\b(?:put|set|write|store|insert|add)[ \t]+(?:--?[a-zA-Z-]{1,20}(?:[ =][a-z0-9-]{1,20})?[ \t]+){0,3}"
+            r"\\*[\"']?[A-Za-z0-9_/.:-]{1,60}"
+        ),
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|[_./-](?:pass|pwd?)\b|[_./-](?:secret|token)|(?:api|secret)[_-]?key)[^\r\n|;:]{{0,60}}"
+        r"(?:\|[ \t]*(?:base64|tr|jq|xargs|head|tail|cut|awk|sed)[^\r\n]{0,60})?"
+        r"(?:\r?\n|\\+n)[ \t]*\\*[\"']?([^ \t\r\n\"'`\\<>|:(){}\[\],;]{6,128})\\*[\"']?[ \t]*(?:[\r\n]|\\+n|\\*\"|$)",
+        "What a command prints that asks for a password or a secret.",
+        chosen.is_told_at_end,
+        before=(
+            r"(?:\A|[\r\n$#>;&|!\"]|\\n)[ \t]*(?:sudo[ \t]+)?(?:cat|echo|printenv|pass|op|bw|gopass|lpass|vault|aws|az"
+            r"|gcloud|kubectl|oc|terraform|tofu|pulumi|heroku|fly|consul|security|secret-tool|sops|git config|grep -oP"
+            r"|doppler|jq|yq|head|tail|docker exec)[ \t][^\r\n;]{0,100}"
+        ),
+    ),
+    SecretRule(
+        "password",
+        r"\bread[ \t]+-[a-z]{0,3}s[a-z]{0,2}[ \t][^\r\n]{1,60}(?:\r?\n|\\n)[ \t]*([^ \t\r\n\"'`\\<>|]{6,128})"
+        r"[ \t]*(?:[\r\n]|\\n|$)",
+        "What is typed after a command that reads it without showing it.",
+        chosen.is_told,
+    ),
+    SecretRule(
+        "password",
+        r"(?:echo|printf|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4})?(?:\\*'([^'\r\n\\]{4,200})(?:\\+n)?\\*'"
+        r"|\\*\"([^\"\r\n\\]{4,200})(?:\\+n)?\\*\"|([^ \t\r\n\"'`\\|$]{4,200}))[ \t]{0,4}\|"
+        r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:base64|\bsecrets?[ \t]+(?:create|add|versions)|create[ \t]+secret"
+        r"|-login|docker login|(?i:passw|passphrase|secret))",
+        "A value that is piped into a command for secrets, or that is encoded or decoded.",
+        chosen.is_piped,
     ),
 )

@@ -40,4 +40,11 @@ FIELD_RULES = (
         "The key of a function of a database that encrypts.",
         chosen.is_chosen,
     ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|pass|pwd?)[ \t]{{1,8}}([^ \t\r\n\"'`\\|<>{{}}()]{{4,128}}){LINE_END}",
+        "A name of several words and a value without a sign between them.",
+        chosen.is_told,
+        before=rf"{LINE_START}[a-z0-9]{{1,20}}(?:[._-][a-z0-9]{{1,20}}){{0,4}}[._-]",
+    ),
 )

@@ -7,7 +7,7 @@ from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
 
 # Code: a type, a call and a default between a name and its value.
 _SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|old|new|default|[0-9]{1,2})|[0-9])?"
-_CODE_NAME = rf"(?:{PASSWORD}{_SUFFIX}|[_.-](?:pass|pwd?)|\bpass|pwd|psk|bindpw)(?=[^A-Za-z0-9])"
+_CODE_NAME = rf"(?:{PASSWORD}{_SUFFIX}|secret_?string|[_.-](?:pass|pwd?)|\bpass|pwd|psk|bindpw)(?=[^A-Za-z0-9])"
 _OWNER = r"(?:write|fernet|session|service|storage|shared|server|project|admin)"
 # Not `_?key`: a required literal would end before it, and `session` is in most texts.
 _KEY_NAME = (

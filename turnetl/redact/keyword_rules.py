@@ -101,6 +101,6 @@ KEYWORD_RULES = (
         rf"|secret|secret-string|authtoken)[ =]\\*[\"']?{_UNQUOTED}",
         "A secret in an option of a command.",
         plausible.is_unquoted_password,
-        before=r"--?(?i:[a-z]{1,12}-){0,2}",
+        before=r"(?<![A-Za-z0-9])--?(?i:[a-z]{1,12}-){0,2}",
     ),
 )

@@ -7,16 +7,16 @@ _MAX_ITEMS = 40
 _BREAK = rb"(?:\r?\n|\\+n)"
 _VALUE = (
     rb"(?:\\*\"([^\"\\\r\n]{3,128}+)\\*\"|\\*'([^'\\\r\n]{3,128}+)\\*'"
-    rb"|([^ \t\r\n\"'\\,{}\[\]()#$&*!|>][^\r\n\"'\\,{}\[\]()#]{2,127}?)(?=[ \t]*(?:[,\]}\r\n#]|\\+n|\Z)))"
+    rb"|([^ \t\r\n\"'\\,{}\[\]()#$&*!|>][^\r\n\"'\\,{}\[\]()#:]{2,127}?)(?=[ \t]*(?:[,\]}\r\n#]|\\+n|\Z)))"
 )
 _KEY = rb"\\*[\"']?([A-Za-z0-9_.@-]{1,60}+)\\*[\"']?[ \t]*(?::|=>|=)[ \t]*"
 _POLICY = re.compile(
-    rb"(?i)min|max|len|requir|expir|polic|rotat|histor|allow|enabl|age|type|length|file|path|hash"
-    rb"|name|source|ref|format|label|description|default"
+    rb"(?i)(?:^|[ \t\n_.\"'-])(?:min|max|len|requir|expir|polic|rotat|histor|allow|enabl|age|type|length|file"
+    rb"|path|hash|name|source|ref|format|label|description|default)"
 )
 """Keys that say something about all passwords."""
 _QUOTED_ITEM = re.compile(rb"[ \t\r\n,]*+(?:\\+n[ \t]*+)?(?:" + _KEY + rb")?" + _VALUE)
-_LINE_ITEM = re.compile(rb"([ \t]*+)(?:-[ \t]++)?(?:" + _KEY + rb")?" + _VALUE + rb"[^\r\n\\]{0,60}?(?:" + _BREAK + rb"|\Z)")
+_LINE_ITEM = re.compile(rb"[ \t]*+(?:-[ \t]++(?:" + _KEY + rb")?|" + _KEY + rb")" + _VALUE + rb"[^\r\n\\]{0,60}?(?:" + _BREAK + rb"|\Z)")
 _PAIR_LINE = re.compile(
     rb"[ \t]*+(?:-[ \t]++)?\\*[\"']?[A-Za-z0-9_.@-]{1,60}+:([^ \t\r\n:\"'\\][^ \t\r\n\"'\\]{2,127})"
     rb"\\*[\"']?[ \t]*(?:" + _BREAK + rb"|\Z)"
@@ -37,9 +37,12 @@ def items(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     end = match.end()
     for _ in range(_MAX_ITEMS):
         item = pattern.match(data, end)
-        if item is None or (item[item.re.groups - 3] and _POLICY.search(item[item.re.groups - 3])):
+        if item is None:
             return
-        yield item.span(item.lastindex or 0)
+        start, end = item.span(item.lastindex or 0)
+        if _POLICY.search(data, item.start(), start):
+            return
+        yield start, end
         end = item.end()
 
 

@@ -83,6 +83,18 @@ def is_attribute(value: str) -> bool:
     return _ATTRIBUTE.match(value) is not None
 
 
+def decoded(value: str) -> str | None:
+    """Return the text that a value encodes in base64; None if it is none."""
+    try:
+        text = base64.b64decode(value[:_MAX_CHARS], validate=True).decode("ascii").rstrip("\n")
+    except ValueError:
+        return None
+    return text if text.isprintable() and len(text) >= _MIN_DECODED else None
+
+
+_MIN_DECODED = 5
+
+
 def is_basic_auth(value: str) -> bool:
     """Return whether the value is `user:password` in base64."""
     try:
@@ -144,7 +156,7 @@ _CHANGE_RATE = 0.3
 _MIN_ENTROPY = 2.5
 """Bits per character: `a1a1a1a1` has 1, eight different characters have 3."""
 _PLACEHOLDER = re.compile(
-    r"^(?:[=%<{(\[]|\$(?![0-9][A-Za-z0-9]{3}))|\$\{|\{\{|\.\.\.|\*\*\*"
+    r"^(?:[=%<{(\[]|\$(?![0-9][A-Za-z0-9]{3}|[a-z]{0,3}[0-9][a-z0-9$]{2,20}[0-9]{2}\b))|\$\{|\{\{|\.\.\.|\*\*\*"
     # Inside a word, four equal letters may be chance.
     r"|(?:\b|_)(?-i:x{4}|X{4})|(?-i:x{4}|X{4})(?:\b|_)"
     r"|your(?:[_-]|pass|token|api|secret|key)|example|placeholder|redacted|change[_-]?me"

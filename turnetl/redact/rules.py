@@ -189,7 +189,8 @@ RULES = (
     ),
     SecretRule(
         "basic-auth",
-        r"(?:_auth|\"auth\\*\"|basic_?auth(?:orization)?)[ \t]*[:= ][ \t]*\\*[\"']?("
+        r"(?i)(?:\bauth|_auth|basic_?auth(?:orization)?|auth_?basic|credentials?|creds|docker(?:config)?json"
+        r"|dockercfg|auth_?token)\\*[\"']?[ \t]*[:= ][ \t]*\\*[\"']?("
         r"[A-Za-z0-9+/]{8,}={0,2})",
         "User and password in the settings of npm and Docker.",
         plausible.is_basic_auth,
