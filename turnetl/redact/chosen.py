@@ -107,6 +107,12 @@ def is_told_at_end(value: str) -> bool:
     return is_told(value) or (is_said_within(value) and not _NAME_OR_PAIR.search(value))
 
 
+def is_told_or_number(value: str) -> bool:
+    """Return whether a word before the name of a password can be one, or a number of a code."""
+    digits = value.replace("-", "").replace(" ", "")
+    return is_anything_chosen(digits) if digits.isdigit() else is_told(value)
+
+
 def is_piped(value: str) -> bool:
     """Return whether what is piped into a command can be a secret, plain or in base64."""
     decoded = plausible.decoded(value)

@@ -1,6 +1,6 @@
 """Rules for secrets in sentences and notes: name, link and value, in any language."""
 
-from turnetl.redact import chosen
+from turnetl.redact import chosen, sentence_values
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import (
@@ -30,11 +30,21 @@ _END = (
     r"|for|I|on|at"
     r"|today|yesterday|now|again|until|because|since|temporarily|no longer|an|und|pour|para|per"
     r"|om|to|when|in|then|ein|geändert|gesetzt)\b"
+    r"|[ \t]+(?::[a-z_+-]{2,20}:|[(#|<&,;]|(?:—|–)|--|//|<-|thx|thanks|ok\b|it\b|or\b|so\b|if\b|as\b|with\b"
+    r"|let\b|you\b|we\b|expires|valid|works|within|before|after|while|change|only|not\b)"
     r"|[ \t]+(?:登入|です|입니다)|です|입니다|(?:\(으\))?로"
     r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
 )
 _VALUE = rf"(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”]|{IN_BACKTICKS}|{_WORD}{_END})"
 _TOKEN = r"([A-Za-z0-9][A-Za-z0-9+/_.~-]{10,400}={0,2})(?:[^A-Za-z0-9+/_=-]|$)"  # noqa: S105
+_CODES = (
+    r"(?:(?:verification|security|confirmation|authentication|authorization|login|access|one-time|sign-in)"
+    r"[ -](?:code|pin|passcode)|\botp|sicherheitscode|bestätigungscode)"
+)
+_BOTH = (
+    r"(?:u|user(?:name)?|login|id|benutzer)[ ]?/[ ]?(?:p|pw|pwd|pass(?:word|wort)?|kennwort)"
+    r"|user(?:name)? (?:and|und) (?:pass(?:word|wort)?|pw)"
+)
 _USER = (
     r"(?:user(?:name)?|login|account|acct|benutzer(?:name)?|usu(?:a|á)rio|utilisateur|utente"
     r"|identifiant|gebruikersnaam|użytkownik|uživatel|používateľ|användare|bruker|bruger|tunnus"
@@ -52,6 +62,7 @@ SAID_RULES = (
         rf"|{FOREIGN_PASSWORD}(?:(?:[ \t]+[^ \t\r\n:=,.]{{1,24}}){{1,3}}{LINK}"
         rf"|(?:{PURPOSE})?[ \t]+(?:—|–|теперь|тепер)[ \t]+)"  # noqa: RUF001
         rf"|{FOREIGN_PASSWORD}[ \t]+(?:to|on|auf|en|in)[ \t]+"
+        rf"|\b(?:(?:pre-?)?shared|network|wi-?fi|wlan|vpn)[ -]key{LINK}"
         rf"|\b(?:(?-i:PIN|[Pp]in)|{SHORT_PASSWORD}){LINK}){_VALUE}",
         "A line that says the password.",
         chosen.is_said,
@@ -196,8 +207,8 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|\bpw\b|\bpwd\b)[^\r\n?:=]{{0,40}}\?(?:\r?\n|\\n)[^\r\n:]{{0,20}}(?:[0-9]:[0-9]{{2}}"
-        rf"[^\r\n:]{{0,20}})?:[ \t]+{_VALUE}",
+        rf"(?i)(?:{PASSWORD}|\bpw\b|\bpwd\b|\bpass\b|{FOREIGN_PASSWORD})[^\r\n?:=]{{0,40}}[?？](?:[ \t]*(?:\r?\n|\\n)){{1,2}}[^\r\n:]{{0,20}}"
+        rf"(?:[0-9]:[0-9]{{2}}[^\r\n:]{{0,30}})?(?::|(?:[0-9]{{2}}|[AP]M)(?:\r?\n|\\n))[ \t]*{_VALUE}",
         "The answer of another person to a question.",
         chosen.is_told_at_end,
     ),
@@ -206,6 +217,7 @@ SAID_RULES = (
         rf"(?i)(?:passphrase|phrase (?:secrète|de passe)|frase de (?:contraseña|paso))"
         rf"{PURPOSE}{{0,2}}(?:(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
         r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))"
+        r"|(?:enter|use|with|using|try)[ \t]+(?:the|this|my)?[ \t]*(?:passphrase|phrase)[ \t]+([a-z]{3,12}(?:[ -][a-z]{3,12}){3,7})[ \t.\"']*(?:[\r\n]|\\n|$)"
         r"|\bsecret\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -]"
         r"[a-z0-9]{3,12}){3,7}))\\*[\"']",
         "A passphrase of words.",
@@ -220,21 +232,54 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials"
-        rf"|logins?)[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
-        rf"(?:[a-z0-9_.@-]{{2,40}}[ \t]*[/:][ \t]*|[a-z0-9_.-]{{1,40}}@[a-z0-9.-]{{1,40}}"
-        rf"[ \t]+){_VALUE}",
+        rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|inloggegevens|creds|credentials"
+        rf"|logins?|accès|acceso|accesso|{_BOTH})(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
+        rf"(?:(?:as|with|using)[ \t]+)?[`\"'*]{{0,2}}"
+        rf"(?:[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}[ \t]*(?:/{{1,2}}|:|\||,|;|->|→|\\\\)[ \t]*"
+        rf"|[a-z0-9_.-]{{1,40}}@[a-z0-9.-]{{1,40}}[ \t]+){_VALUE}",
         "A user and a password in a sentence.",
         chosen.is_told_at_end,
     ),
     SecretRule(
         "password",
-        rf"(?i){PIN}(?:[ \t]+(?:is|ist|lautet|est|es|è|é|to|je|är|er|on|este"
-        rf"|là|adalah|for[ \t][^\r\n\d]{{1,30}}))?[ \t]*(?:は|是|:|：|=)?[ \t]*"  # noqa: RUF001  wide
-        r"([0-9]{4,8})(?:[^0-9A-Za-z.:/-]|[.,]?(?:[\s]|$))",
+        rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials|{_BOTH}"
+        rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden)(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
+        rf"(?:(?:as|with|using|mit|als|via)[ \t]+)?[`\"'*]{{0,2}}[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}"
+        rf"(?:[ \t]+(?:and|und|et|y|e|en|using|with|mit)|[ \t]*[/,:])?[ \t]+{_VALUE}",
+        "The same with a word between them, or only a space.",
+        chosen.is_told,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:zugangsdaten|identifiants|creds|credentials|access data|log ?in(?: details| data| info)?|account)[^\r\n.,;=]{{0,40}}"
+        rf"(?:\r?\n|\\n){{1,2}}[ \t>*•-]{{0,8}}[a-z0-9_.@-]{{2,60}}[ \t]*(?:\r?\n|\\n)[ \t>*•-]{{0,8}}"
+        rf"[`\"'*]?([^ \t\r\n\"'`\\<>|:=(){{}}\[\],;]{{6,64}})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
+        "A user and a password below each other.",
+        chosen.is_told,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]+[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n|\\n){{1,2}}(?:\[[^\[\]\r\n]{{4,30}}\][ \t]*)?"
+        rf"<?[a-z0-9_. -]{{1,30}}>?(?:[ \t]*[\[(]?[0-9]{{1,2}}:[0-9]{{2}}(?: ?[ap]m)?[\])]?)?(?::[ \t]+|(?:\r?\n|\\n))"
+        rf"[`\"'*]?([^ \t\r\n\"'`\\<>|=(){{}}\[\],;]{{6,64}})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
+        "The next message of a chat, that is only a password.",
+        chosen.is_told,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PIN}\\*[\"'`*]?(?:[ \t]+(?:is|was|ist|lautet|est|es|è|é|to|je|är|er|on|este"
+        rf"|là|adalah|(?:for|of)[ \t][^\r\n\d]{{1,30}})(?:[ \t]+now)?)?[ \t]*(?:は|是|:|：|=)?[ \t]*\\*[\"'`*]{{0,2}}"  # noqa: RUF001  wide
+        r"([0-9]{4,8}|[0-9]{3}[ -][0-9]{3})\\*[\"'`*]?(?:[^0-9A-Za-z.:/-]|[.,]?(?:[\s]|$))",
         "A number that opens something.",
         chosen.is_anything_chosen,
         before=r"(?<![A-Za-z0-9_])",
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:{PASSWORD}|{_CODES})\b",
+        "A value before its name, within a sentence.",
+        chosen.is_told_or_number,
+        locate=sentence_values.before_name,
     ),
     SecretRule(
         "secret-value",
