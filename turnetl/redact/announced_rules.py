@@ -53,9 +53,9 @@ _GENERATED = (
     r"|_pat|extpat)"
 )
 _PAIR = (
-    rf"\\*[\"']?[ \t]*(?:[ \t][A-Za-z-]{{1,20}}=\\*[\"'][^\"'<>\r\n]{{0,60}}\\*[\"']){{0,4}}"
+    rf"[?:]?\\*[\"']?[ \t]*(?:[ \t][A-Za-z-]{{1,20}}=\\*[\"'][^\"'<>\r\n]{{0,60}}\\*[\"']){{0,4}}"
     rf"(?:[,;/][ \t]*|{LINE_BREAK}|[ \t]+)\\*[\"']?(?:[\w.\[\]-]{{0,40}}[.\]_])?"
-    r"(?:Parameter|default|current|string)?[vV]alue\\*[\"']?"
+    r"(?:(?:Parameter|default|current|string|new_?)?[vV]alue|new|answer)\\*[\"']?"
     r"[ \t]*[:=][ \t]*"
 )
 _LOOKED_UP = (
@@ -119,7 +119,7 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAME}[ \t]*=[ \t]*{LINE}{LINE_END}",
+        rf"(?i)(?:{_NAME}|\bpass|\bpw)[ \t]*=[ \t]*{LINE}{LINE_END}",
         "A password in the section of an INI file.",
         chosen.is_chosen_line,
         before=(
@@ -239,5 +239,12 @@ ANNOUNCED_RULES = (
         "A password in SQL.",
         chosen.is_chosen,
         before=r"(?<!get_)(?<![Gg]et)(?<!find_)(?<!read_)",
+    ),
+    SecretRule(
+        "password",
+        rf"(?:PASS|[Pp]ass|PWD?|[Pp]wd?)={WORD}",
+        "A password in a variable of a shell with a short name.",
+        chosen.is_chosen_word,
+        before=r"(?:\A|[\r\n;&]|\\n)[ \t]*(?:(?:export|set|local|readonly|declare)[ \t]+)?",
     ),
 )

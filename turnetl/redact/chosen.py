@@ -113,10 +113,15 @@ def is_told_or_number(value: str) -> bool:
     return is_anything_chosen(digits) if digits.isdigit() else is_told(value)
 
 
+def is_encoded(value: str) -> bool:
+    """Return whether base64 can hold a secret: one word, or a user and a password."""
+    text = plausible.decoded(value)
+    return text is not None and " " not in text and is_chosen_word(text.partition(":")[2] or text)
+
+
 def is_piped(value: str) -> bool:
     """Return whether what is piped into a command can be a secret, plain or in base64."""
-    decoded = plausible.decoded(value)
-    return is_told(value) or (decoded is not None and is_chosen_word(decoded))
+    return is_told(value) or is_encoded(value)
 
 
 def is_anything_chosen(value: str) -> bool:

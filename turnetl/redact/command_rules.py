@@ -40,7 +40,7 @@ COMMAND_RULES = (
         before=r"(?:\A|[\s\"'`=(\[,])--?(?:[a-zA-Z]{1,20}[._-]?){0,5}",
     ),
     _rule(
-        rf"[ \t](?:-[uUlD]|--user(?:name)?|--login)[ =](?:{_NAME_OF_USER}"
+        rf"[ \t](?:-[uUlDx]|--user(?:name)?|--login)[ =](?:{_NAME_OF_USER}"
         rf"|\\*[\"'][^\"'\r\n]{{1,60}}\\*[\"'])"
         rf"[ \t](?:{_OPTIONS})?(?:-[pPw]|--pw|/p)[ \t]?{_ARGUMENT}",
         "The password after the user, in the options of any command.",
@@ -218,6 +218,8 @@ COMMAND_RULES = (
     ),
     _rule(
         rf"SecureString[^\r\n]{{1,100}}--value[ =]{_ARGUMENT}"
+        rf"|put-parameter[^\r\n]{{1,100}}--value[ =]{_ARGUMENT}[^\r\n]{{1,100}}SecureString"
+        rf"|secret[ \t](?:set|create)[^\r\n]{{1,100}}--value[ =]{_ARGUMENT}"
         r"|aws[ \t]configure[ \t]set[ \t](?:[^ \t\r\n]{1,60}\.)?aws_s[a-z_]{5,20}[ \t]+"
         rf"{_ARGUMENT}"
         rf"|gh[ \t]secret[ \t]set[^\r\n]{{1,100}}(?:--body|-b)[ =]{_ARGUMENT}",
@@ -233,12 +235,12 @@ COMMAND_RULES = (
     ),
     _rule(rf"rclone{_OPTIONS}pass[ =]{_ARGUMENT}", "The password of a remote of rclone."),
     _rule(
-        rf"<<<[ \t]*(?:{IN_QUOTES}|([^ \t\r\n\"'`\\$(){{}}]{{3,200}}))",
+        rf"<<<[ \t]*(?:\$?\\*'([^'\r\n]{{3,200}})\\*'|{IN_QUOTES}|([^ \t\r\n\"'`\\$(){{}}]{{3,200}}))",
         "A password on the standard input.",
         before=(
             r"(?:kinit|-stdin|--with-token|sudo -S|chpasswd|passwd|luks[A-Z][a-z]{2,8}"
             r"|password_stdin|openconnect|secret put|read[^\r\n]{0,40}"
-            r"(?i:pass|pw|secret|token|key|pat))[^\r\n]{0,60}"
+            r"(?i:pass|pw|secret|token|key|pat)|(?i:passw|_pass|_pw|/secret|_token))[^\r\n]{0,60}"
         ),
     ),
     _rule(
@@ -337,7 +339,7 @@ COMMAND_RULES = (
         before=(
             r"(?:\blogin|sudo -S|luks[A-Z][A-Za-z]{2,9}|passwd|kinit|[-_]stdin"
             r"|secrets? (?:set|put|create)"
-            r"|\bunlock|--with-token|openconnect)[^\r\n]{0,80}"
+            r"|\bunlock|--with-token|openconnect|(?:>|tee)[ \t]*[^ \t\r\n]{0,40}(?i:pass|pw|secret|token|cred))[^\r\n]{0,80}"
         ),
     ),
     SecretRule(
@@ -385,11 +387,24 @@ COMMAND_RULES = (
     ),
     SecretRule(
         "password",
-        r"(?:echo|printf|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4})?(?:\\*'([^'\r\n\\]{4,200})(?:\\+n)?\\*'"
-        r"|\\*\"([^\"\r\n\\]{4,200})(?:\\+n)?\\*\"|([^ \t\r\n\"'`\\|$]{4,200}))[ \t]{0,4}\|"
+        r"(?:echo|printf|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4}|\\*[\"']%s(?:\\+n)?\\*[\"'][ \t]{1,4})?(?:\\*'([^'\r\n\\]{4,200})(?:\\+n)?\\*'"
+        r"|\\*\"([^\"\r\n\\]{4,200})(?:\\+n)?\\*\"|([^ \t\r\n\"'`\\|$]{4,200}))[ \t]{0,4}(?:\||>{1,2}|\))"
         r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:base64|\bsecrets?[ \t]+(?:create|add|versions)|create[ \t]+secret"
         r"|-login|docker login|(?i:passw|passphrase|secret))",
         "A value that is piped into a command for secrets, or that is encoded or decoded.",
         chosen.is_piped,
+    ),
+    SecretRule(
+        "password",
+        r"base64[^\r\n|]{0,20}(?:\r?\n|\\n)[ \t]*([A-Za-z0-9+/]{6,200}={0,2})[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
+        "What a command prints that encodes a secret.",
+        chosen.is_encoded,
+    ),
+    SecretRule(
+        "password",
+        rf"<\((?:echo|printf)[ \t]+(?:-n[ \t]+)?{_ARGUMENT}",
+        "A command that prints the password in place of a file.",
+        chosen.is_chosen_argument,
+        before=r"(?i:passw|passphrase|secret|token)[^\r\n]{0,20}",
     ),
 )

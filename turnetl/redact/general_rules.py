@@ -6,8 +6,8 @@ from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
 
 # Code: a type, a call and a default between a name and its value.
-_SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|old|new|default|[0-9]{1,2})|[0-9])?"
-_CODE_NAME = rf"(?:{PASSWORD}{_SUFFIX}|secret_?string|[_.-](?:pass|pwd?)|\bpass|pwd|psk|bindpw)(?=[^A-Za-z0-9])"
+_SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|old|new|default|base64|b64|encoded|plain|[0-9]{1,2})|[0-9])?"
+_CODE_NAME = rf"(?:{PASSWORD}{_SUFFIX}|secret_?string|[_.-](?:pass|pwd?)|\bpass|pwd|psk|bindpw|(?:db|master|user|root|admin|smtp)pass)(?=[^A-Za-z0-9])"
 _OWNER = r"(?:write|fernet|session|service|storage|shared|server|project|admin)"
 # Not `_?key`: a required literal would end before it, and `session` is in most texts.
 _KEY_NAME = (
@@ -22,7 +22,7 @@ _TYPE = (
 )
 _OPERATOR = r"[ \t]*(?:::=|:=|=>|={1,3}|!==?|<-|:|：|\?\??=?|\|\|=?|->|\?:)[ \t]*"  # noqa: RUF001
 _CALL = (
-    r"(?:(?:[A-Za-z_]{0,20}(?:[sS]ecret|[fF]ield|[sS]ecureString|[sS]tring|bytes|str|Some|Ok|Just"
+    r"(?:<<|(?:[A-Za-z_]{0,20}(?:[sS]ecret|[fF]ield|[sS]ecureString|[sS]tring|bytes|str|Some|Ok|Just"
     r"|[pP]assword|Literal|MD5|md5)(?:Str|Value)?|(?:String|Cow)(?:\.|::)from|Optional\.of"
     r"|bytes\.fromhex|hex2bin|unhexlify|atob|b64decode|base64_decode"
     r"|encode|hash(?:Sync|pw)?)!?\([ \t]*){0,2}(?:(?:default|value)[ \t]*[=:][ \t]*)?(?:&"
@@ -130,10 +130,10 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){_CODE_NAME}\\*[\"']?,[ \t]*{IN_QUOTES}[ \t]*[)\]]",
+        rf"(?i){_CODE_NAME}\\*[\"']?,[ \t]*{IN_QUOTES}[ \t]*[)\]}}]",
         "A name and a value as the arguments of any call, or as a pair.",
         chosen.is_chosen,
-        before=r"(?:[(\[{][ \t]*\\*[\"']|define\([ \t]*)[A-Za-z0-9_.-]{0,40}",
+        before=r"(?:[(\[{][ \t]*\\*[\"']|define\([ \t]*|\{)[A-Za-z0-9_.-]{0,40}",
     ),
     SecretRule(
         "password",
@@ -163,7 +163,7 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:bcrypt\.(?:hash|compare)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash"
+        rf"(?i)(?:(?:bcrypt|pwd|password|crypt)[a-z_]{{0,12}}\.(?:hash|compare|verify|encode|matches)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash"
         rf"|scrypt(?:sync)?"
         rf"|pbkdf2[a-z_]{{0,12}}|rfc2898derivebytes|pbekeyspec)\([ \t]*b?{IN_QUOTES}",
         "A password that is hashed, or of which a key is derived.",
@@ -198,7 +198,7 @@ GENERAL_RULES = (
         rf"(?i)(?:{PASSWORD}|pwd?|pass)=([^ \t\r\n\"'`,;&(){{}}\[\]<>]{{4,128}})(?:[ \t,&]|$)",
         "A password beside its user, or among the options of a connection.",
         chosen.is_chosen_word,
-        before=r"(?i:(?:user(?:name)?|login|uid)=[^ \t\r\n&,]{1,60}[ \t&,]{1,2}|:[0-9]{2,5},)",
+        before=r"(?i:(?:user(?:name)?|login|uid)=[^ \t\r\n&,]{1,60}[ \t&,;|/]{1,4}|:[0-9]{2,5},)",
     ),
     SecretRule(
         "password",
@@ -250,15 +250,15 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|passwort|credential)s(?:_?by_?user)?\\*[\"']?(?:[ \t]*:[ \t]*[A-Za-z][^\r\n=\"']{{0,40}})?"
-        rf"[ \t]*(?:[:=]|=>)[ \t]*(?:[\[{{(]|\r?\n|\\+n)",
+        rf"(?i)(?:{PASSWORD}s|passworts|cred(?:ential)?s?)(?:_?by_?user)?\\*[\"']?(?:[ \t]*:[ \t]*[A-Za-z][^\r\n=\"']{{0,40}})?"
+        rf"[ \t]*(?::?=|:|=>)[ \t]*(?:(?:\[\][a-z]{{1,10}}|new[^\r\n{{(]{{1,30}}|list|set|tuple)?\(?[\[{{(]|\r?\n|\\+n)",
         "A list of passwords, or one for each user.",
         chosen.is_chosen_word,
         locate=lists.items,
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|http_?auth)\\*[\"']?"
+        rf"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|\bauth|http_?auth)\\*[\"']?"
         rf"[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{{1,60}}:([^\"'\\\r\n/][^\"'\\\r\n]{{2,127}})\\*[\"']",
         "A user and a password in one string.",
         chosen.is_chosen,
@@ -270,5 +270,45 @@ GENERAL_RULES = (
         "Lines with a user and a password.",
         chosen.is_chosen,
         locate=lists.pairs,
+    ),
+    SecretRule(
+        "password",
+        r"(?i)(?:b64decode|atob|frombase64string|base64_decode|decode64|decodestring|base64\.decode[a-z]{0,10})\("
+        rf"[ \t]*b?{IN_QUOTES}",
+        "A value in base64 that code decodes.",
+        chosen.is_encoded,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i)(?:user(?:name)?|login|name|email),[ \t]*(?:{PASSWORD}|pwd?|pass)\)?[ \t]*:?=[ \t]*\(?[ \t]*{_ARGUMENT},[ \t]*{IN_QUOTES}",
+        "A user and a password that are assigned together.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\r\n]{{0,200}}\\*[\"'][ \t]*(?:->|=>|→)[ \t]*{IN_QUOTES}",
+        "A password that a plan changes.",
+        chosen.is_chosen,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}\\*[\"']?:[ \t]*(?:(?:\r?\n|\\n)[ \t]+[A-Za-z]{{2,24}}:[ \t]*[^\r\n\\]{{0,100}}){{0,6}}?"
+        rf"(?:\r?\n|\\n)[ \t]+default:[ \t]+{LINE}{LINE_END}",
+        "The default of a parameter in a template.",
+        chosen.is_chosen_line,
+    ),
+    SecretRule(
+        "password",
+        r"(?i)(?:\bauth|credentials|basic_?auth|login):[ \t]*(?:\r?\n|\\n)[ \t]*-[ \t]+[^ \t\r\n:]{1,60}(?:\r?\n|\\n)"
+        r"[ \t]*-[ \t]+\\*[\"']?([^ \t\r\n\"'\\:]{4,128})\\*[\"']?[ \t]*(?:[\r\n]|\\n|$)",
+        "A user and a password as a list.",
+        chosen.is_told,
+    ),
+    SecretRule(
+        "password",
+        r"(?i)stdin\\*[\"'][ \t]*:[ \t]*\\*[\"']([^\"'\\\r\n]{4,128})(?:\\+n)?\\*[\"'][^\r\n]{0,200}?"
+        r"(?:sudo|passw|-stdin|login|secret)",
+        "What an agent types into a command that asks for a password.",
+        chosen.is_told_at_end,
     ),
 )

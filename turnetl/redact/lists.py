@@ -12,7 +12,8 @@ _VALUE = (
 _KEY = rb"\\*[\"']?([A-Za-z0-9_.@-]{1,60}+)\\*[\"']?[ \t]*(?::|=>|=)[ \t]*"
 _POLICY = re.compile(
     rb"(?i)(?:^|[ \t\n_.\"'-])(?:min|max|len|requir|expir|polic|rotat|histor|allow|enabl|age|type|length|file"
-    rb"|path|hash|name|source|ref|format|label|description|default)"
+    rb"|path|hash|name|source|ref|format|label|description|default|user|login|e?mail|host"
+    rb"|port|url|id\b|region|client|account)"
 )
 """Keys that say something about all passwords."""
 _QUOTED_ITEM = re.compile(rb"[ \t\r\n,]*+(?:\\+n[ \t]*+)?(?:" + _KEY + rb")?" + _VALUE)

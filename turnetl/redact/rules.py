@@ -168,7 +168,7 @@ RULES = (
     SecretRule(
         "authorization",
         r"(?i)(?:bearer|basic|authorization\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?(?:[a-z]+[ \t])?)"
-        r"[ \t]*([A-Za-z0-9._~+/=:-]{8,})",
+        r"[ \t]*(?:\\*[\"'][ \t]*[+.,][ \t]*\\*[\"'])?([A-Za-z0-9._~+/=:-]{8,})",
         "The header of an HTTP request, in curl commands and logs.",
         chosen.is_secret_word,
     ),
@@ -189,7 +189,7 @@ RULES = (
     ),
     SecretRule(
         "basic-auth",
-        r"(?i)(?:\bauth|_auth|basic_?auth(?:orization)?|auth_?basic|credentials?|creds|docker(?:config)?json"
+        r"(?i)(?:\bauth|_auth|basic_?auth(?:orization)?|authorization[a-z_-]{1,10}|auth_?basic|credentials?|creds|docker(?:config)?json"
         r"|dockercfg|auth_?token)\\*[\"']?[ \t]*[:= ][ \t]*\\*[\"']?("
         r"[A-Za-z0-9+/]{8,}={0,2})",
         "User and password in the settings of npm and Docker.",

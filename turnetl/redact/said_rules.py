@@ -30,7 +30,7 @@ _END = (
     r"|for|I|on|at"
     r"|today|yesterday|now|again|until|because|since|temporarily|no longer|an|und|pour|para|per"
     r"|om|to|when|in|then|ein|geändert|gesetzt)\b"
-    r"|[ \t]+(?::[a-z_+-]{2,20}:|[(#|<&,;]|(?:—|–)|--|//|<-|thx|thanks|ok\b|it\b|or\b|so\b|if\b|as\b|with\b"
+    r"|[ \t]+(?::[a-z_+-]{2,20}:|[(#|<&,;*]|(?:—|–)|--|//|<-|thx|thanks|ok\b|it\b|or\b|so\b|if\b|as\b|with\b"
     r"|let\b|you\b|we\b|expires|valid|works|within|before|after|while|change|only|not\b)"
     r"|[ \t]+(?:登入|です|입니다)|です|입니다|(?:\(으\))?로"
     r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
@@ -41,6 +41,11 @@ _CODES = (
     r"(?:(?:verification|security|confirmation|authentication|authorization|login|access|one-time|sign-in)"
     r"[ -](?:code|pin|passcode)|\botp|sicherheitscode|bestätigungscode)"
 )
+_SPEAKER = (
+    r"(?:[\[(][^\[\]()\r\n]{3,30}[\])][ \t]*|[0-9][0-9:., /-]{3,24}[ \t]+)?<?@?[A-Za-z0-9_. -]{1,30}"
+    r"(?:[ \t]*[\[(]?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap][Mm])?[\])]?)?(?::[ \t]+|>[ \t]+|(?:\r?\n|\\n))"
+)
+"""Who says the next line, as chats show it, with the time."""
 _BOTH = (
     r"(?:u|user(?:name)?|login|id|benutzer)[ ]?/[ ]?(?:p|pw|pwd|pass(?:word|wort)?|kennwort)"
     r"|user(?:name)? (?:and|und) (?:pass(?:word|wort)?|pw)"
@@ -94,11 +99,11 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}|{FOREIGN_PASSWORD})[:=]?[ \t]+{_VALUE}",
+        rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}|{FOREIGN_PASSWORD})[:=]?[*_`]{{0,2}}[ \t]+{_VALUE}",
         "A password after its user.",
         chosen.is_said,
         before=(
-            rf"(?i:{_USER})[ \t:=]{{1,3}}(?:is[ \t]+)?[^\s,;]{{1,60}}[,;/、 \t]{{1,3}}"
+            rf"(?i:{_USER})[ \t:=*_`]{{1,6}}(?:is[ \t]+)?[^\s,;]{{1,60}}[,;/、 \t*_`]{{1,6}}"
             r"(?:(?:and|with|und|mit|et|y|e|con|avec|en|met|och|og|i|a|ja|ve|и|та|și|és"
             r"|dan)[ \t]+)?"
             r"(?:(?:the|dem|das|le|la|el|het|a|o|il)[ \t]+)?"
@@ -156,7 +161,7 @@ SAID_RULES = (
     SecretRule(
         "password",
         rf"(?i){_NAMES}s?(?:[ \t]+[^\s:=]{{1,20}}){{0,6}}?[ \t]*(?::|[ \t](?:is|was|to|as|auf"
-        rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin)[ \t])[ \t]*(?:still[ \t]+|now[ \t]+)?"
+        rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin|entered|typed|chose|picked|so|from)[ \t]|\)[ \t]|,[ \t])[ \t]*(?:still[ \t]+|now[ \t]+)?"
         rf"(?=[^ \t\r\n]{{0,64}}[0-9!#%^*~+@])"
         rf"{_WORD}[.,;!?)\"'`]{{0,3}}(?:[ \t\r\n]|\\+[nr]|$)",
         "A password after several words about it.",
@@ -164,7 +169,7 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAMES}(?:[ \t]*:|[ \t]+[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}[ \t]*([^ \t\r\n"
+        rf"(?i)(?:{_NAMES}|\bpwd?)(?:[ \t]*:|[ \t]+[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}(?:```[a-z]{{0,8}}\r?\n)?[ \t]*([^ \t\r\n"
         rf"|:=(){{}}\[\]<>\"'`,]{{6,128}})[ \t]*(?:[\r\n]|$)",
         "A password alone on the line after one that announces it.",
         chosen.is_told,
@@ -207,8 +212,7 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|\bpw\b|\bpwd\b|\bpass\b|{FOREIGN_PASSWORD})[^\r\n?:=]{{0,40}}[?？](?:[ \t]*(?:\r?\n|\\n)){{1,2}}[^\r\n:]{{0,20}}"
-        rf"(?:[0-9]:[0-9]{{2}}[^\r\n:]{{0,30}})?(?::|(?:[0-9]{{2}}|[AP]M)(?:\r?\n|\\n))[ \t]*{_VALUE}",
+        rf"(?i)(?:{PASSWORD}|\bpwd?\b|\bpass\b|passwort|kennwort|mot de passe|contraseña|senha)[^\r\n?:=]{{0,40}}[?？](?:[ \t]*(?:\r?\n|\\n)){{1,2}}{_SPEAKER}[ \t]*{_VALUE}",
         "The answer of another person to a question.",
         chosen.is_told_at_end,
     ),
@@ -243,7 +247,7 @@ SAID_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials|{_BOTH}"
-        rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden)(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
+        rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden|(?:test|demo|shared)[ -](?:account|user))(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
         rf"(?:(?:as|with|using|mit|als|via)[ \t]+)?[`\"'*]{{0,2}}[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}"
         rf"(?:[ \t]+(?:and|und|et|y|e|en|using|with|mit)|[ \t]*[/,:])?[ \t]+{_VALUE}",
         "The same with a word between them, or only a space.",
@@ -259,8 +263,7 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]+[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n|\\n){{1,2}}(?:\[[^\[\]\r\n]{{4,30}}\][ \t]*)?"
-        rf"<?[a-z0-9_. -]{{1,30}}>?(?:[ \t]*[\[(]?[0-9]{{1,2}}:[0-9]{{2}}(?: ?[ap]m)?[\])]?)?(?::[ \t]+|(?:\r?\n|\\n))"
+        rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]+[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n|\\n){{1,2}}{_SPEAKER}"
         rf"[`\"'*]?([^ \t\r\n\"'`\\<>|=(){{}}\[\],;]{{6,64}})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "The next message of a chat, that is only a password.",
         chosen.is_told,
@@ -287,5 +290,18 @@ SAID_RULES = (
         rf"|[ \t]*(?:是|为|は|는|은|:|：)?[ \t]*)[\"'`]?{_TOKEN}",  # noqa: RUF001
         "A key in other languages.",
         chosen.is_key,
+    ),
+    SecretRule(
+        "password",
+        rf"(?i){PASSWORD}[ \t]+from[ \t]+[^ \t\r\n]{{4,64}}[ \t]+to[ \t]+{_VALUE}",
+        "A password that was changed from one to another.",
+        chosen.is_said,
+    ),
+    SecretRule(
+        "password",
+        rf"(?:admin|root|administrator|postgres|guest|demo|test|tester)[ \t]*(?:/|:|\|)[ \t]*{_VALUE}",
+        "A usual user and a password, alone on a line.",
+        chosen.is_told,
+        before=r"(?:\A|[\r\n]|\\n)[ \t>*•-]{0,8}",
     ),
 )

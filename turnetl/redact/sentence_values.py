@@ -7,7 +7,7 @@ _MAX_BEFORE = 160
 _VALUE = rb"[\"'`*]{0,2}([^ \t\r\n\"'`\\;<>|&(){}\[\]]{4,64}+|[0-9]{3} [0-9]{3})[\"'`*]{0,2}"
 _OWNER = rb"(?:[ \t]+[a-z][a-z'-]{0,14}){0,4}[ \t]+"
 _AS = re.compile(
-    rb"(?i)\b(?:us(?:e|ed|es|ing)|type|enter(?:ing)?|try|trying|with|then|choos(?:e|ing)|chose|picked"
+    rb"(?i)\b(?:us(?:e|ed|es|ing)|type|enter(?:ing)?|try|tried|trying|entered|typed|with|then|choos(?:e|ing)|chose|picked"
     rb"|set|put|have|took|made|got|pick|keep|need|to)[ \t]+" + _VALUE + rb"[ \t]+(?:as|for)" + _OWNER + rb"\Z"
 )
 _IS = re.compile(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from turnetl.redact import chosen
 from turnetl.redact.vocabulary import FOREIGN_PASSWORD, PASSWORD
 
 _LONG_NAME = rf"(?:{PASSWORD}s?|secret(?:[ _-]access)?(?:[ _-]key)?|api[ _-]?key|token|{FOREIGN_PASSWORD})"
@@ -24,7 +25,7 @@ _RULER = re.compile(
 _LINE = re.compile(rb"[^\r\n]*?(?:\r?\n|\\+r\\+n|\\+n|\Z)")
 _END_OF_LINE = re.compile(rb"(?:\r?\n|(?:\\+r)?\\+n)\Z")
 _BARS = ("│".encode(), "║".encode(), "┃".encode(), b"||", b"|")
-_SEPARATORS = (*_BARS, b";", b"\t", b"\\t", b",")
+_SEPARATORS = (*_BARS, b" & ", b";", b"\t", b"\\t", b",")
 _WORDS = re.compile(rb"[^ \t\r\n]+(?: [^ \t\r\n]+)*")
 _MAX_ROWS = 500
 _MAX_CELLS = 40
@@ -61,11 +62,11 @@ def _cells(data: bytes, start: int) -> Iterator[tuple[int, int]]:
     is_header = separator in _BARS or all(map(_NAME.fullmatch, names))
     if not columns or not is_header or not 1 < len(names) <= _MAX_CELLS:
         return
-    needs_ruler = separator == b"|" and not _is_closed(header)
-    separator = b"|" if separator == b"||" else separator
+    needs_ruler = separator == b"|" and not (_is_closed(header) or _is_plain(names))
     for row, (row_start, line) in enumerate(lines):
         if _RULER.match(line):
             continue
+        separator = next(filter(line.__contains__, _BARS[:3]), b"|") if separator in _BARS else separator
         values = line.split(separator)
         is_other_header = any(map(_is_secret, values))
         has_no_ruler = needs_ruler and row == 0
@@ -83,6 +84,11 @@ def _is_closed(header: bytes) -> bool:
     return header.lstrip(b' \t>"').startswith(b"|") and header.rstrip().endswith(b"|")
 
 
+def _is_plain(names: list[bytes]) -> bool:
+    """Return whether names stand between bars without spaces, as `psql -A` prints them."""
+    return all(name and not name.startswith(b" ") and _NAME.fullmatch(name) for name in names)
+
+
 def _aligned(header: bytes, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, int]]:
     """Yield the words below a name in a header of capitals, of titles, or above a ruler.
 
@@ -90,18 +96,40 @@ def _aligned(header: bytes, lines: Iterator[tuple[int, bytes]]) -> Iterator[tupl
     """
     names = [*_WORDS.finditer(header)]
     indexes = [index for index, name in enumerate(names) if _is_secret(name[0])]
-    if not indexes or len(names) == 1 or any(not _NAME.fullmatch(name[0]) for name in names):
+    if len(names) == 1 and (words := _USUAL_NAMES.fullmatch(header)):
+        yield from _single_spaced(words[0].split(), lines)
+        return
+    if not indexes or any(not _NAME.fullmatch(name[0]) for name in names):
         return
     is_title = all(name[0][:1].isupper() for name in names)
     for row, (start, line) in enumerate(lines):
         if _RULER.match(line):
             continue
         words = [*_WORDS.finditer(line)]
-        has_no_ruler = row == 0 and not (header.isupper() or (is_title and len(words) > 1))
+        may_lack_ruler = len(names) > 1 and (header.isupper() or (is_title and len(words) > 1))
+        has_no_ruler = row == 0 and not may_lack_ruler
         found = [*_below(names, indexes, words)]
         if row > _MAX_ROWS or has_no_ruler or not found:
             return
         yield from ((start + first, start + end) for first, end in found)
+
+
+def _single_spaced(
+    names: list[bytes], lines: Iterator[tuple[int, bytes]]
+) -> Iterator[tuple[int, int]]:
+    """Yield the words below names that single spaces separate, in rows of as many words."""
+    columns = [index for index, name in enumerate(names) if _is_secret(name)]
+    for row, (start, line) in enumerate(lines):
+        words = [*re.finditer(rb"[^ \t]+", line)]
+        if len(words) != len(names) or row > _MAX_ROWS:
+            return
+        yield from ((start + words[i].start(), start + words[i].end()) for i in columns)
+
+
+_USUAL_NAMES = re.compile(
+    rb"(?i)[ \t>#]*(?:(?:id|user(?:name|id)?|login|name|e-?mail|host(?:name)?|ip|port|account|role|service|server|url"
+    rb"|benutzer)[ \t]){1,5}(?:password|passwd|passwort|kennwort|pass|pwd?|secret)[ \t]*"
+)
 
 
 def _below(
@@ -149,6 +177,24 @@ def _lines(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
             return
         yield start, _END_OF_LINE.sub(b"", match[0])
         start = match.end()
+
+
+def row_cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the cells beside a name: the first one, and others that can be nothing else.
+
+    Args:
+        data: one text.
+        match: the name up to the end of the row; its first group is the first cell.
+    """
+    yield match.span(1)
+    for cell in _MORE_CELLS.finditer(data, match.end(1), match.end(1) + _MAX_BYTES):
+        if cell[0][:1] in b"\r\n":
+            return
+        if cell[1] and chosen.is_told(cell[1].decode("utf-8", "replace")):
+            yield cell.span(1)
+
+
+_MORE_CELLS = re.compile(rb"[\r\n]|(?:[|]|\xe2\x94[\x82\x83]|\xe2\x95\x91)[ \t`*\"]*+([^|\s`*\"]{4,128}+)")
 
 
 def inserted_values(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
@@ -217,13 +263,13 @@ def value_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int
 _MAX_OBJECT = 300
 _BETWEEN = rb"(?:[, \t\r\n]|\\+n){1,24}"
 _VALUE_BEFORE = re.compile(
-    rb"(?i)\b(?:default_?|string|parameter)?(?:value|text|content|input)\\*[\"']?[ \t]*[:=][ \t]*"
+    rb"(?i)\b(?:default_?|string|parameter)?(?:value|text|content|input|stdin|fill|answer)\\*[\"']?[ \t]*[:=][ \t]*"
     rb"(?:\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']|([^ \t\r\n\"'\\,{}\[\]()#$&*!|>][^ \t\r\n\"'\\,]{2,127}+))"
     + _BETWEEN
     + rb"(?:\\*[\"']?[a-z_]{1,20}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\\\r\n]{0,60}\\*[\"']"
     + _BETWEEN
     + rb"){0,3}\\*[\"']?(?:name|key|type|id|element|selector|locator|label|field|target"
-    rb"|placeholder)"
+    rb"|placeholder|into|prompt|title|description)"
     rb"\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][A-Za-z0-9_.#=\[ -]{0,30}\Z"
 )
 

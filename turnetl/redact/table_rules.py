@@ -21,9 +21,9 @@ _CELL = r"([^|\r\n\t]{3,128}?)"
 _NOT_RULER = r"(?:[\r\n]+(?![ \t]*(?:[|+]?[ \t]*[:+-]?-{2}))|$)"
 _LINE = r"(?:\A|[\r\n]|\\n|[:,\[][ \t]?\\*\")[ \t>+-]{0,24}"
 _HEADER_END = (
-    rf"{_PURPOSE}(?:[`*\"'\\ \t]{{0,8}}(?:(?:[,;\t]|{_BAR}|\\+t)[^\r\n]{{0,300}})?"
+    rf"{_PURPOSE}(?:[`*\"'\\ \t]{{0,8}}(?:(?:[,;\t]|[ ]&[ ]|{_BAR}|\\+t)[^\r\n]{{0,300}})?"
     rf"|[ \t]{{2,}}[^\r\n]{{0,200}})(?:\r?\n|\\+n)"
-    rf"[^\r\n]{{0,400}}?(?:[,;\t]|{_BAR}|--|──|══|━━|  |\\t)"
+    rf"[^\r\n]{{0,400}}?(?:[,;\t]|{_BAR}|--|──|══|━━| |\\t)"
 )
 _END_OF_NAMES = (
     r"\\*[\"'](?:[ \t\r\n]*,[ \t\r\n]*\\*[\"'][^\"'\\\r\n]{0,40}\\*[\"']){0,20}"
@@ -37,12 +37,13 @@ TABLE_RULES = (
         rf"[^\r\n]{{0,400}}{_NOT_RULER}",
         "A password in the row of a table.",
         chosen.is_cell,
+        locate=table_columns.row_cells,
         before=r"(?<![Bb]y)(?<![Cc]om)(?<![Tt]res)(?<![Ss]ur)(?<![Oo]ver)(?<![Uu]nder)",
     ),
     SecretRule(
         "password",
         rf"(?i){_NAME}{_PURPOSE}[`*\"]{{0,3}}"
-        rf"(?:[ \t]{{0,40}}(?:{_BAR}|[ \t]{{2}}|\t|\\+t)[`*\" \t]{{0,40}}(?:REG_SZ[ \t]+)?)"
+        rf"(?:[ \t]{{0,40}}(?:{_BAR}|[ \t]{{2}}|\t|\\+t|[ \t]-[ \t]|\.{{2,40}}:?|>{{2,3}}|:{{2}})[`*\" \t]{{0,40}}(?:REG_SZ[ \t]+)?)"
         rf"([^|\r\n\t\\ ]{{3,128}})[`*\" \t]{{0,20}}(?:{_NOT_RULER}|\\+[nrt]|\t|\"[ \t]*[,}}])",
         "A name and a value in a line, in columns.",
         chosen.is_cell,

@@ -67,7 +67,7 @@ ADVERB = (
 )
 LINK = (
     r"(?:[ \t]*(?::|：|=>|->|→|⇒|~)[ \t]*"  # noqa: RUF001  wide
-    rf"|[ \t]+(?:should[ \t]+)?{IS}(?:[ \t]+{ADVERB})?[ \t]*:?[ \t]+|'s[ \t]+|[ \t]*คือ[ \t]*)"
+    rf"|[ \t]+(?:(?:should|will|would|used[ \t]+to)[ \t]+)?{IS}(?:[ \t]+{ADVERB})?[ \t]*:?[ \t]+|'s[ \t]+|[ \t]*คือ[ \t]*)"
 )
 """Between the name of a secret and its value, in a line of a chat."""
 PURPOSE = (
