@@ -69,7 +69,7 @@ COLUMNS = _words(
     "role roles host hostname port url uri website site status state notes note comment comments "
     "description details type group groups team created updated modified expires age name value "
     "shell home default location environment region service server database account mail address "
-    "passed failed skipped quota plan owner version rotation scope faster slower"
+    "passed failed skipped pass fail quota plan owner version rotation scope faster slower"
 )
 """Names of columns beside that of a password, and results."""
 OPTION_WORDS = _words(

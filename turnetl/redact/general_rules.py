@@ -258,7 +258,7 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|\bauth|http_?auth)\\*[\"']?"
+        rf"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|http_?auth|auth(?=[ =]))\\*[\"']?"
         rf"[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{{1,60}}:([^\"'\\\r\n/][^\"'\\\r\n]{{2,127}})\\*[\"']",
         "A user and a password in one string.",
         chosen.is_chosen,

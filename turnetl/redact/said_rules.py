@@ -67,7 +67,7 @@ SAID_RULES = (
         rf"|{FOREIGN_PASSWORD}(?:(?:[ \t]+[^ \t\r\n:=,.]{{1,24}}){{1,3}}{LINK}"
         rf"|(?:{PURPOSE})?[ \t]+(?:—|–|теперь|тепер)[ \t]+)"  # noqa: RUF001
         rf"|{FOREIGN_PASSWORD}[ \t]+(?:to|on|auf|en|in)[ \t]+"
-        rf"|\b(?:(?:pre-?)?shared|network|wi-?fi|wlan|vpn)[ -]key{LINK}"
+        rf"|\b(?:shared|network|wi-?fi|wlan|vpn)[ -]key{LINK}"
         rf"|\b(?:(?-i:PIN|[Pp]in)|{SHORT_PASSWORD}){LINK}){_VALUE}",
         "A line that says the password.",
         chosen.is_said,
@@ -212,7 +212,7 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|\bpwd?\b|\bpass\b|passwort|kennwort|mot de passe|contraseña|senha)[^\r\n?:=]{{0,40}}[?？](?:[ \t]*(?:\r?\n|\\n)){{1,2}}{_SPEAKER}[ \t]*{_VALUE}",
+        rf"(?i)(?:(?:{PASSWORD}|passwort|kennwort|mot de passe|contraseña|senha)[^\r\n?:=]{{0,40}}|\bp(?:ass|wd?))[?](?:[ \t]*(?:\r?\n|\\n)){{1,2}}{_SPEAKER}[ \t]*{_VALUE}",
         "The answer of another person to a question.",
         chosen.is_told_at_end,
     ),
@@ -221,7 +221,6 @@ SAID_RULES = (
         rf"(?i)(?:passphrase|phrase (?:secrète|de passe)|frase de (?:contraseña|paso))"
         rf"{PURPOSE}{{0,2}}(?:(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
         r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))"
-        r"|(?:enter|use|with|using|try)[ \t]+(?:the|this|my)?[ \t]*(?:passphrase|phrase)[ \t]+([a-z]{3,12}(?:[ -][a-z]{3,12}){3,7})[ \t.\"']*(?:[\r\n]|\\n|$)"
         r"|\bsecret\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -]"
         r"[a-z0-9]{3,12}){3,7}))\\*[\"']",
         "A passphrase of words.",
@@ -247,7 +246,7 @@ SAID_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials|{_BOTH}"
-        rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden|(?:test|demo|shared)[ -](?:account|user))(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
+        rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden)(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
         rf"(?:(?:as|with|using|mit|als|via)[ \t]+)?[`\"'*]{{0,2}}[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}"
         rf"(?:[ \t]+(?:and|und|et|y|e|en|using|with|mit)|[ \t]*[/,:])?[ \t]+{_VALUE}",
         "The same with a word between them, or only a space.",
@@ -299,9 +298,16 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?:admin|root|administrator|postgres|guest|demo|test|tester)[ \t]*(?:/|:|\|)[ \t]*{_VALUE}",
+        rf"(?:admin|root|administrator|postgres|demo)[ \t]*(?:/|:|\|)[ \t]*{_VALUE}",
         "A usual user and a password, alone on a line.",
         chosen.is_told,
         before=r"(?:\A|[\r\n]|\\n)[ \t>*•-]{0,8}",
+    ),
+    SecretRule(
+        "password",
+        r"(?i)passphrase[ \t]+([a-z]{3,12}(?:[ -][a-z]{3,12}){3,7})[ \t.\"']*(?:[\r\n]|\\n|$)",
+        "A passphrase of words that somebody is asked to use.",
+        chosen.is_chosen_line,
+        before=r"(?i:enter|use|with|using|try)[ \t]+(?:(?:the|this|my)[ \t]+)?",
     ),
 )

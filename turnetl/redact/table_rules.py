@@ -15,7 +15,7 @@ _FOREIGN = (
     r"(?:passwort|kennwort|mot de passe|contrase(?:ñ|n)a|wachtwoord|senha|hasło|пароль|Пароль"
     r"|parola|lösenord|heslo|密码|パスワード|비밀번호)"
 )
-_NAME = rf"(?:{PASSWORD}|{_FOREIGN}|pass|[_.-]pwd?|pwd)"
+_NAME = rf"(?:{PASSWORD}|{_FOREIGN}|[_.-]pass|[_.-]pwd?|pwd)"
 _PURPOSE = r"(?:[ \t]*\([^()\r\n|]{1,24}\)|[ _-](?:value|prod|dev|test|staging))?"
 _CELL = r"([^|\r\n\t]{3,128}?)"
 _NOT_RULER = r"(?:[\r\n]+(?![ \t]*(?:[|+]?[ \t]*[:+-]?-{2}))|$)"
@@ -33,7 +33,7 @@ _END_OF_NAMES = (
 TABLE_RULES = (
     SecretRule(
         "password",
-        rf"(?i){_NAME}{_PURPOSE}{_EMPHASIS}{_BAR}{_EMPHASIS}{_CELL}{_EMPHASIS}{_BAR}"
+        rf"(?i)(?:{_NAME}{_PURPOSE}{_EMPHASIS}|pass[`*\" \t]{{1,20}}){_BAR}{_EMPHASIS}{_CELL}{_EMPHASIS}{_BAR}"
         rf"[^\r\n]{{0,400}}{_NOT_RULER}",
         "A password in the row of a table.",
         chosen.is_cell,
@@ -42,7 +42,7 @@ TABLE_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAME}{_PURPOSE}[`*\"]{{0,3}}"
+        rf"(?i)(?:{_NAME}{_PURPOSE}|pass)[`*\"]{{0,3}}"
         rf"(?:[ \t]{{0,40}}(?:{_BAR}|[ \t]{{2}}|\t|\\+t|[ \t]-[ \t]|\.{{2,40}}:?|>{{2,3}}|:{{2}})[`*\" \t]{{0,40}}(?:REG_SZ[ \t]+)?)"
         rf"([^|\r\n\t\\ ]{{3,128}})[`*\" \t]{{0,20}}(?:{_NOT_RULER}|\\+[nrt]|\t|\"[ \t]*[,}}])",
         "A name and a value in a line, in columns.",

@@ -26,8 +26,8 @@ FOREIGN_KEY = (
 PIN = (
     r"(?:pin(?:[ -]?(?:code|kod(?:en|u|i)?|koodi|kód|nummer|number|nya))?|codul pin"
     r"|(?:door|gate|alarm|unlock|access|security|verification|confirmation|one-time|sms|otp|login"
-    r"|2fa|mfa|sign-in|keypad|entry|garage|safe|activation|pairing|authentication)[ -]"
-    r"(?:code|pin)|puk|\btan\b|(?:zugangs|tür|bestätigungs|sicherheits|toegangs|verificatie)code"
+    r"|2fa|mfa|sign-in|keypad|garage|activation|authentication)[ -]"
+    r"(?:code|pin)|puk|(?:zugangs|tür|bestätigungs|sicherheits|toegangs|verificatie)code"
     r"|code d'accès|codice di (?:accesso|verifica)|código de (?:acceso|acesso|verifica(?:ción|ção))"
     r"|kode (?:otp|akses|verifikasi)|mã (?:pin|otp|xác (?:nhận|minh))|(?:п|П)ин-?код|ПИН(?:-?код)?"
     r"|(?:к|К)од (?:доступ(?:а|у)|подтверждения)|पिन|رمز(?: التحقق)?|κωδικός pin"  # noqa: RUF001
