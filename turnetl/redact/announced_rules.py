@@ -201,7 +201,8 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|creds|basic_?auth|digest_?auth|PDO"
+        rf"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|creds|basic_?auth"
+        rf"|digest_?auth|PDO"
         rf"|mysqli(?:_connect)?|getConnection|passwordAuthentication|ldap_bind|plainauth)"
         r"(?:async|token)?\\*[\"']?(?:[ \t]*[:=]{1,2}[ \t]*)?[(\[]"
         r"(?:[^()\"'\r\n]{0,60}(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"'])?,[ \t]*)?"

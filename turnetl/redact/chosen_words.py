@@ -21,7 +21,8 @@ LABELS = _words(
     "hashed masked sensitive prompt stdin keyring keychain trust peer md5 scram-sha-256 "
     "prohibit-password without-password again repeat file files compat yes no ask always "
     "never auto automatic enter submit "
-    "basic digest bearer negotiate oauth oauth2 saml ldap kerberos manual n/a tbd todo fixme replace_me change_me changeme change-me dummy"
+    "basic digest bearer negotiate oauth oauth2 saml ldap kerberos "
+    "manual n/a tbd todo fixme replace_me change_me changeme change-me dummy"
 )
 """Labels of fields, states of settings, and placeholders."""
 VARIABLES = _words(

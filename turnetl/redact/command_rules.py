@@ -58,7 +58,8 @@ COMMAND_RULES = (
         before=r"(?:\A|[\r\n]|SQL>)[ \t]*",
     ),
     _rule(
-        rf"(?i)net[ \t]+user[ \t]+[^ \t\r\n/]{{1,40}}[ \t]+(?!/){_ARGUMENT}(?:[ \t]+/|[ \t]*[\r\n]|$)",
+        rf"(?i)net[ \t]+user[ \t]+[^ \t\r\n/]{{1,40}}[ \t]+(?!/){_ARGUMENT}(?:[ \t]+/"
+        rf"|[ \t]*[\r\n]|$)",
         "A user of Windows.",
     ),
     _rule(
@@ -235,7 +236,8 @@ COMMAND_RULES = (
     ),
     _rule(rf"rclone{_OPTIONS}pass[ =]{_ARGUMENT}", "The password of a remote of rclone."),
     _rule(
-        rf"<<<[ \t]*(?:\$?\\*'([^'\r\n]{{3,200}})\\*'|{IN_QUOTES}|([^ \t\r\n\"'`\\$(){{}}]{{3,200}}))",
+        rf"<<<[ \t]*(?:\$?\\*'([^'\r\n]{{3,200}})\\*'|{IN_QUOTES}|([^ \t\r\n\"'`\\$"
+        rf"(){{}}]{{3,200}}))",
         "A password on the standard input.",
         before=(
             r"(?:kinit|-stdin|--with-token|sudo -S|chpasswd|passwd|luks[A-Z][a-z]{2,8}"
@@ -339,7 +341,8 @@ COMMAND_RULES = (
         before=(
             r"(?:\blogin|sudo -S|luks[A-Z][A-Za-z]{2,9}|passwd|kinit|[-_]stdin"
             r"|secrets? (?:set|put|create)"
-            r"|\bunlock|--with-token|openconnect|(?:>|tee)[ \t]*[^ \t\r\n]{0,40}(?i:pass|pw|secret|token|cred))[^\r\n]{0,80}"
+            r"|\bunlock|--with-token|openconnect|(?:>|tee)[ \t]*[^ \t\r\n]{0,40}(?i:pass|pw"
+            r"|secret|token|cred))[^\r\n]{0,80}"
         ),
     ),
     SecretRule(
@@ -357,46 +360,57 @@ COMMAND_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|[_.:/-](?:pass|pwd?)|secret)[ \t=]+{_ARGUMENT}[ \t]*(?:[\r\n;&]|\\+n|\\*[\"']|$)",
+        rf"(?i)(?:{PASSWORD}|[_.:/-](?:pass|pwd?)|secret)[ \t=]+{_ARGUMENT}[ \t]*(?:[\r\n;&]"
+        rf"|\\+n|\\*[\"']|$)",
         "A command that stores a value under a name.",
         chosen.is_told_at_end,
         before=(
-            r"\b(?:put|set|write|store|insert|add)[ \t]+(?:--?[a-zA-Z-]{1,20}(?:[ =][a-z0-9-]{1,20})?[ \t]+){0,3}"
+            r"\b(?:put|set|write|store|insert|add)[ \t]+(?:--?[a-zA-Z-]{1,20}"
+            r"(?:[ =][a-z0-9-]{1,20})?[ \t]+){0,3}"
             r"\\*[\"']?[A-Za-z0-9_/.:-]{1,60}"
         ),
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}|[_./-](?:pass|pwd?)\b|[_./-](?:secret|token)|(?:api|secret)[_-]?key)[^\r\n|;:]{{0,60}}"
+        rf"(?i)(?:{PASSWORD}|[_./-](?:pass|pwd?)\b|[_./-](?:secret|token)|(?:api"
+        rf"|secret)[_-]?key)[^\r\n|;:]{{0,60}}"
         r"(?:\|[ \t]*(?:base64|tr|jq|xargs|head|tail|cut|awk|sed)[^\r\n]{0,60})?"
-        r"(?:\r?\n|\\+n)[ \t]*\\*[\"']?([^ \t\r\n\"'`\\<>|:(){}\[\],;]{6,128})\\*[\"']?[ \t]*(?:[\r\n]|\\+n|\\*\"|$)",
+        r"(?:\r?\n|\\+n)[ \t]*\\*[\"']?([^ \t\r\n\"'`\\<>|:(){}\[\],;]{6,128})\\*[\"']?[ \t]*"
+        r"(?:[\r\n]|\\+n|\\*\"|$)",
         "What a command prints that asks for a password or a secret.",
         chosen.is_told_at_end,
         before=(
-            r"(?:\A|[\r\n$#>;&|!\"]|\\n)[ \t]*(?:sudo[ \t]+)?(?:cat|echo|printenv|pass|op|bw|gopass|lpass|vault|aws|az"
-            r"|gcloud|kubectl|oc|terraform|tofu|pulumi|heroku|fly|consul|security|secret-tool|sops|git config|grep -oP"
+            r"(?:\A|[\r\n$#>;&|!\"]|\\n)[ \t]*(?:sudo[ \t]+)?(?:cat|echo|printenv|pass|op|bw"
+            r"|gopass|lpass|vault|aws|az"
+            r"|gcloud|kubectl|oc|terraform|tofu|pulumi|heroku|fly|consul|security|secret-tool"
+            r"|sops|git config|grep -oP"
             r"|doppler|jq|yq|head|tail|docker exec)[ \t][^\r\n;]{0,100}"
         ),
     ),
     SecretRule(
         "password",
-        r"\bread[ \t]+-[a-z]{0,3}s[a-z]{0,2}[ \t][^\r\n]{1,60}(?:\r?\n|\\n)[ \t]*([^ \t\r\n\"'`\\<>|]{6,128})"
+        r"\bread[ \t]+-[a-z]{0,3}s[a-z]{0,2}[ \t][^\r\n]{1,60}(?:\r?\n|\\n)[ \t]*"
+        r"([^ \t\r\n\"'`\\<>|]{6,128})"
         r"[ \t]*(?:[\r\n]|\\n|$)",
         "What is typed after a command that reads it without showing it.",
         chosen.is_told,
     ),
     SecretRule(
         "password",
-        r"(?:echo|printf|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4}|\\*[\"']%s(?:\\+n)?\\*[\"'][ \t]{1,4})?(?:\\*'([^'\r\n\\]{4,200})(?:\\+n)?\\*'"
-        r"|\\*\"([^\"\r\n\\]{4,200})(?:\\+n)?\\*\"|([^ \t\r\n\"'`\\|$]{4,200}))[ \t]{0,4}(?:\||>{1,2}|\))"
-        r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:base64|\bsecrets?[ \t]+(?:create|add|versions)|create[ \t]+secret"
+        r"(?:echo|printf|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4}|\\*[\"']%s"
+        r"(?:\\+n)?\\*[\"'][ \t]{1,4})?(?:\\*'([^'\r\n\\]{4,200})(?:\\+n)?\\*'"
+        r"|\\*\"([^\"\r\n\\]{4,200})(?:\\+n)?\\*\"|([^ \t\r\n\"'`\\|$]{4,200}))[ \t]{0,4}(?:\|"
+        r"|>{1,2}|\))"
+        r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:base64|\bsecrets?[ \t]+(?:create|add|versions)"
+        r"|create[ \t]+secret"
         r"|-login|docker login|(?i:passw|passphrase|secret))",
         "A value that is piped into a command for secrets, or that is encoded or decoded.",
         chosen.is_piped,
     ),
     SecretRule(
         "password",
-        r"base64[^\r\n|]{0,20}(?:\r?\n|\\n)[ \t]*([A-Za-z0-9+/]{6,200}={0,2})[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
+        r"base64[^\r\n|]{0,20}(?:\r?\n|\\n)[ \t]*([A-Za-z0-9+/]{6,200}={0,2})[ \t]*(?:[\r\n]|\\n"
+        r"|\\*\"|$)",
         "What a command prints that encodes a secret.",
         chosen.is_encoded,
     ),

@@ -6,8 +6,14 @@ from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
 
 # Code: a type, a call and a default between a name and its value.
-_SUFFIX = r"(?:_(?:prod|production|dev|staging|test|live|value|old|new|default|base64|b64|encoded|plain|[0-9]{1,2})|[0-9])?"
-_CODE_NAME = rf"(?:{PASSWORD}{_SUFFIX}|secret_?string|[_.-](?:pass|pwd?)|\bpass|pwd|psk|bindpw|(?:db|master|user|root|admin|smtp)pass)(?=[^A-Za-z0-9])"
+_SUFFIX = (
+    r"(?:_(?:prod|production|dev|staging|test|live|value|old|new|default|base64|b64|encoded|plain"
+    r"|[0-9]{1,2})|[0-9])?"
+)
+_CODE_NAME = (
+    rf"(?:{PASSWORD}{_SUFFIX}|secret_?string|[_.-](?:pass|pwd?)|\bpass|pwd|psk|bindpw"
+    r"|(?:db|master|user|root|admin|smtp)pass)(?=[^A-Za-z0-9])"
+)
 _OWNER = r"(?:write|fernet|session|service|storage|shared|server|project|admin)"
 # Not `_?key`: a required literal would end before it, and `session` is in most texts.
 _KEY_NAME = (
@@ -22,7 +28,8 @@ _TYPE = (
 )
 _OPERATOR = r"[ \t]*(?:::=|:=|=>|={1,3}|!==?|<-|:|：|\?\??=?|\|\|=?|->|\?:)[ \t]*"  # noqa: RUF001
 _CALL = (
-    r"(?:<<|(?:[A-Za-z_]{0,20}(?:[sS]ecret|[fF]ield|[sS]ecureString|[sS]tring|bytes|str|Some|Ok|Just"
+    r"(?:<<|(?:[A-Za-z_]{0,20}(?:[sS]ecret|[fF]ield|[sS]ecureString|[sS]tring|bytes|str|Some|Ok"
+    r"|Just"
     r"|[pP]assword|Literal|MD5|md5)(?:Str|Value)?|(?:String|Cow)(?:\.|::)from|Optional\.of"
     r"|bytes\.fromhex|hex2bin|unhexlify|atob|b64decode|base64_decode"
     r"|encode|hash(?:Sync|pw)?)!?\([ \t]*){0,2}(?:(?:default|value)[ \t]*[=:][ \t]*)?(?:&"
@@ -61,12 +68,14 @@ _INSIDE = (
     rf"|[ \t\r\n]){_BLANK}{_VALUE_NAME}[ \t]*[:=][ \t]*"
 )
 _ASSIGNED = (
-    rf"(?:{_CLOSED}(?:(?:{_TYPE}?{_OPERATOR}|{_DEFAULT}|{_RETURNED}){_CALL}|{_OPERATOR}{_LOOKED_UP})"
+    rf"(?:{_CLOSED}(?:(?:{_TYPE}?{_OPERATOR}|{_DEFAULT}|{_RETURNED}){_CALL}"
+    rf"|{_OPERATOR}{_LOOKED_UP})"
     rf"|{_INSIDE})"
 )
 # Literals that no quote delimits: Lua, Perl, Ruby, C++, Rust, PostgreSQL, Python.
 _RAW = (
-    r"(?:\[=*\[([^\[\]\r\n]{3,128})\]=*\]|%?[qQ]{1,2}(?:\{([^{}\r\n]{3,128})\}|\(([^()\r\n]{3,128})\)|\[([^\[\]\r\n]{3,128})\])"
+    r"(?:\[=*\[([^\[\]\r\n]{3,128})\]=*\]|%?[qQ]{1,2}(?:\{([^{}\r\n]{3,128})\}|\(([^"
+    r"()\r\n]{3,128})\)|\[([^\[\]\r\n]{3,128})\])"
     r"|R\\*\"[a-z]{0,8}\(([^()\r\n]{3,128})\)|r#{1,3}\\*\"([^\"\r\n]{3,128})\"#"
     r"|\$[a-z]{0,8}\$([^$\r\n]{3,128})\$|`([^`$\r\n]{3,128})`"
     r"|\"{3}([^\"\r\n]{3,128})\"{3}|'{3}([^'\r\n]{3,128})'{3})"
@@ -127,6 +136,13 @@ GENERAL_RULES = (
         "A value before its name.",
         chosen.is_chosen,
         locate=table_columns.value_before,
+        before=(
+            r"(?i:(?:value|text|content|input|stdin|fill|answer)\\*[\"']?[ \t]*[:=][^\x00]{3,200}"
+            r"(?:name|key|type|id|element|selector|locator|label|field|target|placeholder|into"
+            r"|prompt|title"
+            r"|description)\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?)[A-Za-z0-9_.#=\[ -]{0,30}"
+        ),
+        before_bytes=300,
     ),
     SecretRule(
         "password",
@@ -137,7 +153,8 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}(?: ?<[a-z]{{1,12}}>)?\\*[\"'],[ \t]*(?:\\*[\"'](?:-{{1,2}}[a-zA-Z_-]{{1,40}})?\\*[\"'],"
+        rf"(?i){PASSWORD}(?: ?<[a-z]{{1,12}}>)?\\*[\"'],[ \t]*(?:\\*[\"']"
+        rf"(?:-{{1,2}}[a-zA-Z_-]{{1,40}})?\\*[\"'],"
         rf"[ \t]*)?{IN_QUOTES}",
         "The default of an option.",
         chosen.is_chosen,
@@ -147,7 +164,8 @@ GENERAL_RULES = (
         "password",
         rf"(?i)(?:log_?in(?:_?as)?|sign_?in(?:_?as)?|basic_?auth(?:entication)?|\bauth|creds"
         rf"|simple_bind(?:_s)?|createuser|create_user"
-        rf"|add_?user|passwordtoken|keystore\.load|credentials)\\*[\"']?(?:[ \t]*[=:][ \t]*)?[(\[][ \t]*(?:{_ARGUMENT},"
+        rf"|add_?user|passwordtoken|keystore\.load|credentials)\\*[\"']?(?:[ \t]*[=:][ \t]*)?["
+        rf"(\[][ \t]*(?:{_ARGUMENT},"
         rf"[ \t]*){{1,2}}{IN_QUOTES}"
         rf"(?:\.toCharArray\(\))?[ \t]*[)\]]",
         "A call with a user and a password, or a pair of them.",
@@ -163,7 +181,8 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:(?:bcrypt|pwd|password|crypt)[a-z_]{{0,12}}\.(?:hash|compare|verify|encode|matches)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash"
+        rf"(?i)(?:(?:bcrypt|pwd|password|crypt)[a-z_]{{0,12}}\.(?:hash|compare|verify|encode"
+        rf"|matches)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash"
         rf"|scrypt(?:sync)?"
         rf"|pbkdf2[a-z_]{{0,12}}|rfc2898derivebytes|pbekeyspec)\([ \t]*b?{IN_QUOTES}",
         "A password that is hashed, or of which a key is derived.",
@@ -250,22 +269,27 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{PASSWORD}s|passworts|cred(?:ential)?s?)(?:_?by_?user)?\\*[\"']?(?:[ \t]*:[ \t]*[A-Za-z][^\r\n=\"']{{0,40}})?"
-        rf"[ \t]*(?::?=|:|=>)[ \t]*(?:(?:\[\][a-z]{{1,10}}|new[^\r\n{{(]{{1,30}}|list|set|tuple)?\(?[\[{{(]|\r?\n|\\+n)",
+        rf"(?i)(?:{PASSWORD}s|passworts|cred(?:ential)?s?)(?:_?by_?user)?\\*[\"']?"
+        rf"(?:[ \t]*:[ \t]*[A-Za-z][^\r\n=\"']{{0,40}})?"
+        rf"[ \t]*(?::?=|:|=>)[ \t]*(?:(?:\[\][a-z]{{1,10}}|new[^\r\n{{(]{{1,30}}|list|set"
+        rf"|tuple)?\(?[\[{{(]|\r?\n|\\+n)",
         "A list of passwords, or one for each user.",
         chosen.is_chosen_word,
         locate=lists.items,
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|http_?auth|auth(?=[ =]))\\*[\"']?"
-        rf"[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{{1,60}}:([^\"'\\\r\n/][^\"'\\\r\n]{{2,127}})\\*[\"']",
+        r"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|http_?auth|auth"
+        r"(?=[ =]))\\*[\"']?"
+        r"[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{1,60}:"
+        r"([^\"'\\\r\n/][^\"'\\\r\n]{2,127})\\*[\"']",
         "A user and a password in one string.",
         chosen.is_chosen,
     ),
     SecretRule(
         "password",
-        r"(?i)(?:chpasswd|basic_?auth(?:_?users)?|htpasswd|user_?pass|userlist|logins)[^\r\n:]{0,40}"
+        r"(?i)(?:chpasswd|basic_?auth(?:_?users)?|htpasswd|user_?pass|userlist"
+        r"|logins)[^\r\n:]{0,40}"
         r"(?::[ \t]*[|>]?-?[ \t]*|[ \t]*)(?:\r?\n|\\+n)",
         "Lines with a user and a password.",
         chosen.is_chosen,
@@ -273,40 +297,46 @@ GENERAL_RULES = (
     ),
     SecretRule(
         "password",
-        r"(?i)(?:b64decode|atob|frombase64string|base64_decode|decode64|decodestring|base64\.decode[a-z]{0,10})\("
+        r"(?i)(?:b64decode|atob|frombase64string|base64_decode|decode64|decodestring"
+        r"|base64\.decode[a-z]{0,10})\("
         rf"[ \t]*b?{IN_QUOTES}",
         "A value in base64 that code decodes.",
         chosen.is_encoded,
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:user(?:name)?|login|name|email),[ \t]*(?:{PASSWORD}|pwd?|pass)\)?[ \t]*:?=[ \t]*\(?[ \t]*{_ARGUMENT},[ \t]*{IN_QUOTES}",
+        rf"(?i)(?:user(?:name)?|login|name|email),[ \t]*(?:{PASSWORD}|pwd?"
+        rf"|pass)\)?[ \t]*:?=[ \t]*\(?[ \t]*{_ARGUMENT},[ \t]*{IN_QUOTES}",
         "A user and a password that are assigned together.",
         chosen.is_chosen,
     ),
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\r\n]{{0,200}}\\*[\"'][ \t]*(?:->|=>|→)[ \t]*{IN_QUOTES}",
+        rf"(?i){PASSWORD}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\r\n]{{0,200}}\\*[\"'][ \t]*(?:->"
+        rf"|=>|→)[ \t]*{IN_QUOTES}",
         "A password that a plan changes.",
         chosen.is_chosen,
     ),
     SecretRule(
         "password",
-        rf"(?i){PASSWORD}\\*[\"']?:[ \t]*(?:(?:\r?\n|\\n)[ \t]+[A-Za-z]{{2,24}}:[ \t]*[^\r\n\\]{{0,100}}){{0,6}}?"
+        rf"(?i){PASSWORD}\\*[\"']?:[ \t]*(?:(?:\r?\n|\\n)[ \t]+[A-Za-z]{{2,24}}:[ \t]*[^\r\n\\]"
+        rf"{{0,100}}){{0,6}}?"
         rf"(?:\r?\n|\\n)[ \t]+default:[ \t]+{LINE}{LINE_END}",
         "The default of a parameter in a template.",
         chosen.is_chosen_line,
     ),
     SecretRule(
         "password",
-        r"(?i)(?:\bauth|credentials|basic_?auth|login):[ \t]*(?:\r?\n|\\n)[ \t]*-[ \t]+[^ \t\r\n:]{1,60}(?:\r?\n|\\n)"
+        r"(?i)(?:\bauth|credentials|basic_?auth|login):[ \t]*(?:\r?\n"
+        r"|\\n)[ \t]*-[ \t]+[^ \t\r\n:]{1,60}(?:\r?\n|\\n)"
         r"[ \t]*-[ \t]+\\*[\"']?([^ \t\r\n\"'\\:]{4,128})\\*[\"']?[ \t]*(?:[\r\n]|\\n|$)",
         "A user and a password as a list.",
         chosen.is_told,
     ),
     SecretRule(
         "password",
-        r"(?i)stdin\\*[\"'][ \t]*:[ \t]*\\*[\"']([^\"'\\\r\n]{4,128})(?:\\+n)?\\*[\"'][^\r\n]{0,200}?"
+        r"(?i)stdin\\*[\"'][ \t]*:[ \t]*\\*[\"']([^\"'\\\r\n]{4,128})"
+        r"(?:\\+n)?\\*[\"'][^\r\n]{0,200}?"
         r"(?:sudo|passw|-stdin|login|secret)",
         "What an agent types into a command that asks for a password.",
         chosen.is_told_at_end,

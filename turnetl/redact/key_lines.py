@@ -175,7 +175,8 @@ KEY_LINE_RULES = (
     ),
     SecretRule(
         "private-key-head",
-        r"(?:MII[A-Za-z0-9+/]|MIG[A-Za-z0-9+/]|MHcCAQEE|MHgCAQEE|MC4CAQAw|MFECAQEw|MFMCAQEw|MEECAQAw"
+        r"(?:MII[A-Za-z0-9+/]|MIG[A-Za-z0-9+/]|MHcCAQEE|MHgCAQEE|MC4CAQAw|MFECAQEw|MFMCAQEw"
+        r"|MEECAQAw"
         r"|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi|lIYE|xcaGB|xYYE)[A-Za-z0-9+/=]{30,}",
         "Lines of a key without the line that names it, or a whole file in base64.",
         _is_key_line,

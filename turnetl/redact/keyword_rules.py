@@ -11,7 +11,8 @@ _FOREIGN_NAMES = (
 )
 _GENERATED_NAMES = (
     r"(?:secret(?:[ _-]?key)?|token|license_key|write_key|admin_key|webhook_key|ingestion_key"
-    r"|fernet|hmac|pepper|jwt[_-]signing|x-auth|functions-key|subscription-key|deploy_key|session_key|hmac_key|sdk_key|service_key|storage_key|ext_pat|"
+    r"|fernet|hmac|pepper|jwt[_-]signing|x-auth|functions-key|subscription-key|deploy_key"
+    r"|session_key|hmac_key|sdk_key|service_key|storage_key|ext_pat|"
     r"api[ _-]?key|access[ _-]?key(?:[_-]id)?|private[_-]?key|account[_-]?key"
     r"|auth[_-]?key|master[_-]?key|app[_-]?key|encryption[_-]?key|signing[_-]?key|preshared[_-]?key"
     r"|credentials?)"
@@ -68,7 +69,8 @@ KEYWORD_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}(?:{_QUOTED_GENERATED}|{_UNQUOTED_GENERATED})",
+        rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}(?:{_QUOTED_GENERATED}"
+        rf"|{_UNQUOTED_GENERATED})",
         "A keyword so short that only a generated value differs from ordinary words.",
         plausible.is_token,
         # `bypass` and `compass` are words.
@@ -85,13 +87,15 @@ KEYWORD_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:passw(?:or)?d|passphrase|{_FOREIGN_NAMES}){_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}|{_NEXT_LINE}){_GENERATED_VALUE}",
+        rf"(?i)(?:passw(?:or)?d|passphrase|{_FOREIGN_NAMES}){_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}"
+        rf"|{_NEXT_LINE}){_GENERATED_VALUE}",
         "A password in tables, HTML, colours and escapes, with a type, or on the next line.",
         plausible.is_generated_password,
     ),
     SecretRule(
         "secret-value",
-        rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}|{_NEXT_LINE}){_GENERATED_VALUE}",
+        rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}"
+        rf"|{_NEXT_LINE}){_GENERATED_VALUE}",
         "A generated token in the same places.",
         plausible.is_generated_value,
     ),

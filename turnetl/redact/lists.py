@@ -7,22 +7,36 @@ _MAX_ITEMS = 40
 _BREAK = rb"(?:\r?\n|\\+n)"
 _VALUE = (
     rb"(?:\\*\"([^\"\\\r\n]{3,128}+)\\*\"|\\*'([^'\\\r\n]{3,128}+)\\*'"
-    rb"|([^ \t\r\n\"'\\,{}\[\]()#$&*!|>][^\r\n\"'\\,{}\[\]()#:]{2,127}?)(?=[ \t]*(?:[,\]}\r\n#]|\\+n|\Z)))"
+    rb"|([^ \t\r\n\"'\\,{}\[\]()#$&*!|>][^\r\n\"'\\,{}\[\]()#:]{2,127}?)(?=[ \t]*(?:[,\]}\r\n#]"
+    rb"|\\+n|\Z)))"
 )
 _KEY = rb"\\*[\"']?([A-Za-z0-9_.@-]{1,60}+)\\*[\"']?[ \t]*(?::|=>|=)[ \t]*"
 _POLICY = re.compile(
-    rb"(?i)(?:^|[ \t\n_.\"'-])(?:min|max|len|requir|expir|polic|rotat|histor|allow|enabl|age|type|length|file"
+    rb"(?i)(?:^|[ \t\n_.\"'-])(?:min|max|len|requir|expir|polic|rotat|histor|allow|enabl|age"
+    rb"|type|length|file"
     rb"|path|hash|name|source|ref|format|label|description|default|user|login|e?mail|host"
     rb"|port|url|id\b|region|client|account)"
 )
 """Keys that say something about all passwords."""
 _QUOTED_ITEM = re.compile(rb"[ \t\r\n,]*+(?:\\+n[ \t]*+)?(?:" + _KEY + rb")?" + _VALUE)
-_LINE_ITEM = re.compile(rb"[ \t]*+(?:-[ \t]++(?:" + _KEY + rb")?|" + _KEY + rb")" + _VALUE + rb"[^\r\n\\]{0,60}?(?:" + _BREAK + rb"|\Z)")
+_LINE_ITEM = re.compile(
+    rb"[ \t]*+(?:-[ \t]++(?:"
+    + _KEY
+    + rb")?|"
+    + _KEY
+    + rb")"
+    + _VALUE
+    + rb"[^\r\n\\]{0,60}?(?:"
+    + _BREAK
+    + rb"|\Z)"
+)
 _PAIR_LINE = re.compile(
     rb"[ \t]*+(?:-[ \t]++)?\\*[\"']?[A-Za-z0-9_.@-]{1,60}+:([^ \t\r\n:\"'\\][^ \t\r\n\"'\\]{2,127})"
     rb"\\*[\"']?[ \t]*(?:" + _BREAK + rb"|\Z)"
 )
-_OTHER_LINE = re.compile(rb"[ \t]*+(?:-[ \t]++)?[A-Za-z_]{1,20}:[ \t]*[|>a-z]{0,6}-?[ \t]*" + _BREAK)
+_OTHER_LINE = re.compile(
+    rb"[ \t]*+(?:-[ \t]++)?[A-Za-z_]{1,20}:[ \t]*[|>a-z]{0,6}-?[ \t]*" + _BREAK
+)
 """A line of settings between the name and the pairs: `list: |`, `expire: false`."""
 
 

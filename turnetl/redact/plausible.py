@@ -156,7 +156,8 @@ _CHANGE_RATE = 0.3
 _MIN_ENTROPY = 2.5
 """Bits per character: `a1a1a1a1` has 1, eight different characters have 3."""
 _PLACEHOLDER = re.compile(
-    r"^(?:[=%<{(\[]|\$(?![0-9][A-Za-z0-9]{3}|[a-z]{0,3}[0-9][a-z0-9$]{2,20}[0-9]{2}\b))|\$\{|\{\{|\.\.\.|\*\*\*"
+    r"^(?:[=%<{(\[]|\$(?![0-9][A-Za-z0-9]{3}|[a-z]{0,3}[0-9][a-z0-9$]{2,20}[0-9]{2}\b))|\$\{"
+    r"|\{\{|\.\.\.|\*\*\*"
     # Inside a word, four equal letters may be chance.
     r"|(?:\b|_)(?-i:x{4}|X{4})|(?-i:x{4}|X{4})(?:\b|_)"
     r"|your(?:[_-]|pass|token|api|secret|key)|example|placeholder|redacted|change[_-]?me"

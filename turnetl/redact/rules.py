@@ -189,7 +189,8 @@ RULES = (
     ),
     SecretRule(
         "basic-auth",
-        r"(?i)(?:_auth|\"auth\\*\"|auth(?=[:=])|basic_?auth(?:orization)?|authorization[a-z_-]{1,10}|auth_?basic|credentials?|creds|docker(?:config)?json"
+        r"(?i)(?:_auth|\"auth\\*\"|basic_?auth(?:orization)?|authorization[a-z_-]{1,10}"
+        r"|auth_?basic|credentials?|creds|docker(?:config)?json"
         r"|dockercfg|auth_?token)\\*[\"']?[ \t]*[:= ][ \t]*\\*[\"']?("
         r"[A-Za-z0-9+/]{8,}={0,2})",
         "User and password in the settings of npm and Docker.",

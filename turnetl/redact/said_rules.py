@@ -30,7 +30,8 @@ _END = (
     r"|for|I|on|at"
     r"|today|yesterday|now|again|until|because|since|temporarily|no longer|an|und|pour|para|per"
     r"|om|to|when|in|then|ein|geändert|gesetzt)\b"
-    r"|[ \t]+(?::[a-z_+-]{2,20}:|[(#|<&,;*]|(?:—|–)|--|//|<-|thx|thanks|ok\b|it\b|or\b|so\b|if\b|as\b|with\b"
+    r"|[ \t]+(?::[a-z_+-]{2,20}:|[(#|<&,;*]|(?:—|–)|--|//|<-|thx|thanks|ok\b|it\b|or\b|so\b|if\b"  # noqa: RUF001
+    r"|as\b|with\b"
     r"|let\b|you\b|we\b|expires|valid|works|within|before|after|while|change|only|not\b)"
     r"|[ \t]+(?:登入|です|입니다)|です|입니다|(?:\(으\))?로"
     r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
@@ -38,12 +39,15 @@ _END = (
 _VALUE = rf"(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”]|{IN_BACKTICKS}|{_WORD}{_END})"
 _TOKEN = r"([A-Za-z0-9][A-Za-z0-9+/_.~-]{10,400}={0,2})(?:[^A-Za-z0-9+/_=-]|$)"  # noqa: S105
 _CODES = (
-    r"(?:(?:verification|security|confirmation|authentication|authorization|login|access|one-time|sign-in)"
+    r"(?:(?:verification|security|confirmation|authentication|authorization|login|access"
+    r"|one-time|sign-in)"
     r"[ -](?:code|pin|passcode)|\botp|sicherheitscode|bestätigungscode)"
 )
 _SPEAKER = (
-    r"(?:[\[(][^\[\]()\r\n]{3,30}[\])][ \t]*|[0-9][0-9:., /-]{3,24}[ \t]+)?<?@?[A-Za-z0-9_. -]{1,30}"
-    r"(?:[ \t]*[\[(]?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap][Mm])?[\])]?)?(?::[ \t]+|>[ \t]+|(?:\r?\n|\\n))"
+    r"(?:[\[(][^\[\]()\r\n]{3,30}[\])][ \t]*|[0-9][0-9:., /-]{3,24}[ \t]+)?<?@?[A-Za-z0-9_. -]{1"
+    r",30}"
+    r"(?:[ \t]*[\[(]?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap][Mm])?[\])]?)?(?::[ \t]+"
+    r"|>[ \t]+|(?:\r?\n|\\n))"
 )
 """Who says the next line, as chats show it, with the time."""
 _BOTH = (
@@ -84,7 +88,8 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"{EAST_ASIAN_PASSWORD}[ \t]*(?:是|为|為|は|を|는|은|를|을|:|：|=|{ASIAN_CHANGED})?[ \t]*"  # noqa: RUF001
+        rf"{EAST_ASIAN_PASSWORD}[ \t]*(?:是|为|為|は|を|는|은|를|을|:|：|="  # noqa: RUF001
+        rf"|{ASIAN_CHANGED})?[ \t]*"
         rf"(?:{IN_QUOTES}|(?:「|『|“)?([!-'*-~]{{4,64}}))",
         "A password in Chinese, Japanese and Korean.",
         chosen.is_said,
@@ -161,7 +166,7 @@ SAID_RULES = (
     SecretRule(
         "password",
         rf"(?i){_NAMES}s?(?:[ \t]+[^\s:=]{{1,20}}){{0,6}}?[ \t]*(?::|[ \t](?:is|was|to|as|auf"
-        rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin|entered|typed|chose|picked|so|from)[ \t]|\)[ \t]|,[ \t])[ \t]*(?:still[ \t]+|now[ \t]+)?"
+        rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin)[ \t])[ \t]*(?:still[ \t]+|now[ \t]+)?"
         rf"(?=[^ \t\r\n]{{0,64}}[0-9!#%^*~+@])"
         rf"{_WORD}[.,;!?)\"'`]{{0,3}}(?:[ \t\r\n]|\\+[nr]|$)",
         "A password after several words about it.",
@@ -169,7 +174,8 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{_NAMES}|\bpwd?)(?:[ \t]*:|[ \t]+[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}(?:```[a-z]{{0,8}}\r?\n)?[ \t]*([^ \t\r\n"
+        rf"(?i)(?:{_NAMES}|\bpwd?)(?:[ \t]*:|[ \t]+[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}"
+        rf"(?:```[a-z]{{0,8}}\r?\n)?[ \t]*([^ \t\r\n"
         rf"|:=(){{}}\[\]<>\"'`,]{{6,128}})[ \t]*(?:[\r\n]|$)",
         "A password alone on the line after one that announces it.",
         chosen.is_told,
@@ -212,7 +218,8 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:(?:{PASSWORD}|passwort|kennwort|mot de passe|contraseña|senha)[^\r\n?:=]{{0,40}}|\bp(?:ass|wd?))[?](?:[ \t]*(?:\r?\n|\\n)){{1,2}}{_SPEAKER}[ \t]*{_VALUE}",
+        rf"(?i)(?:{PASSWORD}|\bpwd?\b|\bpass\b|passwort|kennwort)[^\r\n?:=]{{0,40}}\?(?:\r?\n|\\n)"
+        rf"(?:\r?\n|\\n)?{_SPEAKER}[ \t]*{_VALUE}",
         "The answer of another person to a question.",
         chosen.is_told_at_end,
     ),
@@ -235,7 +242,8 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|inloggegevens|creds|credentials"
+        rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|inloggegevens|creds"
+        rf"|credentials"
         rf"|logins?|accès|acceso|accesso|{_BOTH})(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
         rf"(?:(?:as|with|using)[ \t]+)?[`\"'*]{{0,2}}"
         rf"(?:[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}[ \t]*(?:/{{1,2}}|:|\||,|;|->|→|\\\\)[ \t]*"
@@ -246,7 +254,8 @@ SAID_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials|{_BOTH}"
-        rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden)(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
+        rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden)"
+        rf"(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
         rf"(?:(?:as|with|using|mit|als|via)[ \t]+)?[`\"'*]{{0,2}}[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}"
         rf"(?:[ \t]+(?:and|und|et|y|e|en|using|with|mit)|[ \t]*[/,:])?[ \t]+{_VALUE}",
         "The same with a word between them, or only a space.",
@@ -254,15 +263,18 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:zugangsdaten|identifiants|creds|credentials|access data|log ?in(?: details| data| info)?|account)[^\r\n.,;=]{{0,40}}"
-        rf"(?:\r?\n|\\n){{1,2}}[ \t>*•-]{{0,8}}[a-z0-9_.@-]{{2,60}}[ \t]*(?:\r?\n|\\n)[ \t>*•-]{{0,8}}"
-        rf"[`\"'*]?([^ \t\r\n\"'`\\<>|:=(){{}}\[\],;]{{6,64}})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
+        r"(?i)(?:zugangsdaten|identifiants|creds|credentials|access data|log ?in(?: details"
+        r"| data| info)?|account)[^\r\n.,;=]{0,40}"
+        r"(?:\r?\n|\\n){1,2}[ \t>*•-]{0,8}[a-z0-9_.@-]{2,60}[ \t]*(?:\r?\n"
+        r"|\\n)[ \t>*•-]{0,8}"
+        r"[`\"'*]?([^ \t\r\n\"'`\\<>|:=(){}\[\],;]{6,64})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "A user and a password below each other.",
         chosen.is_told,
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]+[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n|\\n){{1,2}}{_SPEAKER}"
+        rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]+[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n"
+        rf"|\\n){{1,2}}{_SPEAKER}"
         rf"[`\"'*]?([^ \t\r\n\"'`\\<>|=(){{}}\[\],;]{{6,64}})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "The next message of a chat, that is only a password.",
         chosen.is_told,
@@ -270,7 +282,8 @@ SAID_RULES = (
     SecretRule(
         "password",
         rf"(?i){PIN}\\*[\"'`*]?(?:[ \t]+(?:is|was|ist|lautet|est|es|è|é|to|je|är|er|on|este"
-        rf"|là|adalah|(?:for|of)[ \t][^\r\n\d]{{1,30}})(?:[ \t]+now)?)?[ \t]*(?:は|是|:|：|=)?[ \t]*\\*[\"'`*]{{0,2}}"  # noqa: RUF001  wide
+        rf"|là|adalah|(?:for|of)[ \t][^\r\n\d]{{1,30}})(?:[ \t]+now)?)?[ \t]*(?:は|是|:|："  # noqa: RUF001
+        rf"|=)?[ \t]*\\*[\"'`*]{{0,2}}"
         r"([0-9]{4,8}|[0-9]{3}[ -][0-9]{3})\\*[\"'`*]?(?:[^0-9A-Za-z.:/-]|[.,]?(?:[\s]|$))",
         "A number that opens something.",
         chosen.is_anything_chosen,
@@ -282,6 +295,8 @@ SAID_RULES = (
         "A value before its name, within a sentence.",
         chosen.is_told_or_number,
         locate=sentence_values.before_name,
+        before=sentence_values.BEFORE_NAME,
+        before_bytes=sentence_values.MAX_BEFORE,
     ),
     SecretRule(
         "secret-value",

@@ -3,33 +3,31 @@
 import re
 from collections.abc import Iterator
 
-_MAX_BEFORE = 160
-_VALUE = rb"[\"'`*]{0,2}([^ \t\r\n\"'`\\;<>|&(){}\[\]]{4,64}+|[0-9]{3} [0-9]{3})[\"'`*]{0,2}"
-_OWNER = rb"(?:[ \t]+[a-z][a-z'-]{0,14}){0,4}[ \t]+"
-_AS = re.compile(
-    rb"(?i)\b(?:us(?:e|ed|es|ing)|type|enter(?:ing)?|try|tried|trying|entered|typed|with|then|choos(?:e|ing)|chose|picked"
-    rb"|set|put|have|took|made|got|pick|keep|need|to)[ \t]+" + _VALUE + rb"[ \t]+(?:as|for)" + _OWNER + rb"\Z"
+MAX_BEFORE = 160
+_VALUE = (
+    r"[\"'`*]{0,2}([^ \t\r\n\"'`\\;<>|&(){}\[\]]{0,60}[0-9!#%^*~+@][^ \t\r\n\"'`\\;<>|&"
+    r"(){}\[\]]{0,60}"
+    r"|[0-9]{3} [0-9]{3})[\"'`*]{0,2}"
 )
-_IS = re.compile(
-    rb"(?i)(?:\A|[ \t\r\n\"'>:(-])" + _VALUE + rb"[ \t]+(?:is|was|ist|est|es)" + _OWNER + rb"\Z"
+_OWNER = r"(?:[ \t]+[a-z][a-z'-]{0,14}){0,4}[ \t]+"
+BEFORE_NAME = (
+    r"(?i:\b(?:us(?:e|ed|es|ing)|type|enter(?:ing)?|try|tried|trying|entered|typed|with|then"
+    r"|choos(?:e|ing)|chose"
+    rf"|picked|set|put|have|took|made|got|pick|keep|need|to)[ \t]+{_VALUE}[ \t]+(?:as|for){_OWNER}"
+    rf"|(?:\A|[ \t\r\n\"'>:(-]){_VALUE}[ \t]+(?:is|was|ist|est|es){_OWNER})"
 )
+"""A value with a digit or a sign, up to the name: it decides whether a text is a candidate."""
+_BEFORE_NAME = re.compile(rf"{BEFORE_NAME}\Z".encode())
 
 
 def before_name(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the values before a name of a password or of a code.
+    """Yield the value before a name of a password or of a code.
 
     Args:
         data: one text.
         match: starts with the name.
     """
-    first = max(0, match.start() - _MAX_BEFORE)
-    line = max(first, data.rfind(b"\n", first, match.start()) + 1)
-    before = data[line : match.start()]
-    if not _LINK.search(before):
-        return
-    for pattern in (_AS, _IS):
-        for found in pattern.finditer(before):
-            yield line + found.start(1), line + found.end(1)
-
-
-_LINK = re.compile(rb"(?i)[ \t](?:as|for|is|was|ist|est|es)[ \t]")
+    first = max(0, match.start() - MAX_BEFORE)
+    found = _BEFORE_NAME.search(data, first, match.start())
+    if found is not None:
+        yield found.span(found.lastindex or 0)

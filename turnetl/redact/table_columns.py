@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from turnetl.redact import chosen
 from turnetl.redact.vocabulary import FOREIGN_PASSWORD, PASSWORD
 
-_LONG_NAME = rf"(?:{PASSWORD}s?|secret(?:[ _-]access)?(?:[ _-]key)?|api[ _-]?key|token|{FOREIGN_PASSWORD})"
+_LONG_NAME = (
+    rf"(?:{PASSWORD}s?|secret(?:[ _-]access)?(?:[ _-]key)?|api[ _-]?key|token|{FOREIGN_PASSWORD})"
+)
 _SHORT_NAME = r"(?:pass|pwd?|mdp|psk)"
 _SUFFIX = r"(?:[ _-]?(?:value|plain(?:text)?|text|clear|new|old|prod|dev|test|staging|[0-9]))?"
 _SECRET = re.compile(
@@ -66,7 +68,9 @@ def _cells(data: bytes, start: int) -> Iterator[tuple[int, int]]:
     for row, (row_start, line) in enumerate(lines):
         if _RULER.match(line):
             continue
-        separator = next(filter(line.__contains__, _BARS[:3]), b"|") if separator in _BARS else separator
+        separator = (
+            next(filter(line.__contains__, _BARS[:3]), b"|") if separator in _BARS else separator
+        )
         values = line.split(separator)
         is_other_header = any(map(_is_secret, values))
         has_no_ruler = needs_ruler and row == 0
@@ -96,8 +100,8 @@ def _aligned(header: bytes, lines: Iterator[tuple[int, bytes]]) -> Iterator[tupl
     """
     names = [*_WORDS.finditer(header)]
     indexes = [index for index, name in enumerate(names) if _is_secret(name[0])]
-    if len(names) == 1 and (words := _USUAL_NAMES.fullmatch(header)):
-        yield from _single_spaced(words[0].split(), lines)
+    if len(names) == 1 and _USUAL_NAMES.fullmatch(header):
+        yield from _single_spaced(header.split(), lines)
         return
     if not indexes or any(not _NAME.fullmatch(name[0]) for name in names):
         return
@@ -127,7 +131,8 @@ def _single_spaced(
 
 
 _USUAL_NAMES = re.compile(
-    rb"(?i)[ \t>#]*(?:(?:id|user(?:name|id)?|login|name|e-?mail|host(?:name)?|ip|port|account|role|service|server|url"
+    rb"(?i)[ \t>#]*(?:(?:id|user(?:name|id)?|login|name|e-?mail|host(?:name)?|ip|port|account"
+    rb"|role|service|server|url"
     rb"|benutzer)[ \t]){1,5}(?:password|passwd|passwort|kennwort|pass|pwd?|secret)[ \t]*"
 )
 
@@ -194,7 +199,9 @@ def row_cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
             yield cell.span(1)
 
 
-_MORE_CELLS = re.compile(rb"[\r\n]|(?:[|]|\xe2\x94[\x82\x83]|\xe2\x95\x91)[ \t`*\"]*+([^|\s`*\"]{4,128}+)")
+_MORE_CELLS = re.compile(
+    rb"[\r\n]|(?:[|]|\xe2\x94[\x82\x83]|\xe2\x95\x91)[ \t`*\"]*+([^|\s`*\"]{4,128}+)"
+)
 
 
 def inserted_values(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
@@ -263,14 +270,16 @@ def value_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int
 _MAX_OBJECT = 300
 _BETWEEN = rb"(?:[, \t\r\n]|\\+n){1,24}"
 _VALUE_BEFORE = re.compile(
-    rb"(?i)\b(?:default_?|string|parameter)?(?:value|text|content|input|stdin|fill|answer)\\*[\"']?[ \t]*[:=][ \t]*"
-    rb"(?:\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']|([^ \t\r\n\"'\\,{}\[\]()#$&*!|>][^ \t\r\n\"'\\,]{2,127}+))"
+    rb"(?i)\b(?:default_?|string|parameter)?(?:value|text|content|input|stdin|fill"
+    rb"|answer)\\*[\"']?[ \t]*[:=][ \t]*"
+    rb"(?:\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']|([^ \t\r\n\"'\\,{}\[\]()#$&*!"
+    rb"|>][^ \t\r\n\"'\\,]{2,127}+))"
     + _BETWEEN
     + rb"(?:\\*[\"']?[a-z_]{1,20}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\\\r\n]{0,60}\\*[\"']"
     + _BETWEEN
     + rb"){0,3}\\*[\"']?(?:name|key|type|id|element|selector|locator|label|field|target"
     rb"|placeholder|into|prompt|title|description)"
-    rb"\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][A-Za-z0-9_.#=\[ -]{0,30}\Z"
+    rb"\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?[A-Za-z0-9_.#=\[ -]{0,30}\Z"
 )
 
 

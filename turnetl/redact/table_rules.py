@@ -23,7 +23,7 @@ _LINE = r"(?:\A|[\r\n]|\\n|[:,\[][ \t]?\\*\")[ \t>+-]{0,24}"
 _HEADER_END = (
     rf"{_PURPOSE}(?:[`*\"'\\ \t]{{0,8}}(?:(?:[,;\t]|[ ]&[ ]|{_BAR}|\\+t)[^\r\n]{{0,300}})?"
     rf"|[ \t]{{2,}}[^\r\n]{{0,200}})(?:\r?\n|\\+n)"
-    rf"[^\r\n]{{0,400}}?(?:[,;\t]|{_BAR}|--|──|══|━━| |\\t)"
+    rf"[^\r\n]{{0,400}}?(?:[,;\t]|{_BAR}|--|──|══|━━|  |\\t)"
 )
 _END_OF_NAMES = (
     r"\\*[\"'](?:[ \t\r\n]*,[ \t\r\n]*\\*[\"'][^\"'\\\r\n]{0,40}\\*[\"']){0,20}"
@@ -33,7 +33,8 @@ _END_OF_NAMES = (
 TABLE_RULES = (
     SecretRule(
         "password",
-        rf"(?i)(?:{_NAME}{_PURPOSE}{_EMPHASIS}|pass[`*\" \t]{{1,20}}){_BAR}{_EMPHASIS}{_CELL}{_EMPHASIS}{_BAR}"
+        rf"(?i)(?:{_NAME}{_PURPOSE}{_EMPHASIS}|pass[`*\" \t]{{1,20}}){_BAR}{_EMPHASIS}{_CELL}"
+        rf"{_EMPHASIS}{_BAR}"
         rf"[^\r\n]{{0,400}}{_NOT_RULER}",
         "A password in the row of a table.",
         chosen.is_cell,
@@ -43,7 +44,8 @@ TABLE_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:{_NAME}{_PURPOSE}|pass)[`*\"]{{0,3}}"
-        rf"(?:[ \t]{{0,40}}(?:{_BAR}|[ \t]{{2}}|\t|\\+t|[ \t]-[ \t]|\.{{2,40}}:?|>{{2,3}}|:{{2}})[`*\" \t]{{0,40}}(?:REG_SZ[ \t]+)?)"
+        rf"(?:[ \t]{{0,40}}(?:{_BAR}|[ \t]{{2}}|\t|\\+t|[ \t]-[ \t]|\.{{2,40}}:?|>{{2,3}}"
+        rf"|:{{2}})[`*\" \t]{{0,40}}(?:REG_SZ[ \t]+)?)"
         rf"([^|\r\n\t\\ ]{{3,128}})[`*\" \t]{{0,20}}(?:{_NOT_RULER}|\\+[nrt]|\t|\"[ \t]*[,}}])",
         "A name and a value in a line, in columns.",
         chosen.is_cell,
@@ -91,5 +93,14 @@ TABLE_RULES = (
         rf"(?i){PASSWORD}:[ \t]+([^|\r\n]{{3,128}}?)[ \t]*\|",
         "A password in the cell of a table, with its name.",
         chosen.is_chosen_line,
+    ),
+    SecretRule(
+        "password",
+        r"(?i)(?:user(?:name)?|login|e-?mail|host|role)[ \t](?:password|passwd|pwd?|pass)[ \t]*"
+        r"(?:\r?\n|\\n)"
+        r"[ \t]*[^ \t\r\n]{1,80}[ \t]+[^ \t\r\n]",
+        "A password in the last of the columns that single spaces separate.",
+        chosen.is_cell,
+        locate=table_columns.cells,
     ),
 )

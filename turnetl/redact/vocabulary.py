@@ -11,7 +11,8 @@ FOREIGN_PASSWORD = (
     r"|(?:п|П)арол(?:ь|я|ю|ем|ьн(?:ая|ую|а) фраз(?:а|у))|parola d'ordine|parol(?:a|e|ă)"  # noqa: RUF001
     r"(?:sı|mız|nız|m)?"  # noqa: RUF001
     r"|clave|lösenord(?:et)?|adgangskode(?:n)?|kodeord(?:et)?|passord(?:et)?|salasana(?:ni|si|ksi)?"
-    r"|(?:ş|Ş)ifre(?:m|si|n|niz|miz)?|hesl(?:o|a|em)|jelsz(?:ót?|av(?:a|ad|am))|lozinka|zaporka|geslo"
+    r"|(?:ş|Ş)ifre(?:m|si|n|niz|miz)?|hesl(?:o|a|em)|jelsz(?:ót?|av(?:a|ad|am))|lozinka|zaporka"
+    r"|geslo"
     r"|(?:m|M)ật khẩu|(?:kata )?sandi(?:nya)?|รหัสผ่าน|(?:كلمة (?:ال)?|رمز ال)(?:مرور|سر)"
     r"|(?:ה)?סיסמ(?:ה|ת|א)|(?:κ|Κ)ωδικός(?: πρόσβασης)?|(?:σ|Σ)υνθηματικό|पासवर्ड|कूटशब्द"  # noqa: RUF001
     r"|slaptažodis|parooli?|lykilorð)"
@@ -58,7 +59,8 @@ SERVICES = (
 """Whose plain `key` is a secret."""
 IS = (
     r"(?:is|was|are|be|ist|lautet|war|wurde auf|est|c'est|es|era|quedó como|ficou|é|è|är|er|je"
-    r"|este|werd|wordt|menjadi|thành|là|คือ|هي|היא|jest|je|adalah|on|είναι|है|lett|bola|bylo|byla|som|sono)"
+    r"|este|werd|wordt|menjadi|thành|là|คือ|هي|היא|jest|je|adalah|on|είναι|है|lett|bola|bylo"
+    r"|byla|som|sono)"
 )
 """What says that a value follows: verbs of sentences."""
 ADVERB = (
@@ -67,7 +69,8 @@ ADVERB = (
 )
 LINK = (
     r"(?:[ \t]*(?::|：|=>|->|→|⇒|~)[ \t]*"  # noqa: RUF001  wide
-    rf"|[ \t]+(?:(?:should|will|would|used[ \t]+to)[ \t]+)?{IS}(?:[ \t]+{ADVERB})?[ \t]*:?[ \t]+|'s[ \t]+|[ \t]*คือ[ \t]*)"
+    rf"|[ \t]+(?:(?:should|will|would|used[ \t]+to)[ \t]+)?{IS}(?:[ \t]+{ADVERB})?[ \t]*:?[ \t]+"
+    rf"|'s[ \t]+|[ \t]*คือ[ \t]*)"
 )
 """Between the name of a secret and its value, in a line of a chat."""
 PURPOSE = (
