@@ -15,7 +15,7 @@ from turnetl.redact.rules import RULES
 if TYPE_CHECKING:
     from turnetl.redact.engine import RedactionEngine
 
-_VERSION = "9"
+_VERSION = "10"
 """Raised with every change of results that neither a rule nor the scanner's release shows."""
 
 _PII_PACKAGES = ("wordllama", "phonenumberslite")

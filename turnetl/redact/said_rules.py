@@ -255,8 +255,8 @@ SAID_RULES = (
         "password",
         rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials|{_BOTH}"
         rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden)"
-        rf"(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
-        rf"(?:(?:as|with|using|mit|als|via)[ \t]+)?[`\"'*]{{0,2}}[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}"
+        rf"(?:{PURPOSE})?(?:[ \t]*(?:=|:|->|→)|[ \t]+(?:is|are|as|with|using|mit|als|via))[ \t]+"
+        rf"[`\"'*]{{0,2}}[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}"
         rf"(?:[ \t]+(?:and|und|et|y|e|en|using|with|mit)|[ \t]*[/,:])?[ \t]+{_VALUE}",
         "The same with a word between them, or only a space.",
         chosen.is_told,

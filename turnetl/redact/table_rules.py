@@ -16,7 +16,7 @@ _FOREIGN = (
     r"|parola|lösenord|heslo|密码|パスワード|비밀번호)"
 )
 _NAME = rf"(?:{PASSWORD}|{_FOREIGN}|[_.-]pass|[_.-]pwd?|pwd)"
-_PURPOSE = r"(?:[ \t]*\([^()\r\n|]{1,24}\)|[ _-](?:value|prod|dev|test|staging))?"
+_PURPOSE = r"(?:[ \t]*\([A-Za-z][^()\r\n|]{1,24}\)|[ _-](?:value|prod|dev|test|staging))?"
 _CELL = r"([^|\r\n\t]{3,128}?)"
 _NOT_RULER = r"(?:[\r\n]+(?![ \t]*(?:[|+]?[ \t]*[:+-]?-{2}))|$)"
 _LINE = r"(?:\A|[\r\n]|\\n|[:,\[][ \t]?\\*\")[ \t>+-]{0,24}"
