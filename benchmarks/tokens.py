@@ -61,7 +61,7 @@ def of_tables(folder: Path, lake: Path) -> Sums:
     pipeline.parse_archives([str(folder)], settings)
     pipeline.filter_turns(settings)
     tables = Lake(lake)
-    turns = read_lake(tables, tables.groups(), {}, lambda *_: None)
+    turns = read_lake(tables, tables.groups(), (), lambda *_: None)
     found = used_messages(turns, subagent_rows(tables.turn_files()))
     sums = found.group_by("model", "day").agg(pl.col(*TOKEN_COUNTS).sum())
     return {

@@ -25,7 +25,7 @@ def written(folder: Path) -> Lake:
 def test_a_turn_of_the_lake_is_a_row_with_its_noise_and_the_beginning_of_its_prompt(
     tmp_path: Path,
 ) -> None:
-    found = read_lake(written(tmp_path), [GROUP], {}, fail)
+    found = read_lake(written(tmp_path), [GROUP], (), fail)
     by_id = {one["turn_id"]: one for one in found.iter_rows(named=True)}
     one = by_id[turn("p1").turn_id]
     assert one["prompt"] == "Why does the checkout test fail?"
@@ -42,7 +42,7 @@ def test_a_damaged_table_is_reported_and_the_other_groups_are_read(tmp_path: Pat
     path = lake.episodes_path(GroupId("broken"))
     path.write_bytes(b"PAR1 nothing PAR1")
     problems: list[tuple[str, str]] = []
-    found = read_lake(lake, [GroupId("broken"), GROUP], {}, lambda *one: problems.append(one))
+    found = read_lake(lake, [GroupId("broken"), GROUP], (), lambda *one: problems.append(one))
     assert found.height == 2
     [(group, error)] = problems
     assert group == "broken"

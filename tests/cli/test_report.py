@@ -65,6 +65,21 @@ def test_the_report_has_the_numbers_of_the_other_commands(folder: Path) -> None:
     assert f"In the graph{committed}" in page(folder).text
 
 
+def test_a_turn_that_a_fork_of_a_fork_repeats_under_another_id_counts_once(tmp_path: Path) -> None:
+    origins = [("s0", None), ("s1", "s0"), ("s2", "s1")]
+    for session, origin in origins:
+        rows = conversation("Why?", session=session, at=SESSION_START)
+        if origin is not None:
+            rows = [
+                json.dumps(values | {"forkedFrom": {"sessionId": origin, "messageUuid": uuid}})
+                for values in map(json.loads, rows)
+                for uuid in [values["uuid"].replace(session, origin)]
+            ]
+        write_archive(tmp_path / "archives" / f"{session}.jsonl", rows)
+    assert run_in_process("backfill", "archives", folder=tmp_path).exit_code == 0
+    assert report(tmp_path).json["turns"] == 1
+
+
 def test_the_page_has_decisions_entities_errors_noise_and_tokens(folder: Path) -> None:
     shown = text(folder)
     assert "I decided on integer cents rather than `Decimal`" in shown

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -151,3 +152,36 @@ def test_the_queues_of_two_sessions_in_one_archive_are_apart() -> None:
     ]
     first, second = read(rows).turns
     assert (first.steering, second.steering) == (["of the first"], ["of the second"])
+
+
+TYPED_BESIDE_THE_CLIENT = [
+    f"{TASK}\nwhy does our API reject this body?",
+    "<bash-completion> for the tool is broken, please fix",
+    "Stop hook feedback: is what the message says; why?",
+    "This session is being continued from a previous conversation is what I see each time",
+]
+
+
+@pytest.mark.parametrize("text", TYPED_BESIDE_THE_CLIENT)
+def test_words_that_only_begin_like_a_text_of_the_client_are_a_prompt_and_steering(
+    text: str,
+) -> None:
+    rows = [typed(text), queued("enqueue", text), queued("remove")]
+    [_, turn] = read(rows).turns
+    assert (turn.user_text, turn.steering) == (text, [text])
+
+
+@pytest.mark.parametrize("joined", ["", "\nFull transcript available at: /tmp/tasks/a1.output"])
+def test_what_a_person_typed_behind_notifications_in_the_same_row_is_a_prompt(joined: str) -> None:
+    notices = f"{MACHINE[1]}{joined}\n{MACHINE[2]}"
+    rows = [
+        queued("enqueue", MACHINE[1]),
+        queued("enqueue", "and the log?"),
+        *(queued("dequeue"), queued("dequeue")),
+        typed(f"{notices}\n\nand the log?"),
+        typed(notices),
+    ]
+    parsed = read(rows)
+    assert [turn.user_text for turn in parsed.turns[1:]] == ["and the log?"]
+    assert parsed.counts.skipped[SkipReason.NOTIFICATION] == 2
+    assert left_out(parsed) == 0

@@ -117,6 +117,15 @@ def test_rows_that_repeat_a_prompt_may_follow_the_answer_to_it() -> None:
     assert conversation(rollout(*rows)) == [("Sort it", ["Sorted."])]
 
 
+@pytest.mark.parametrize("short", ["turn-1", "0"])
+def test_an_item_that_is_written_again_under_a_short_turn_id_is_one_turn(short: str) -> None:
+    item = {"type": "UserMessage", "content": [{"type": "text", "text": "Say it"}]}
+    again = [event("item_completed", turn_id=short, item=item | {"id": f"i{n}"}) for n in "123"]
+    assert [text for text, _ in conversation(rollout(*again, answer("event", "Yes.", 1)))] == [
+        "Say it"
+    ]
+
+
 def test_a_text_that_the_agent_wrote_twice_is_kept_twice() -> None:
     call = response(type="function_call", name="shell", arguments="{}", call_id="1")
     done = [answer(kind, "Done.", 1) for kind in KINDS]

@@ -61,7 +61,7 @@ def lake(archive: Path, tmp_path: Path) -> Lake:
 
 
 def counts(lake: Lake) -> list[object]:
-    turns = read_lake(lake, lake.groups(), {}, lambda *_: None)
+    turns = read_lake(lake, lake.groups(), (), lambda *_: None)
     usage = agent_usage(turns, subagent_rows(lake.turn_files()))
     return [*(getattr(usage.total, name) for name in TOKEN_COUNTS), usage.older_turns]
 

@@ -38,7 +38,7 @@ an episodes table has the turn, so that it is known whether it is noise."""
 def read_lake(
     lake: Lake,
     groups: Iterable[GroupId],
-    turns_in_files: Mapping[GroupId, int],
+    unfiltered: Collection[GroupId],
     on_damaged: Callable[[GroupId, str], None],
 ) -> pl.DataFrame:
     """Return the turns of groups as rows of `ROWS`, none of them in the graph yet.
@@ -46,14 +46,14 @@ def read_lake(
     Args:
         lake: the lake.
         groups: groups of it.
-        turns_in_files: rows of the turns files of each group, as their metadata says.
+        unfiltered: those of them whose turns files may hold turns that no episodes table has.
         on_damaged: called with the group and the error of a table that cannot be read; its turns
             are left out.
     """
     frames = [ROWS.to_frame(eager=True)]
     for group in groups:
         try:
-            frames += _group_rows(lake, group, turns_in_files.get(group, 0))
+            frames += _group_rows(lake, group, is_unfiltered=group in unfiltered)
         except Fatal as error:
             on_damaged(group, str(error))
     return pl.concat(frames)
@@ -126,12 +126,11 @@ def reported(row: Mapping[str, Any]) -> ReportedTurn:
     )
 
 
-def _group_rows(lake: Lake, group: GroupId, turns_in_files: int) -> list[pl.DataFrame]:
+def _group_rows(lake: Lake, group: GroupId, *, is_unfiltered: bool) -> list[pl.DataFrame]:
     with lake.reading_episodes(group):
         episodes = _selected(lake.scan_episodes(group), pl.col("noise"), is_filtered=True)
-    if turns_in_files <= episodes.height:
+    if not is_unfiltered:
         return [episodes]
-    # Fewer turns than rows if archives share turns.
     turns = _selected(lake.scan_turns(group), pl.lit(None, pl.String), is_filtered=False)
     new = ~pl.col("turn_id").is_in(episodes["turn_id"].to_list())
     return [episodes, turns.unique("turn_id", keep="first", maintain_order=True).filter(new)]

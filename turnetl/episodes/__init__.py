@@ -10,7 +10,7 @@ from turnetl.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.episodes.filters import Filters
     from turnetl.episodes.report import FilteredGroup, FilterReport, NoiseCount
-    from turnetl.episodes.tables import build, is_current, repair
+    from turnetl.episodes.tables import build, holds_turns, is_current, repair
 
 __all__ = [
     "FilterReport",
@@ -18,6 +18,7 @@ __all__ = [
     "Filters",
     "NoiseCount",
     "build",
+    "holds_turns",
     "is_current",
     "repair",
 ]
@@ -27,6 +28,6 @@ __getattr__ = lazy_exports(
     {
         "turnetl.episodes.filters": ("Filters",),
         "turnetl.episodes.report": ("FilterReport", "FilteredGroup", "NoiseCount"),
-        "turnetl.episodes.tables": ("build", "is_current", "repair"),
+        "turnetl.episodes.tables": ("build", "holds_turns", "is_current", "repair"),
     },
 )

@@ -88,6 +88,15 @@ def is_current(
     return stored.get(_INPUTS_DIGEST) == _inputs_digest(group, files, filters)
 
 
+def holds_turns(lake: Lake, group: GroupId, files: Sequence[TurnFile]) -> bool:
+    """Return whether the group's table was built from these turns files. Reads no row."""
+    try:
+        stored = lake.episodes_metadata(group) or {}
+    except TableUnusable:
+        return False
+    return stored.get(_TURNS_DIGEST) == _turns_digest(files)
+
+
 def repair(lake: Lake, group: GroupId, files: Sequence[TurnFile], filters: Filters) -> None:
     """Verify the group's table, and create it again from the same turns if it is damaged.
 

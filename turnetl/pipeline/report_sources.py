@@ -11,7 +11,7 @@ from itertools import chain
 
 import polars as pl
 
-from turnetl import wiring
+from turnetl import episodes, wiring
 from turnetl.activity_report.subagents import older_archives, subagent_rows
 from turnetl.activity_report.turns import lost_receipts, read_lake, with_receipts
 from turnetl.clock import Clock
@@ -146,8 +146,10 @@ async def read_turns(
         missing.add(error, f"turns of group `{group}`")
 
     files = {group: found for group, found in turn_files(lake).items() if group in groups}
-    in_files = {group: sum(file.metadata.turns for file in found) for group, found in files.items()}
-    rows = read_lake(lake, [group for group in groups if group in files], in_files, on_damaged)
+    unfiltered = {
+        group for group, found in files.items() if not episodes.holds_turns(lake, group, found)
+    }
+    rows = read_lake(lake, [group for group in groups if group in files], unfiltered, on_damaged)
     index = None if opened is None else opened.index
     receipts = {} if index is None else await _receipts(settings, groups)
     all_receipts = [receipt for of_group in receipts.values() for receipt in of_group]

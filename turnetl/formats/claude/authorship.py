@@ -10,9 +10,13 @@ _PLACEHOLDERS = ("image", "document")
 
 
 def text_of(blocks: list[ClaudeBlock]) -> str:
-    """Return a message's text, or a placeholder if it has only an image or a document, or ""."""
+    """Return a message's text, or a placeholder if it has only an image or a document, or "".
+
+    What the user typed may follow notifications; only a text without any is one of these.
+    """
     texts = (machine_text.without_context(block.text) for block in blocks if block.text)
     text = "\n\n".join(text for text in texts if text.strip()).strip()
+    text = machine_text.without_notifications(text)
     return text or next((f"[{block.type}]" for block in blocks if block.type in _PLACEHOLDERS), "")
 
 

@@ -119,8 +119,7 @@ class CodexConversation:
         text = authorship.without_context(text) or (authorship.IMAGE if has_image else "")
         if not text:
             return SkipReason.NO_TEXT
-        turn_id = unique_id(turn_id) or self.task.turn_id
-        prompt = Prompt(entry, kind, text, turn_id)
+        prompt = Prompt(entry, kind, text, unique_id(turn_id) or self.task.turn_id, turn_id)
         if self.prompts.is_repeated(prompt, is_answered=not self.has_new_turn):
             return SkipReason.DUPLICATE
         # A row without the envelope is older than all events: no event repeats it.

@@ -32,6 +32,8 @@ class Prompt(NamedTuple):
     """Without the editor's context."""
     turn_id: str | None
     """The globally unique id of its task, if it is known."""
+    row_turn_id: str | None = None
+    """The id that the row names; older ones are unique within the session only."""
 
     @property
     def folded(self) -> str:
@@ -198,7 +200,10 @@ def _may_repeat(opened: _Opened, prompt: Prompt, *, is_answered: bool) -> bool:
     """Return whether a row with the same text may hold a prompt once more."""
     ids = opened.turn_id, prompt.turn_id
     if None in ids:
-        return not is_answered and prompt.kind not in opened.kinds
+        first = opened.prompt
+        is_migrated = prompt.row_turn_id is not None and prompt.row_turn_id == first.row_turn_id
+        is_other_kind = prompt.kind not in opened.kinds
+        return not is_answered and (is_other_kind or (is_migrated and prompt.kind != "event"))
     if ids[0] != ids[1]:
         return False
     # Migration writes an item twice. A user steers with the same words after a response.
