@@ -115,6 +115,16 @@ def test_tokens_are_counted_by_model_with_those_of_subagents_in_them_and_apart()
     ]
 
 
+def test_tokens_of_more_days_than_the_chart_holds_are_also_counted_by_month() -> None:
+    late = START + days(limits.CHART_DAYS + 1)
+    found = agent_usage(rows(row("a"), row("b", started_at=late)), subagents())
+    assert found.by_day is not None
+    assert found.by_month is not None
+    assert (found.by_day.omitted, found.by_month.omitted) == (110, 0)
+    assert sum(found.by_month.series[0].values) == 220
+    assert agent_usage(rows(row("a")), subagents()).by_month is None
+
+
 def test_a_copy_of_a_turn_is_paid_for_once() -> None:
     found = agent_usage(
         rows(row("a"), row("b", noise=COPY.name), row("c", noise="empty")), subagents()

@@ -237,6 +237,8 @@ class AgentUsage:
     by_format: tuple[TokenCount, ...]
     by_day: Activity | None
     """Tokens by model; None without a time."""
+    by_month: Activity | None = None
+    """As `by_day`; None if that has all days."""
     older_turns: int = 0
     """Turns that an older turnetl parsed: their cache is not known, but in the input of Codex and
     Gemini CLI, which includes what was read from it."""

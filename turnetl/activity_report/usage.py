@@ -3,7 +3,7 @@
 import polars as pl
 
 from turnetl.activity_report import limits
-from turnetl.activity_report.model import AgentUsage, TokenCount, listed
+from turnetl.activity_report.model import Activity, AgentUsage, TokenCount, listed
 from turnetl.activity_report.series import Period, activity
 from turnetl.noise.rules import COPY
 from turnetl.schema import TOKEN_COUNTS
@@ -24,15 +24,22 @@ def agent_usage(turns: pl.DataFrame, subagents: pl.DataFrame) -> AgentUsage:
     """
     originals = turns.filter(pl.col("noise").ne_missing(COPY.name))
     messages = used_messages(turns, subagents)
-    by_day = messages.with_columns(started_at=pl.col("day").cast(pl.Datetime("us", "UTC")))
+    by_day = _over_time(messages, Period.DAY, limits.CHART_DAYS)
+    is_long = by_day is not None and by_day.omitted > 0
     return AgentUsage(
         total=next(iter(_by(originals, messages, pl.lit("all"))), TokenCount("all", 0, 0, 0)),
         by_model=listed(_by(originals, messages, pl.col("model")), limits.MODELS),
         by_project=listed(_by(originals, messages, pl.col("group_id")), limits.PROJECTS),
         by_format=tuple(_by(originals, messages, pl.col("format"))),
-        by_day=activity(by_day, "model", _TOKENS, period=Period.DAY, limit=limits.CHART_DAYS),
+        by_day=by_day,
+        by_month=_over_time(messages, Period.MONTH, limits.CHART_MONTHS) if is_long else None,
         older_turns=originals.filter(~_IS_SPLIT, "is_in_lake").height,
     )
+
+
+def _over_time(messages: pl.DataFrame, period: Period, limit: int) -> Activity | None:
+    dated = messages.with_columns(started_at=pl.col("day").cast(pl.Datetime("us", "UTC")))
+    return activity(dated, "model", _TOKENS, period=period, limit=limit)
 
 
 def used_messages(turns: pl.DataFrame, subagents: pl.DataFrame) -> pl.DataFrame:

@@ -48,6 +48,9 @@ def page_values(report: ActivityReport) -> dict[str, Any]:
                 "Turns by month and project", "turns", report.contents.by_month
             ),
             "weeks": activity_chart("Turns by week and project", "turns", report.contents.by_week),
+            "used_months": activity_chart(
+                "Tokens by month and model", "tokens", report.usage.by_month
+            ),
             "days": activity_chart("Tokens by day and model", "tokens", report.usage.by_day),
         },
         "turns": reported_turns(report),
