@@ -103,6 +103,8 @@ def test_a_dry_run_says_everything_and_writes_nothing(runs: list[str], tmp_path:
     result = undo(tmp_path, runs[1], "--dry-run")
     assert result.exit_code == 0
     assert "Run the tests again" in result.stdout
+    assert "turns would be pending again, for the next `turnetl ingest`" in result.stdout
+    assert "are pending" not in result.stdout
     assert committed(tmp_path) == 3
     [group] = undo(tmp_path, runs[1], "--dry-run", "--json").json["groups"]
     [turn] = group["turns"]

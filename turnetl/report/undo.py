@@ -23,7 +23,7 @@ _VALUE_CHARS = 60
 
 def preview(report: UndoReport) -> RenderableType:
     """Render counts per group, then turns, dependents, and what is removed and restored."""
-    return Group(changes(report), Text(), caption(_next(report)))
+    return Group(changes(report), Text(), caption(_outlook(report)))
 
 
 def changes(report: UndoReport) -> RenderableType:
@@ -89,6 +89,12 @@ def _sections(group: GroupUndo) -> list[RenderableType]:
         *section(f"{name}: facts removed", limited(diff.facts_removed, _fact)),
         *section(f"{name}: facts restored", limited(diff.facts_restored, _restored)),
     ]
+
+
+def _outlook(report: UndoReport) -> str:
+    if report.is_refused:
+        return "nothing is undone"
+    return "undone turns would be pending again, for the next `turnetl ingest`"
 
 
 def _next(report: UndoReport) -> str:
