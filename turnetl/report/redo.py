@@ -52,6 +52,8 @@ def messages(report: RedoReport) -> list[str]:
                 f"group `{group.group}`: {plural(group.pending, 'turn')} undone and not ingested "
                 "again yet: the next `turnetl ingest` takes them"
             )
+    if report.groups and report.ready:
+        sentences.append(_ready(report.ready))
     return sentences
 
 
@@ -129,6 +131,12 @@ def _outcome(report: RedoReport) -> str:
             f"cost: {costs.format_cost(usage.cost)}"
         )
     return "; ".join(parts)
+
+
+def _ready(count: int) -> str:
+    # Nothing records which of them a killed redo undid.
+    turns = plural(count, "other turn is", "other turns are")
+    return f"{turns} pending, new or undone by an interrupted redo: run `turnetl ingest`"
 
 
 def _nothing(report: RedoReport) -> str:
