@@ -179,3 +179,10 @@ def test_a_long_group_name_is_never_truncated(view: Any, width: int) -> None:
         console.print(view(report(group(name, noise={"acknowledgement": 12}))))
     cells = [line.split("│")[1].strip() for line in captured.get().splitlines() if "│" in line]
     assert "".join(cells) == name
+
+
+def test_one_turn_is_no_plural() -> None:
+    pending = {PendingReason.READY: 1}
+    ready = group("shop", turns=1, committed=0, pending_reasons=pending)
+    assert "1 turn committed" in printed(ingest.table(report(group("shop", turns=1, committed=1))))
+    assert "1 turn is ready for `turnetl ingest`" in printed(ingest.table(report(ready)))

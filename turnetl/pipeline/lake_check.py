@@ -37,6 +37,7 @@ from turnetl.pipeline.group_status import archive_finder
 from turnetl.pipeline.tables import filter_turns
 from turnetl.private_files import read_whole
 from turnetl.progress import Progress, ProgressUpdate
+from turnetl.report.layout import plural
 from turnetl.schema import TURNS
 from turnetl.settings import Settings
 from turnetl.verification.check import Check
@@ -176,7 +177,8 @@ class _Tables:
 
     def _retained(self, found: TableProblem) -> str:
         count = found.metadata.retained_turns if found.metadata is not None else 0
-        return f", without {count:,} turns that it no longer holds: {_RESTORE}" if count else ""
+        turns = plural(count, "turn")
+        return f", without {turns} that it no longer holds: {_RESTORE}" if count else ""
 
     def _episodes_problem(self, found: TableProblem) -> FileProblem:
         name = self._lake.files.name(found.path)
@@ -293,7 +295,8 @@ def _journal(path: Path) -> Iterator[FileProblem]:
         yield FileProblem(Check.DAMAGED_JOURNAL, path, str(path), f"cannot be used: {error}")
         return
     if damaged:
-        problem = f"holds {responses:,} responses, of which {damaged:,} are damaged"
+        of_these = plural(damaged, "is", "are")
+        problem = f"holds {plural(responses, 'response')}, of which {of_these} damaged"
         yield FileProblem(Check.DAMAGED_JOURNAL, path, str(path), problem)
 
 

@@ -28,6 +28,7 @@ from turnetl.migration.phases import remedy
 from turnetl.migration.start import open_migration
 from turnetl.migration.verdict import cutover_refusal, state_digest
 from turnetl.model import GroupId
+from turnetl.report.layout import plural
 from turnetl.shadow_groups import sessions_group, turns_group
 from turnetl.summaries.records import decode
 
@@ -250,9 +251,9 @@ def _mixed_turns(migration: TurnMigration, rows: GroupRows) -> str | None:
     if not count or migration.phase is MigrationPhase.CUTTING_OVER:
         return None
     return (
-        f"group `{rows.group}` holds {count:,} turns that the migration did not ingest: `turnetl "
-        f"migrate rollback --discard --group {rows.group}` ends it; then `turnetl undo --group "
-        f"{rows.group}` takes these turns back, and the group can be migrated again"
+        f"group `{rows.group}` holds {plural(count, 'turn')} that the migration did not ingest: "
+        f"`turnetl migrate rollback --discard --group {rows.group}` ends it; then `turnetl undo "
+        f"--group {rows.group}` takes them back, and the group can be migrated again"
     )
 
 

@@ -19,6 +19,7 @@ from turnetl.model import GroupId
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import previews_of
 from turnetl.pipeline.run_undo import check_prefix, prompts_of, with_prompts
+from turnetl.report.layout import plural
 from turnetl.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.settings import Settings
 
@@ -177,8 +178,8 @@ def undone_advice(report: IngestReport) -> str:
     if not report.ready:
         return ""
     return (
-        f"; {report.ready:,} turns are ready to be ingested: if a redo was stopped, "
-        "`turnetl ingest` ingests what it undid"
+        f"; {plural(report.ready, 'turn is', 'turns are')} ready to be ingested: if a redo was "
+        "stopped, `turnetl ingest` ingests what it undid"
     )
 
 

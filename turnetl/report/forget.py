@@ -51,10 +51,12 @@ def question(report: ForgetReport) -> str:
 def messages(report: ForgetReport) -> list[str]:
     """Return why something was not removed, and what is not covered."""
     if report.is_refused:
-        count = plural(report.undo.dependents, "later turn")
+        count = report.undo.dependents
+        turns, hold = plural(count, "later turn"), "holds" if count == 1 else "hold"
         reason = (
-            f"{count} built on these turns, or hold what was taken from them: nothing is removed; "
-            "--cascade undoes them too, and the next `turnetl ingest` takes them again"
+            f"{turns} built on these turns, or {hold} what was taken from them: nothing is "
+            "removed; --cascade undoes later turns too, and the next `turnetl ingest` takes them "
+            "again"
         )
         return [reason]
     errors = status.error_messages(report.undo.groups)
@@ -67,7 +69,8 @@ def messages(report: ForgetReport) -> list[str]:
     if report.errors:
         errors.append("the removal is not complete: run `turnetl forget` again to continue it")
     if report.found:
-        errors.append(f"{plural(len(report.found), 'place')} still hold what was to be forgotten")
+        found = plural(len(report.found), "place still holds", "places still hold")
+        errors.append(f"{found} what was to be forgotten")
     if report.graph_server:
         errors.append(
             f"the store files, transaction logs and backups of {report.graph_server} are not "
@@ -96,8 +99,8 @@ def _scope(report: ForgetReport) -> str:
 def _outlook(report: ForgetReport) -> str:
     if report.is_refused:
         return "nothing is removed"
-    again = plural(report.undo.dependents, "later turn")
-    pending = f"; {again} are pending again" if report.undo.dependents else ""
+    again = plural(report.undo.dependents, "later turn is", "later turns are")
+    pending = f"; {again} pending again" if report.undo.dependents else ""
     return f"forgotten turns are never read again, also if their archives still hold them{pending}"
 
 

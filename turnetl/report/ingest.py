@@ -143,7 +143,7 @@ def _invalidation_messages(group: GroupReport) -> list[str]:
     ]
     if len(turns) > _LISTED:
         more = len(turns) - _LISTED
-        sentences.append(f"and {more:,} more turns of `{group.group}`; --json lists all")
+        sentences.append(f"and {plural(more, 'more turn')} of `{group.group}`; --json lists all")
     return sentences
 
 
@@ -159,19 +159,21 @@ def _usage(report: IngestReport) -> str:
     if share := costs.cached_share(usage):
         parts.append(f"{share:.0%} of the prompt tokens from the provider's cache")
     if report.journal_hits:
-        parts.append(f"{report.journal_hits:,} responses from the journal")
+        parts.append(f"{plural(report.journal_hits, 'response')} from the journal")
     if report.cost is not None and report.cost.unused_tokens:
-        parts.append(f"{report.cost.unused_tokens:,} tokens for requests ahead that none needed")
+        parts.append(
+            f"{plural(report.cost.unused_tokens, 'token')} for requests ahead that none needed"
+        )
     return f"{', '.join(parts)}, cost: {costs.format_cost(usage.cost)}" if parts else ""
 
 
 def _outcome(report: IngestReport) -> str:
     if report.committed:
-        return f"{report.committed:,} turns committed"
+        return f"{plural(report.committed, 'turn')} committed"
     if report.ready:
-        return f"{report.ready:,} turns are ready for `turnetl ingest`"
+        return f"{plural(report.ready, 'turn is', 'turns are')} ready for `turnetl ingest`"
     if without_time := _without_time(report):
-        return f"{without_time:,} turns have no time"
+        return f"{plural(without_time, 'turn has', 'turns have')} no time"
     if report.error:
         return "nothing was ingested"
     return "nothing new" if report.groups else _without_groups(report)

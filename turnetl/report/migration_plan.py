@@ -73,7 +73,8 @@ def parse_messages(plan: MigrationPlan) -> Iterator[str]:
     """Yield why archives were not read: their sessions count as gone."""
     yield from plan.parse_problems[:_LISTED]
     if (more := len(plan.parse_problems) - _LISTED) > 0:
-        yield f"and {more:,} more archives were not read; `turnetl parse --dry-run` lists all"
+        archives = plural(more, "more archive was", "more archives were")
+        yield f"and {archives} not read; `turnetl parse --dry-run` lists all"
 
 
 def _messages(plan: MigrationPlan, written: Path | None) -> Iterator[str]:

@@ -127,7 +127,7 @@ def _outcome(report: RedoReport) -> str:
     if usage.calls or report.journal_hits:
         parts.append(
             f"{plural(usage.calls, 'call')}, {plural(usage.tokens, 'token')}, "
-            f"{report.journal_hits:,} responses from the journal, "
+            f"{plural(report.journal_hits, 'response')} from the journal, "
             f"cost: {costs.format_cost(usage.cost)}"
         )
     return "; ".join(parts)

@@ -254,7 +254,7 @@ def _summary(report: IngestReport) -> str:
     if not report.groups:
         return "no turns yet: run `turnetl backfill ARCHIVES`"
     if ready := sum(group.ready for group in report.groups if _is_ingested(group)):
-        return f"{ready:,} turns are ready for `turnetl ingest`"
+        return f"{plural(ready, 'turn is', 'turns are')} ready for `turnetl ingest`"
     if unfiltered := _unfiltered(report):
         return f"{plural(unfiltered, 'turn')} to filter: run `turnetl filter`"
     if report.pending:

@@ -48,7 +48,8 @@ def messages(report: UndoReport) -> list[str]:
     errors = status.error_messages(report.groups)
     kept = sum(len(group.entities_kept) for group in report.groups)
     if kept:
-        errors.append(f"{plural(kept, 'entity', 'entities')} stay: another program uses them")
+        stay, them = plural(kept, "entity stays", "entities stay"), "it" if kept == 1 else "them"
+        errors.append(f"{stay}: another program uses {them}")
     return errors
 
 
