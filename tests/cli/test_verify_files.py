@@ -202,6 +202,17 @@ def test_a_damaged_index_is_found_and_rebuilt(folder: Path) -> None:
         assert turnetl(folder, "verify", "--fix", "--yes").exit_code == 0
 
 
+def test_words_that_are_damaged_are_found_and_rebuilt_as_the_advice_says(folder: Path) -> None:
+    rebuilds = (("verify", "--fix", "--yes"), ("index", "--rebuild"))
+    damages = (lambda path: flip(path, 0.1), lambda path: path.write_bytes(path.read_bytes()[:-1]))
+    for rebuild, damage in zip(rebuilds, damages, strict=True):
+        damage(min((folder / "lake" / "index").glob("*/lexical/turns/*.idx")))
+        found = turnetl(folder, "verify")
+        assert "from the graph, as `turnetl index --rebuild` does" in found.stdout
+        assert turnetl(folder, *rebuild).exit_code == 0
+        assert damaged(folder) == []
+
+
 def test_a_turn_that_the_index_lost_is_added_by_the_next_index_command(shop: Path) -> None:
     with sqlite3.connect(index_folder(shop) / "catalog.sqlite") as connection:
         connection.execute("DELETE FROM turns WHERE key = (SELECT min(key) FROM turns)")

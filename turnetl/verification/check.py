@@ -190,7 +190,7 @@ class Check(StrEnum):
     DAMAGED_INDEX = (
         "damaged_index",
         "search index whose files are damaged or contradict each other",
-        "`turnetl verify --fix` rebuilds it from the graph, as the next search does",
+        "`turnetl verify --fix` rebuilds it from the graph, as `turnetl index --rebuild` does",
     )
     DAMAGED_JOURNAL = (
         "damaged_journal",
