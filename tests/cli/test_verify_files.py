@@ -236,6 +236,21 @@ def test_a_damaged_graph_is_a_sentence_and_a_later_write_does_not_hide_it(folder
     assert damaged(folder) == ["damaged_graph"]
 
 
+def test_a_graph_that_lost_all_its_bytes_is_restored_or_filled_again(folder: Path) -> None:
+    graph = folder / "lake" / "graph.lbug"
+    graph.write_bytes(b"")
+    found = turnetl(folder, "verify")
+    assert found.exit_code == 3
+    assert "is empty, and was not before; restore it from a backup, or move it" in found.stdout
+    assert "brings the index up to date" not in found.stdout
+    assert damaged(folder) == ["unreadable_graph"]
+    for path in (graph, graph.with_name("graph.lbug.checksum")):
+        path.rename(folder / path.name)
+    assert turnetl(folder, "ingest").exit_code == 0
+    assert turnetl(folder, "index").exit_code == 0
+    assert damaged(folder) == []
+
+
 def test_a_graph_that_another_program_wrote_is_no_error(shop: Path) -> None:
     [graph] = shop.rglob("graph.lbug")
     renamed = "MATCH (n:Entity) WITH n LIMIT 1 SET n.summary = 'another one'"

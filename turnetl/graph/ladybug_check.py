@@ -22,6 +22,8 @@ class GraphFileCheck:
     comparison: ChecksumMatch
     problem: str | None = None
     """Why it cannot be read, as the end of a sentence; None if it can."""
+    is_emptied: bool = False
+    """Whether it has no bytes, although it had some: the database reads it as a new graph."""
 
 
 def check_file(path: Path) -> GraphFileCheck:
@@ -38,6 +40,8 @@ def check_file(path: Path) -> GraphFileCheck:
         comparison = ladybug_checksum.compare(path)
         if comparison is ChecksumMatch.SAME:
             return GraphFileCheck(comparison)
+        if comparison is ChecksumMatch.DAMAGED and not path.stat().st_size:
+            return GraphFileCheck(comparison, "is empty, and was not before", is_emptied=True)
         return GraphFileCheck(comparison, _problem(probe(path, "rows")))
     except OSError as error:
         return GraphFileCheck(ChecksumMatch.DAMAGED, f"cannot be read ({error.strerror})")

@@ -25,6 +25,11 @@ def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
     found = check_file(path)
     if found.problem is not None:
         remedy = "restore it from a backup; keep the damaged file until that is done"
+        if found.is_emptied:
+            remedy = (
+                f"restore it from a backup, or move it and `{checksum_path(path)}` away: `turnetl "
+                "ingest` then fills a new graph with the turns of the lake"
+            )
         yield FileProblem(Check.UNREADABLE_GRAPH, path, str(path), found.problem, remedy)
     elif found.comparison is ChecksumMatch.DAMAGED:
         problem = "differs from what turnetl wrote, as no program changes it; it can be read"
