@@ -116,6 +116,23 @@ def test_a_damaged_turns_file_of_a_deleted_archive_is_named_and_stops_no_other_g
     assert run("filter", folder=folder).exit_code == 0
 
 
+def test_the_episodes_name_the_archive_of_a_turns_file_that_cannot_be_read(folder: Path) -> None:
+    (table,) = (folder / "lk[1]" / "turns" / "shop").iterdir()
+    whole, source = table.read_bytes(), folder / "shop" / "session.jsonl"
+    table.write_bytes(whole[: len(whole) // 2])
+    away = source.rename(folder / "away.jsonl")
+    result = run("filter", folder=folder)
+    assert result.exit_code == 1
+    assert f"and its archive `{source.resolve()}` cannot be read" in result.stderr
+    assert "To filter the group without this file, run `turnetl verify --fix`" in result.stderr
+    status = run("status", folder=folder)
+    assert "group `shop`: a turns file is damaged; `turnetl verify` names it" in status.stderr
+    assert "`turnetl filter`" not in status.stderr
+    away.rename(source)
+    assert run("filter", folder=folder).exit_code == 0
+    assert table.read_bytes() == whole
+
+
 def test_a_backfill_ingests_the_other_groups_of_a_lake_with_a_damaged_turns_file(
     folder: Path,
 ) -> None:

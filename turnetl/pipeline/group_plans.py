@@ -23,6 +23,7 @@ TurnFiles = Mapping[GroupId, Sequence[TurnFile]]
 """The turns files of each group of the lake, with their metadata."""
 
 _NOT_FILTERED = "not filtered yet, or turns, rules or templates changed since; run `turnetl filter`"
+_DAMAGED = "a turns file is damaged; `turnetl verify` names it, and says what to do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +155,12 @@ def _not_ready(report: GroupReport, lake: Lake, files: Sequence[TurnFile]) -> Gr
     new = _turns_without_episode(report, lake, files)
     unfiltered = {PendingReason.UNFILTERED: report.pending + new} if report.pending + new else {}
     known = not report.retryable
+    is_damaged = bool(set(lake.turn_paths(report.group)) - {file.path for file in files})
     return replace(
         report,
         turns=report.turns + new,
         pending_reasons=unfiltered if known else report.pending_reasons,
-        error=_NOT_FILTERED,
+        error=_DAMAGED if is_damaged else _NOT_FILTERED,
         exit_code=1,
         retryable=False,
     )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import polars as pl
 
 from turnetl import damaged_copies, parsing, wiring
 from turnetl.errors import BadArchive, Fatal, IndexBusy, IndexUnusable, JournalUnusable
@@ -34,7 +33,7 @@ from turnetl.llm.journal.integrity import count_damaged
 from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import find_archive, is_redacted
 from turnetl.pipeline.group_status import archive_finder
-from turnetl.pipeline.tables import filter_turns
+from turnetl.pipeline.tables import episode_archives, filter_turns
 from turnetl.private_files import read_whole
 from turnetl.progress import Progress, ProgressUpdate
 from turnetl.report.layout import plural
@@ -148,7 +147,7 @@ class _Tables:
         """Return the archives that turns files and the episodes of their groups name."""
         known = {metadata.archive for metadata in self._metadata.values()}
         for group in sorted({GroupId(problem.path.parent.name) for problem in problems}):
-            known |= self._episode_archives(group)
+            known |= episode_archives(self._lake, group)
         return known
 
     def _turns_problem(
@@ -197,7 +196,7 @@ class _Tables:
         names = {path.stem for path in self._lake.turn_paths()}
         folder = self._lake.root / TURNS_FOLDER
         for group in self._lake.groups():
-            for archive in sorted(self._episode_archives(group)):
+            for archive in sorted(episode_archives(self._lake, group)):
                 name = archive_digest(Path(archive))
                 if name in names or is_redacted(archive) or not Path(archive).is_absolute():
                     continue
@@ -207,15 +206,6 @@ class _Tables:
                 yield FileProblem(
                     Check.DAMAGED_TURNS, path, shown, "is missing", remedy, archive=archive
                 )
-
-    def _episode_archives(self, group: GroupId) -> set[str]:
-        """Return the archives of the episodes of a group; none if they cannot be read."""
-        try:
-            with self._lake.reading_episodes(group):
-                rows = self._lake.scan_episodes(group).select(pl.col("archive").unique())
-                return set(rows.collect()["archive"])
-        except Fatal:
-            return set()
 
     def _kept_copies(self) -> Iterator[FileProblem]:
         folder = self._lake.root / TURNS_FOLDER

@@ -6,10 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from turnetl import episodes, parsing, wiring
-from turnetl.errors import BadArchive, TableUnusable
+from turnetl.errors import BadArchive, Fatal, TableUnusable
 from turnetl.group_names import select_groups
 from turnetl.lake import Lake
+from turnetl.lake.paths import archive_digest
+from turnetl.model import GroupId
 from turnetl.object_url import shown_name
 from turnetl.parsing.archive_paths import find_archive
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
@@ -79,13 +83,14 @@ def _without_archive(error: TableUnusable, lake: Lake) -> TableUnusable:
     metadata = lake.archive_metadata(error.path)
     if metadata is not None and metadata.group != error.path.parent.name:
         return error
-    source = f"its archive `{metadata.archive}`" if metadata else "its archive (not known)"
+    archive = _archive_of(error.path, lake)
+    source = f"its archive `{archive}` cannot be read" if archive else "its archive is not known"
     return TableUnusable(
         error.path,
-        f"`{shown_name(error.path)}` is damaged, and {source} cannot be read: its turns are lost "
-        "from the lake unless you restore the file from a copy of the lake, or the archive and "
-        "parse it again. Turns that were committed stay in the graph. To continue without the "
-        "others, run `turnetl verify --fix`, which keeps the file under another name",
+        f"`{shown_name(error.path)}` is damaged, and {source}: its turns are lost from "
+        "the lake unless you restore the file from a copy of the lake, or the archive and "
+        "parse it again. Turns that were committed stay in the graph. To filter the group "
+        "without this file, run `turnetl verify --fix`, which keeps it under another name",
     )
 
 
@@ -95,11 +100,13 @@ def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
     One that may hold turns which the archive lost is kept under another name.
     """
     metadata = lake.archive_metadata(path)
-    if metadata is None or metadata.group != path.parent.name:
+    if metadata is not None and metadata.group != path.parent.name:
+        return False
+    if (name := _archive_of(path, lake)) is None:
         return False
     redactor, files = wiring.redactor(settings), wiring.archive_files()
     try:
-        archive = find_archive(metadata.archive, redactor.stands_for, files)
+        archive = find_archive(name, redactor.stands_for, files)
     except BadArchive:
         return False
     report = parsing.parse_archives(
@@ -112,15 +119,31 @@ def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
     )
     if not report.archives[0].was_read:
         return False
-    log.warning(
-        "`%s` is damaged; it is created again from `%s`", shown_name(path), metadata.archive
-    )
+    log.warning("`%s` is damaged; it is created again from `%s`", shown_name(path), name)
     if problem := report.archives[0].table_problem:
         log.warning(problem.message)
-    before, after = metadata.counts["turns"], report.read.turns
+    before, after = metadata.counts["turns"] if metadata is not None else 0, report.read.turns
     if after < before:
-        log.warning("`%s` holds %d turns now, not %d", metadata.archive, after, before)
+        log.warning("`%s` holds %d turns now, not %d", name, after, before)
     return True
+
+
+def _archive_of(path: Path, lake: Lake) -> str | None:
+    """Return the archive of a turns file by itself, or by the episodes; None: neither tells."""
+    if (metadata := lake.archive_metadata(path)) is not None:
+        return metadata.archive
+    known = episode_archives(lake, GroupId(path.parent.name))
+    return next((one for one in sorted(known) if archive_digest(Path(one)) == path.stem), None)
+
+
+def episode_archives(lake: Lake, group: GroupId) -> set[str]:
+    """Return the archives of the episodes of a group; none if they cannot be read."""
+    try:
+        with lake.reading_episodes(group):
+            rows = lake.scan_episodes(group).select(pl.col("archive").unique())
+            return set(rows.collect()["archive"])
+    except Fatal:
+        return set()
 
 
 def explain_rule(
