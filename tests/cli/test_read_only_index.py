@@ -121,3 +121,12 @@ def test_what_a_killed_writer_left_in_a_folder_that_may_not_be_written_is_explai
     assert status.returncode == 0
     assert "a killed process left unfinished" in " ".join(status.stdout.split())
     assert run_in_process(*SEARCH, folder=shop).exit_code == 0
+
+
+@linux
+def test_an_index_that_may_not_be_written_is_not_to_be_rebuilt(read_only: Path) -> None:
+    for arguments in (("index",), ("index", "--rebuild")):
+        result = run_unprivileged(read_only, *arguments)
+        assert result.returncode == 1
+        assert "its folder may not be written: run the command as a user" in result.stderr
+        assert "index --rebuild" not in result.stderr

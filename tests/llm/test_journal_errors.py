@@ -4,6 +4,7 @@ The limits and locks are real. The size of files is limited in a process of its 
 """
 
 import asyncio
+import os
 import sqlite3
 import subprocess
 import sys
@@ -181,6 +182,17 @@ def test_a_folder_instead_of_a_file_is_reported(path: Path) -> None:
     with (
         closing(Journal(path, clock=clock)) as journal,
         pytest.raises(JournalUnusable, match="make sure that it is a file that you may write"),
+    ):
+        journal.get(key(1))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_instead_of_a_file_is_reported(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    with (
+        closing(Journal(path, clock=clock)) as journal,
+        pytest.raises(JournalUnusable, match="is no regular file: move it away and run again"),
     ):
         journal.get(key(1))
 

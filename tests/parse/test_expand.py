@@ -143,11 +143,14 @@ def test_a_file_keeps_its_own_path_even_if_a_link_is_found_first(folder: Path) -
 
 def test_pipes_and_sockets_do_not_block_and_are_reported(folder: Path) -> None:
     os.mkfifo(folder / "pipe.jsonl")
+    (folder / "zero.jsonl").symlink_to("/dev/zero")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "s.jsonl"))
         expanded = parsing.expand([folder])
     assert names(expanded) == ["a.json", "b.jsonl"]
-    assert [Path(problem.path).name for problem in expanded.problems] == ["pipe.jsonl", "s.jsonl"]
+    problems = {Path(problem.path).name: problem.message for problem in expanded.problems}
+    assert sorted(problems) == ["pipe.jsonl", "s.jsonl", "zero.jsonl"]
+    assert all("is neither a file nor a folder" in message for message in problems.values())
     assert {problem.reason for problem in expanded.problems} == {SkipReason.OTHER_ENTRY}
     assert "neither a file nor a folder" in only_message(parsing.expand([folder / "pipe.jsonl"]))
 

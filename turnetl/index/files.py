@@ -19,6 +19,10 @@ _JOURNAL = f"{CATALOG}-journal"
 """SQLite's record of an unfinished transaction of the catalog."""
 WRITER = f"{LOCK}-writer"
 """The id of the process that holds the lock."""
+_OTHER_LAKE = (
+    "its folder may not be written: run the command as a user who may write it, or name a copy of "
+    "the lake with --lake"
+)
 _READ = S_IRUSR | S_IRGRP | S_IROTH
 _RIGHTS = 0o777
 _PRIMARY = 0xFF
@@ -37,7 +41,8 @@ class DamagedIndex(IndexUnusable):
         """What is damaged."""
         self.damage = f"the search index `{folder}` is damaged ({reason})"
         """What happened, without what to do."""
-        super().__init__(f"{self.damage}: run `turnetl index --rebuild`")
+        remedy = "run `turnetl index --rebuild`"
+        super().__init__(f"{self.damage}: {_OTHER_LAKE if _is_read_only(folder) else remedy}")
 
 
 @contextmanager
@@ -141,9 +146,18 @@ def _not_recoverable(folder: Path) -> IndexUnusable:
     )
 
 
+def _is_read_only(folder: Path) -> bool:
+    """Return whether the folder, or the one to create it in, may not be written."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    return not os.access(existing, os.W_OK)
+
+
 def _unusable(folder: Path, reason: str) -> IndexUnusable:
+    problem = f"the search index `{folder}` cannot be used ({reason})"
+    if _is_read_only(folder):
+        return IndexUnusable(f"{problem}: {_OTHER_LAKE}")
     return IndexUnusable(
-        f"the search index `{folder}` cannot be used ({reason}): make sure that its disk has free "
+        f"{problem}: make sure that its disk has free "
         "space and that you may write to it; `turnetl index --rebuild` rebuilds it"
     )
 

@@ -77,7 +77,8 @@ class _FolderWalk:
 
     def _file(self, entry: os.DirEntry[str], real_folder: str) -> Iterator[FoundFile]:
         if not _is(entry.is_file):
-            what = "is a broken link" if entry.is_symlink() else "is neither a file nor a folder"
+            is_broken = entry.is_symlink() and not os.path.exists(entry.path)  # noqa: PTH110 - as above
+            what = "is a broken link" if is_broken else "is neither a file nor a folder"
             self.on_problem(entry.path, SkipReason.OTHER_ENTRY, f"{what}; it was skipped")
         elif entry.is_symlink():
             self.linked_files.append(entry.path)

@@ -1,5 +1,6 @@
 """Errors of a journal file, in sentences that say what to do."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,11 +67,9 @@ def not_stored(count: int, error: JournalUnusable) -> str:
 
 
 def _sentence(path: Path, error: Exception, wait: float) -> str:
-    if path.is_symlink():
-        return (
-            f"journal `{path}` is a symbolic link, which turnetl does not follow: put the file "
-            "there, or the lake where the file is"
-        )
+    # First: SQLite's own error about a pipe is that of a full disk.
+    if (special := _special_file(path)) is not None:
+        return special
     if isinstance(error, OSError):
         return f"journal `{path}`: {error.strerror}; make sure that its folder is writable"
     match _primary_code(error):
@@ -95,6 +94,18 @@ def _sentence(path: Path, error: Exception, wait: float) -> str:
                 f"journal `{path}` is damaged ({reason}): move it and its `-wal` and `-shm` files "
                 f"away, and run again; {_NO_LOSS}"
             )
+
+
+def _special_file(path: Path) -> str | None:
+    """Return the sentence about a link, a pipe, a socket or a device; None for all else."""
+    if path.is_symlink():
+        return (
+            f"journal `{path}` is a symbolic link, which turnetl does not follow: put the file "
+            "there, or the lake where the file is"
+        )
+    if os.path.lexists(path) and not (path.is_file() or path.is_dir()):
+        return f"journal `{path}` is no regular file: move it away and run again; {_NO_LOSS}"
+    return None
 
 
 def _primary_code(error: Exception) -> int:
