@@ -134,6 +134,14 @@ def test_files_without_turns_fail_a_run_only_if_there_is_nothing_else(tmp_path: 
     )
 
 
+def test_databases_and_packed_files_in_a_folder_are_counted(tmp_path: Path) -> None:
+    write_archive(tmp_path / "all" / "talk.jsonl", conversation("add a cart"))
+    for name in ("opencode.db", "a.zip", "b.tar.gz", "c.7z", "d.rar", "e.tgz", "f.jsonl.bz2"):
+        (tmp_path / "all" / name).write_bytes(b"{}")
+    [first, *_] = run_in_process("parse", tmp_path / "all", folder=tmp_path).stdout.splitlines()
+    assert first == "1 archive: 1 new; 7 other files not read: 1 database, 6 packed"
+
+
 def test_any_number_of_jobs_gives_the_same_tables(tmp_path: Path) -> None:
     serial, parallel = tmp_path / "serial", tmp_path / "parallel"
     for lake, jobs in ((serial, "1"), (parallel, "3")):

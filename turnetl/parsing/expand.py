@@ -4,7 +4,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from turnetl.parsing import opencode_store, prompt_history
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.other_files import is_beside_session
-from turnetl.parsing.report import Problem
+from turnetl.parsing.report import OTHER_KINDS, Problem
 from turnetl.parsing.walk import FoundFile, has_archive_suffix
 from turnetl.skip_reasons import SkipReason
 from turnetl.url_scheme import url_scheme
@@ -24,7 +24,6 @@ from turnetl.url_scheme import url_scheme
 _ANY_DEPTH = "**"
 _NAMED = 3
 """Names of further files of a kind that are printed."""
-_OTHER_KINDS = (SkipReason.DATABASE, SkipReason.PACKED)
 _NO_ARCHIVE = "holds no .jsonl or .json file, compressed or not; name another folder"
 _NO_MATCH = "matches no file with an archive suffix; check the glob"
 
@@ -152,7 +151,7 @@ def _search(folder: Path, files: ArchiveFiles) -> Iterator[FoundFile | Problem]:
     problems: list[Problem] = []
 
     def on_problem(path: str, reason: SkipReason, what: str) -> None:
-        if reason in _OTHER_KINDS:
+        if reason in OTHER_KINDS:
             others.setdefault((reason, what), []).append(path)
         else:
             problems.append(_problem(Path(path), reason, what))
@@ -170,7 +169,8 @@ def _search(folder: Path, files: ArchiveFiles) -> Iterator[FoundFile | Problem]:
             on_problem(str(parts), SkipReason.ORPHAN, what)
     yield from problems
     for (reason, what), paths in others.items():
-        yield _problem(Path(paths[0]), reason, f"is {what}", _others(paths[1:]))
+        problem = _problem(Path(paths[0]), reason, f"is {what}", _others(paths[1:]))
+        yield replace(problem, files=len(paths))
 
 
 def _others(paths: Sequence[str]) -> str:

@@ -9,6 +9,9 @@ from turnetl.model import GroupId
 from turnetl.parsing.grouping import NameCollision
 from turnetl.skip_reasons import SkipReason
 
+OTHER_KINDS = (SkipReason.DATABASE, SkipReason.PACKED)
+"""Reasons why files in folders that may hold sessions are no archives."""
+
 
 class Outcome(StrEnum):
     """The outcome of parsing one archive."""
@@ -28,6 +31,8 @@ class Problem:
     line: int | None
     reason: SkipReason
     message: str
+    files: int = 1
+    """Skipped files: a sentence may name several of a kind."""
 
     def of(self, path: str) -> "Problem":
         """Return the problem with another name of the path, also in the message."""
@@ -113,6 +118,15 @@ class ParseReport:
             *self.path_problems,
             *(problem for problem in archive_problems if problem is not None),
         )
+
+    @property
+    def other_files(self) -> Counter[SkipReason]:
+        """The number of files in folders that may hold sessions and are no archives, by kind."""
+        counts = Counter[SkipReason]()
+        for problem in self.path_problems:
+            if problem.reason in OTHER_KINDS:
+                counts[problem.reason] += problem.files
+        return counts
 
     @property
     def groups(self) -> tuple[GroupId, ...]:

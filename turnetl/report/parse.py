@@ -137,9 +137,13 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def _archives(report: ParseReport) -> Text:
-    if not report.archives:
-        return Text("no archives")
-    return Text(f"{plural(len(report.archives), 'archive')}: {_outcomes(report.archives)}")
+    text = "no archives"
+    if report.archives:
+        text = f"{plural(len(report.archives), 'archive')}: {_outcomes(report.archives)}"
+    if others := report.other_files:
+        kinds = ", ".join(f"{count:,} {reason}" for reason, count in sorted(others.items()))
+        text += f"; {plural(others.total(), 'other file')} not read: {kinds}"
+    return Text(text)
 
 
 def _outcomes(archives: Iterable[ArchiveReport]) -> str:
