@@ -204,7 +204,10 @@ def test_a_damaged_index_is_found_and_rebuilt(folder: Path) -> None:
 
 def test_words_that_are_damaged_are_found_and_rebuilt_as_the_advice_says(folder: Path) -> None:
     rebuilds = (("verify", "--fix", "--yes"), ("index", "--rebuild"))
-    damages = (lambda path: flip(path, 0.1), lambda path: path.write_bytes(path.read_bytes()[:-1]))
+    damages: tuple[Callable[[Path], object], ...] = (
+        partial(flip, at=0.1),
+        lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    )
     for rebuild, damage in zip(rebuilds, damages, strict=True):
         damage(min((folder / "lake" / "index").glob("*/lexical/turns/*.idx")))
         found = turnetl(folder, "verify")
