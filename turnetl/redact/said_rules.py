@@ -4,6 +4,7 @@ from turnetl.redact import chosen, sentence_values
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import (
+    ADVERB,
     AFTER_VALUE,
     ASIAN_CHANGED,
     CHANGED,
@@ -11,6 +12,7 @@ from turnetl.redact.vocabulary import (
     EAST_ASIAN_PASSWORD,
     FOREIGN_KEY,
     FOREIGN_PASSWORD,
+    IS,
     KEY,
     LINK,
     PASSWORD,
@@ -165,8 +167,10 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i){_NAMES}s?(?:[ \t]+[^\s:=]{{1,20}}){{0,6}}?[ \t]*(?::|[ \t](?:is|was|to|as|auf"
-        rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin)[ \t])[ \t]*(?:still[ \t]+|now[ \t]+)?"
+        rf"(?i)(?:{_NAMES}s?(?:[ \t]+-{{1,2}}[ \t]+"
+        rf"|(?:[ \t]+[^\s:=]{{1,20}}){{0,6}}?[ \t]*(?::|[ \t](?:{IS}|to|as|auf"
+        rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin)[ \t])[ \t]*(?:{ADVERB}[ \t]+)?)"
+        rf"|\b(?-i:[Pp]wd?|PWD?)(?:{LINK}|[ \t]+))[(\[\"'`*]{{0,2}}"
         rf"(?=[^ \t\r\n]{{0,64}}[0-9!#%^*~+@])"
         rf"{_WORD}[.,;!?)\"'`]{{0,3}}(?:[ \t\r\n]|\\+[nr]|$)",
         "A password after several words about it.",

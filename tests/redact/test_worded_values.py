@@ -1,0 +1,60 @@
+"""Values of words, digits and a mark, where only their place says that they are secret."""
+
+import json
+import random
+
+import pytest
+
+from tests.redact.canaries import HEX, LOWER, fresh
+from turnetl.redact import SecretRedactor
+
+REDACTOR = SecretRedactor()
+DIGITS = "0123456789"
+WORDS = ("Tulpe", "Orbit", "Mango", "Falke", "Birke", "Komet")
+OTHER_LETTERS = ("Möller", "Größe", "Żółw", "Señor", "Écume")
+
+
+def drawn(words: tuple[str, ...] = WORDS) -> list[str]:
+    """Return a value of each shape: `Tulpe!42812tul`, `Orbit#8190x`, `Mango-7981man`, …"""
+    word = random.choice(words)  # noqa: S311 - no secret
+    return [f"{word}{mark}{fresh(4, DIGITS)}{fresh(3, LOWER)}" for mark in "!#-_."]
+
+
+def left(syntax: str, values: list[str]) -> list[str]:
+    """Return the values of which a part is left in a syntax."""
+    texts = [syntax.replace("{}", value) for value in values]
+    results = REDACTOR.redact_many([[text] for text in texts])
+    return [
+        value
+        for value, result in zip(values, results, strict=True)
+        if any(value[at : at + 5] in result.texts[0] for at in range(len(value) - 4))
+    ]
+
+
+IN_SENTENCES = (
+    *("Passwort: {} bitte", "Passwort ist {} bitte", "Kennwort: {} , danke", "pw: {} bitte"),
+    *("password - {}", "password - {} please", "password: ({})", "PW {}", "heslo je {} prosim"),
+)
+
+
+@pytest.mark.parametrize("syntax", IN_SENTENCES)
+def test_a_password_in_any_script_is_found_whatever_follows(syntax: str) -> None:
+    values = [f"{word}{fresh(3, DIGITS)}Xq{fresh(4, DIGITS)}" for word in OTHER_LETTERS]
+    assert left(syntax, [*values, *drawn(), *drawn(OTHER_LETTERS), fresh(32, HEX)]) == []
+
+
+ORDINARY = (
+    *("password - at least 8 chars", "password - bcrypt10 hash", "password: (optional)"),
+    *(
+        "password: (see 1password)",
+        "Das Passwort ist falsch 2024-01-01",
+        "PW 12 kW",
+        "pwd; ls -la2",
+    ),
+)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_texts_stay(text: str) -> None:
+    texts = [text, json.dumps({"text": f"{text}\n"})]
+    assert REDACTOR.redact(texts) == (texts, [0, 0])
