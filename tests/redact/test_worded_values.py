@@ -5,11 +5,12 @@ import random
 
 import pytest
 
-from tests.redact.canaries import HEX, LOWER, fresh
+from tests.redact.canaries import HEX, fresh
 from turnetl.redact import SecretRedactor
 
 REDACTOR = SecretRedactor()
 DIGITS = "0123456789"
+SUFFIX = "afklruw"
 WORDS = ("Tulpe", "Orbit", "Mango", "Falke", "Birke", "Komet")
 OTHER_LETTERS = ("Möller", "Größe", "Żółw", "Señor", "Écume")
 
@@ -17,7 +18,7 @@ OTHER_LETTERS = ("Möller", "Größe", "Żółw", "Señor", "Écume")
 def drawn(words: tuple[str, ...] = WORDS) -> list[str]:
     """Return a value of each shape: `Tulpe!42812tul`, `Orbit#8190x`, `Mango-7981man`, …"""
     word = random.choice(words)  # noqa: S311 - no secret
-    return [f"{word}{mark}{fresh(4, DIGITS)}{fresh(3, LOWER)}" for mark in "!#-_."]
+    return [f"{word}{mark}{fresh(4, DIGITS)}{fresh(3, SUFFIX)}" for mark in "!#-_."]
 
 
 def left(syntax: str, values: list[str]) -> list[str]:
@@ -43,7 +44,26 @@ def test_a_password_in_any_script_is_found_whatever_follows(syntax: str) -> None
     assert left(syntax, [*values, *drawn(), *drawn(OTHER_LETTERS), fresh(32, HEX)]) == []
 
 
+OF_SECRETS = (
+    *("const JWT_SECRET = '{}';", "JWT_SECRET = '{}'", "let clientSecret = '{}'", "otp_secret={}"),
+    *("<client-secret>{}</client-secret>", "<secret><value>{}</value></secret>"),
+    *("SECRET_KEY_BASE={}", "signing_key: {}", "X-Api-Key: {}", "Authorization: Token {}"),
+    *("users:\n- user:\n    token: {}\n", '{"api_key": "{}"}', "curl -H 'X-Api-Key: {}' x.com"),
+)
+
+
+@pytest.mark.parametrize("syntax", OF_SECRETS)
+def test_a_word_with_digits_and_a_mark_is_found_after_the_name_of_a_secret(syntax: str) -> None:
+    assert left(syntax, [*drawn(), *drawn(OTHER_LETTERS), fresh(32, HEX), fresh(24)]) == []
+
+
 ORDINARY = (
+    *("secret: required", "token: string", "X-Api-Key: your-key", "signing_key: ${KEY}"),
+    *("token: lodash@4.17.21", 'token: "pkg@1.20.3-beta"', "secret: aws-secret-2024-01-01"),
+    *("token = year*100+month", "token = node.value+10", "access-key: alt+shift+12"),
+    *("credentials: 'projects/foo-1234abc'", "token: 'Inter-400normal'", "token: index_1000rows"),
+    *("private_key: id_rsa#2024", "token: file.py#L12-L34", "credentials = account-1234key.json"),
+    *("Authorization: Token abc", "secret: vault:secret/data/app2", "token: T1!=T2"),
     *("password - at least 8 chars", "password - bcrypt10 hash", "password: (optional)"),
     *(
         "password: (see 1password)",

@@ -166,6 +166,41 @@ def is_secret_word(value: str) -> bool:
     return plausible.is_token(value) or _is_drawn_without_digits(value)
 
 
+def is_secret_value(value: str) -> bool:
+    """Like `is_secret_word`, or a word with digits and a mark, as a person chooses it."""
+    return is_secret_word(value) or is_marked(value)
+
+
+def is_drawn_or_marked(value: str) -> bool:
+    return is_drawn(value) or is_marked(value)
+
+
+def is_key_or_marked(value: str) -> bool:
+    return is_key(value) or is_marked(value)
+
+
+def is_marked(value: str) -> bool:
+    """Return whether a value joins a word and digits by a mark: `Tulpe!42812tul`.
+
+    Names join them by dashes, full stops and `@` too, in one case or without letters at the end.
+    """
+    word = value.strip("\"'`").rstrip(".,:;)]}")
+    if not _MIN_MARKED <= len(word) <= _MAX_MARKED:
+        return False
+    has_cases = word.lower() != word != word.upper() and sum(map(str.isdigit, word)) >= _MIN_DIGITS
+    has_mark = has_cases and _MARKS.search(word) is not None and "#L" not in word
+    is_name = _NAME_OR_PAIR.search(word) is not None or _has_name_of_password(word)
+    return is_chosen_word(word) and (has_mark or _JOINED.match(word) is not None) and not is_name
+
+
+_MIN_MARKED, _MAX_MARKED, _MIN_DIGITS = 8, 64, 3
+_MARKS = re.compile(r"[^\W_][!#%^~$&][^\W_]|[^\W_][!%^~$&]\Z")
+_JOINED = re.compile(
+    r"[^\W\d_]{3,}[!#%^~$&@]+[0-9]{3,}[^\W\d_]+\Z"
+    r"|(?![a-z])[^\W\d_]{3,}[-_.][0-9]{4,}(?!(?:bits?|px|[mun]?s|[kmgt]i?b|th|st|nd|rd|x|Z)\Z)[^\W\d_]+\Z"
+)
+
+
 def is_cookie(value: str) -> bool:
     """Return whether one of the values in `name=value; name=value` is a token."""
     parts = value[:_MAX_COOKIE_CHARS].split(";")

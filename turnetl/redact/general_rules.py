@@ -96,7 +96,7 @@ GENERAL_RULES = (
         rf"(?i){_KEY_NAME}(?:{_ASSIGNED}{IN_QUOTES}|\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*[)\]]|{FIELD}"
         rf"|{_ELEMENT}([^<>\r\n\]]{{8,300}}?)[ \t\r\n]*(?:\]\]>|<))",
         "A value of a key or a token: quoted in the same places, as a field, in markup.",
-        chosen.is_drawn,
+        chosen.is_drawn_or_marked,
     ),
     SecretRule(
         "password",

@@ -79,10 +79,11 @@ KEYWORD_RULES = (
     ),
     SecretRule(
         "secret-value",
-        rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}"
-        rf"(?:{_ASSIGNED}(?:{_QUOTED}|{_UNQUOTED})|[ \t]+is:?[ \t]+{_UNQUOTED})",
-        "The value of a token, a secret or a key: code, .env, YAML, a sentence.",
-        chosen.is_secret_word,
+        rf"(?i)(?:{_GENERATED_NAMES}{_NAME_SUFFIX}{_ASSIGNED}"
+        rf"|authorization{_ASSIGNED}(?:[a-z-]{{2,12}}[ \t]+)?)(?:{_QUOTED}|{_UNQUOTED})"
+        rf"|{_GENERATED_NAMES}{_NAME_SUFFIX}[ \t]+is:?[ \t]+{_UNQUOTED}",
+        "The value of a token, a secret or a key: code, .env, YAML, a header, a sentence.",
+        chosen.is_secret_value,
         skip=rf"{_GENERATED_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_LONG_VALUE}",
     ),
     SecretRule(
