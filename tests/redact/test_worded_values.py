@@ -57,7 +57,27 @@ def test_a_word_with_digits_and_a_mark_is_found_after_the_name_of_a_secret(synta
     assert left(syntax, [*drawn(), *drawn(OTHER_LETTERS), fresh(32, HEX), fresh(24)]) == []
 
 
+IN_DATABASES = (
+    *("CREATE USER kim IDENTIFIED BY {};", "alter user kim\n  identified by {} replace old"),
+    *("GRANT ALL ON x.* TO kim@'%' IDENTIFIED BY {};", "sqlplus app/{}@db", "sqlplus app/{}"),
+    *("sqlplus -S app/{} @run.sql", "SQL> conn app/{}@db"),
+)
+
+
+@pytest.mark.parametrize("syntax", IN_DATABASES)
+def test_a_password_without_quotes_is_found_in_commands_of_databases(syntax: str) -> None:
+    encoded = f"{fresh(9)}+{fresh(12)}=="
+    assert left(syntax, [*drawn(), fresh(32, HEX), encoded, fresh(24), fresh(12)]) == []
+
+
 ORDINARY = (
+    *("sqlplus scripts/run.sql", "sqlplus / as sysdba", "sqlplus app/x.sql", "conn src/lib/db.py"),
+    *(
+        "CREATE USER kim IDENTIFIED BY $1",
+        "alter user kim identified by :pw",
+        "grant identified by",
+    ),
+    *("create user kim identified by <password>", "the users are identified by uuid4 values"),
     *("secret: required", "token: string", "X-Api-Key: your-key", "signing_key: ${KEY}"),
     *("token: lodash@4.17.21", 'token: "pkg@1.20.3-beta"', "secret: aws-secret-2024-01-01"),
     *("token = year*100+month", "token = node.value+10", "access-key: alt+shift+12"),

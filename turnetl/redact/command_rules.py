@@ -18,8 +18,9 @@ _LINE_START = r"(?:\A|[\r\n]|\\n|[\t→ +-])"
 _NAME_OF_USER = r"[A-Za-z0-9_@\\-][^ \t\r\n\"'`|;&$]{0,60}"
 _QUOTED_NAME = r"\\*[\"'][^\"'\\\r\n]{1,32}\\*[\"']"
 _ORACLE = (
-    r"[A-Za-z0-9_$#]{1,30}/(?:\\*\"([^\"\\\r\n]{3,128})\\*\"|([^ \t\r\n@\"'`\\;/|.]{3,128}))"
-    r"(?:@|[ \t\r\n\"'\\;]|$)"
+    r"[A-Za-z0-9_$#]{1,30}/(?:\\*\"([^\"\\\r\n]{3,128})\\*\"|([^ \t\r\n@\"'`\\;|]{3,128})(?=@)"
+    r"|([A-Za-z0-9+/]{20,128}={0,2}|(?![^ \t\r\n]{1,100}\.[A-Za-z]{1,4}(?:[ \t\r\n\"'\\;]|$))"
+    r"[^ \t\r\n@\"'`\\;/|]{3,128}))(?:@|[ \t\r\n\"'\\;]|$)"
 )
 
 
@@ -56,6 +57,12 @@ COMMAND_RULES = (
         rf"(?i)conn(?:ect)?[ \t]+{_ORACLE}",
         "A user and a password of Oracle, in its shell.",
         before=r"(?:\A|[\r\n]|SQL>)[ \t]*",
+    ),
+    _rule(
+        r"(?i)identified[ \t\r\n]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by[ \t]+"
+        r"(?!values\b|password\b)([^ \t\r\n\"'`\\;<>|&(){}\[\]$:?%*,][^ \t\r\n\"'`\\;<>|,)]{2,127})",
+        "A password without quotes in SQL.",
+        before=r"(?i:\b(?:create|alter)[ \t\r\n]+(?:user|role)|\bgrant)[ \t\r\n]+[^;]{1,110}",
     ),
     _rule(
         rf"(?i)net[ \t]+user[ \t]+[^ \t\r\n/]{{1,40}}[ \t]+(?!/){_ARGUMENT}(?:[ \t]+/"
