@@ -70,7 +70,26 @@ def test_a_password_without_quotes_is_found_in_commands_of_databases(syntax: str
     assert left(syntax, [*drawn(), fresh(32, HEX), encoded, fresh(24), fresh(12)]) == []
 
 
+ELSEWHERE = (
+    *("the secret key we use is {}", "signing secret whsec is {}", "the new password will be {}"),
+    *("her password used to be {}", "totp: {}", "password: !vault {}", "use admin:{} for the shop"),
+    *('{"columns":["user","password"],"rows":[["bob","{}"]]}', '{"SecretString": "{}"}'),
+    *("<th>user</th><th>password</th></tr><tr><td>bob</td><td>{}</td></tr>", "log in as root/{}"),
+    *("<tr><td></td><th>password</th></tr><tr><td>1</td><td>{}</td></tr>",),
+    *("Key        Value\n---        -----\nuser       bob\napi_key    {}\n",),
+)
+
+
+@pytest.mark.parametrize("syntax", ELSEWHERE)
+def test_a_value_of_any_shape_is_found_where_a_text_announces_it(syntax: str) -> None:
+    assert left(syntax, [*drawn(), fresh(32, HEX), fresh(24)]) == []
+
+
 ORDINARY = (
+    *("use admin:8080 for the dashboard", "totp: 6 digits", "password: !vault |", "totp: enabled"),
+    *("the secret key we use is aes-256-gcm", "the token limit for claude-3 is 200000"),
+    *("the signing key for tests is tests/rsa_2048.pem", "the secret to success is work"),
+    *("Key   Value\n---   -----\ntoken_duration  768h\ntoken  required",),
     *("sqlplus scripts/run.sql", "sqlplus / as sysdba", "sqlplus app/x.sql", "conn src/lib/db.py"),
     *(
         "CREATE USER kim IDENTIFIED BY $1",

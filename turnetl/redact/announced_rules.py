@@ -39,7 +39,7 @@ LINE_START = (
     r"(?:[A-Za-z0-9_./-]{1,80}:(?:[0-9]{1,6}:)?)?"
     r"[ \t+>-]{0,24}\"?"
 )
-_NODE = r"(?:(?:&[A-Za-z0-9_-]{1,30}|!!str)[ \t]+)?"
+_NODE = r"(?:(?:&[A-Za-z0-9_-]{1,30}|!!str|!vault|!unsafe)[ \t]+)?"
 _KEY_PREFIX = r"[A-Za-z0-9_.\"'\[\]-]{0,60}"
 _SECRETS = (
     r"(?:SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTH_?KEY|MASTER_?KEY|APP_?KEY"

@@ -60,7 +60,8 @@ COMMAND_RULES = (
     ),
     _rule(
         r"(?i)identified[ \t\r\n]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by[ \t]+"
-        r"(?!values\b|password\b)([^ \t\r\n\"'`\\;<>|&(){}\[\]$:?%*,][^ \t\r\n\"'`\\;<>|,)]{2,127})",
+        r"(?!values\b|password\b)"
+        r"([^ \t\r\n\"'`\\;<>|&(){}\[\]$:?%*,][^ \t\r\n\"'`\\;<>|,)]{2,127})",
         "A password without quotes in SQL.",
         before=r"(?i:\b(?:create|alter)[ \t\r\n]+(?:user|role)|\bgrant)[ \t\r\n]+[^;]{1,110}",
     ),

@@ -239,6 +239,17 @@ GENERAL_RULES = (
         before_bytes=300,
     ),
     SecretRule(
+        "secret-value",
+        rf"(?i)(?:{KEY}|_key)[ \t]+([^ \t\r\n\"'`\\<>|]{{3,128}})[ \t]*(?:[\r\n]|\\+n|$)",
+        "The same with a key or a token.",
+        chosen.is_secret_value,
+        before=(
+            r"Key[ \t]+Value[ \t]*(?:\r?\n|\\n)[ \t]*--(?:[^\x00]{0,250}(?:\n|\\n))"
+            r"[ \t]*[A-Za-z0-9_]{0,30}"
+        ),
+        before_bytes=300,
+    ),
+    SecretRule(
         "password",
         rf"(?i)(?:{PASSWORD}|_pass|_pwd?)\t([^\t\r\n\"'`\\<>|]{{3,128}})(?:[\t\r\n]|$)",
         "A name and a value in columns that tabulators separate.",

@@ -11,7 +11,7 @@ _FOREIGN_NAMES = (
 )
 _GENERATED_NAMES = (
     r"(?:secret(?:[ _-]?key)?|token|license_key|write_key|admin_key|webhook_key|ingestion_key"
-    r"|fernet|hmac|pepper|jwt[_-]signing|x-auth|functions-key|subscription-key|deploy_key"
+    r"|fernet|hmac|pepper|totp|jwt[_-]signing|x-auth|functions-key|subscription-key|deploy_key"
     r"|session_key|hmac_key|sdk_key|service_key|storage_key|ext_pat|"
     r"api[ _-]?key|access[ _-]?key(?:[_-]id)?|private[_-]?key|account[_-]?key"
     r"|auth[_-]?key|master[_-]?key|app[_-]?key|encryption[_-]?key|signing[_-]?key|preshared[_-]?key"

@@ -39,7 +39,12 @@ _END = (
     r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
 )
 _VALUE = rf"(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”]|{IN_BACKTICKS}|{_WORD}{_END})"
-_TOKEN = r"([A-Za-z0-9][A-Za-z0-9+/_.~-]{10,400}={0,2})(?:[^A-Za-z0-9+/_=-]|$)"  # noqa: S105
+_LETTER = r"[\xc3-\xd4][\x80-\xbf]"
+"""A Latin, Greek or Cyrillic letter that is not ASCII."""
+_TOKEN = (
+    rf"((?:[A-Za-z0-9]|{_LETTER})(?:[A-Za-z0-9+/_.~!#%^$&@-]|{_LETTER}){{7,400}}={{0,2}})"
+    r"(?:[^A-Za-z0-9+/_=-]|$)"
+)
 _CODES = (
     r"(?:(?:verification|security|confirmation|authentication|authorization|login|access"
     r"|one-time|sign-in)"
@@ -130,11 +135,13 @@ SAID_RULES = (
     ),
     SecretRule(
         "secret-value",
-        rf"(?i)(?:{KEY}|{SERVICES}[ _-](?:key|secret|token)|\bsecret)(?:{PURPOSE}{{0,2}}{LINK}"
+        rf"(?i)(?:{KEY}|{SERVICES}[ _-](?:key|secret|token)|\bsecret)"
+        rf"(?:{PURPOSE}{{0,2}}{LINK}|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{1,4}}?"
+        r"[ \t]+(?:is|was|ist)[ \t]+"
         rf"|(?:{_MARKED}{{1,24}}|[ \t]\()|[ \t]*(?:-|–)[ \t]*)"  # noqa: RUF001
         rf"{_MARKUP}{{0,4}}{_TOKEN}",
         "A key or a token after its name, on one line.",
-        chosen.is_key,
+        chosen.is_key_or_marked,
     ),
     SecretRule(
         "password",
@@ -318,9 +325,12 @@ SAID_RULES = (
     SecretRule(
         "password",
         rf"(?:admin|root|administrator|postgres|demo)[ \t]*(?:/|:|\|)[ \t]*{_VALUE}",
-        "A usual user and a password, alone on a line.",
+        "A usual user and a password, alone on a line, or that somebody is asked to use.",
         chosen.is_told,
-        before=r"(?:\A|[\r\n]|\\n)[ \t>*•-]{0,8}",
+        before=(
+            r"(?:(?:\A|[\r\n]|\\n)[ \t>*•-]{0,8}"
+            r"|\b(?:[Uu]se|[Uu]sing|[Tt]ry|with|as)[ \t]+[`\"']?)"
+        ),
     ),
     SecretRule(
         "password",

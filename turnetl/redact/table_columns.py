@@ -290,21 +290,27 @@ def cells_of_markup(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, 
         data: one text.
         match: starts with one of the cells of the header.
     """
-    start = max(data.rfind(b"<tr", max(0, match.start() - _MAX_BYTES), match.start()), 0)
-    columns: list[int] = []
+    first = max(0, match.start() - _MAX_BYTES)
+    start = data.rfind(b"<tr", first, match.start())
+    if start < 0:
+        # The table is cut.
+        start = data.find(b"<th", first, match.end())
+    header = _MARKUP_HEADER.match(data, start) if start >= 0 else None
+    if header is None:
+        return
+    names = _MARKUP_CELL.finditer(data, *header.span())
+    columns = [index for index, name in enumerate(names) if _is_secret(name[1])]
     end = min(len(data), start + _MAX_MARKUP)
-    for number, row in enumerate(_MARKUP_ROW.finditer(data, start, end)):
+    for row in _MARKUP_ROW.finditer(data, header.end(), end):
         found = [*_MARKUP_CELL.finditer(data, *row.span())]
-        if number == 0:
-            columns = [index for index, cell in enumerate(found) if _is_secret(cell[1])]
-        elif not found or row[0].startswith(b"</table"):
+        if not found or row[0].startswith(b"</table"):
             return
-        else:
-            yield from (found[index].span(1) for index in columns if index < len(found))
+        yield from (found[index].span(1) for index in columns if index < len(found))
 
 
 _MAX_MARKUP = 20_000
 """Bytes of a table in HTML."""
+_MARKUP_HEADER = re.compile(rb"(?i)<t[rh]\b(?:(?!<tr\b|</t(?:r|able)).){0,4000}+", re.DOTALL)
 _MARKUP_ROW = re.compile(rb"(?i)<tr\b(?:(?!<tr\b|</t(?:r|able)).){0,4000}+|</table", re.DOTALL)
 _MARKUP_CELL = re.compile(
     rb"(?i)<t[hd]\b[^<>]{0,200}+>(?:[ \t\r\n]|\\+[nt]|<[a-z]{1,8}(?:[ \t][^<>]{0,80})?>){0,8}+"
