@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from benchmarks.redaction.drawing import draw
 from tests.redact.canaries import HEX, fresh
 from turnetl.redact import SecretRedactor
 
@@ -85,7 +86,25 @@ def test_a_value_of_any_shape_is_found_where_a_text_announces_it(syntax: str) ->
     assert left(syntax, [*drawn(), fresh(32, HEX), fresh(24)]) == []
 
 
+WITH_SIGNS = {
+    "password: {}": 'pa{d1}"ss\\wo{d2}rd',
+    "db_password: {} # local": "pa{d1}`ss\\wo{d2}rd",
+    'password: "{}"': "a b c {d1}X!q",
+    "password: ({})": "Qx{d2}zPl",
+    "password: <b>{}</b>": "Qx{d2}z",
+    "PW {}": "Kran{d2}blau1001",
+}
+"""Patterns of values by their syntax."""
+
+
+@pytest.mark.parametrize("syntax", WITH_SIGNS)
+def test_signs_and_markup_hide_no_part_of_a_password(syntax: str) -> None:
+    assert left(syntax, [draw(WITH_SIGNS[syntax]) for _ in range(6)]) == []
+
+
 ORDINARY = (
+    *("pin: GPIO17", "pin: PA5", 'password: "a b c d"', "pwd is C:\\work\\new"),
+    *('password: "use at least 8 characters"', 'x = "password: required\\n"'),
     *("use admin:8080 for the dashboard", "totp: 6 digits", "password: !vault |", "totp: enabled"),
     *("the secret key we use is aes-256-gcm", "the token limit for claude-3 is 200000"),
     *("the signing key for tests is tests/rsa_2048.pem", "the secret to success is work"),

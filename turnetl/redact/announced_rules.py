@@ -32,7 +32,9 @@ _IN_TWO_BLOCKS = (
     r"\\*\"([^\"\\\r\n]{0,64}\r?\n\r?\n[^\"\\\r\n]{1,64})\\*\""
     r"|\\*'([^'\\\r\n]{0,64}\r?\n\r?\n[^'\\\r\n]{1,64})\\*'"
 )
-LINE = r"([^ \t\r\n\"'`\\#|>&*!%{\[<-][^\r\n\"`\\]{2,127}?)"
+_SIGN_IN_WORD = r"(?<=[A-Za-z0-9])[\"`](?=[A-Za-z0-9])|\\(?![nrtuxbf])(?=[A-Za-z])"
+"""A quote or a backslash that ends no string and is no escape."""
+LINE = rf"([^ \t\r\n\"'`\\#|>&*!%{{\[<-](?:[^\r\n\"`\\]|{_SIGN_IN_WORD}){{2,127}}?)"
 LINE_END = r"[ \t]*(?:[ \t]#[^\r\n]*)?(?:\\+[nr]|[\r\n]|$)"
 LINE_START = (
     r"(?:(?:\A|[\r\n])(?:[0-9 ]{1,8}(?:\t|→))?|\\n|[:\[,][ \t]?\\*\")"

@@ -276,6 +276,7 @@ def _is_placeholder(value: str) -> bool:
 def _is_phrase(value: str) -> bool:
     parts = [word.strip(".,:;!?'\"()").lower() for word in value.split()]
     has_sentence = any(word in words.PROSE or word in words.LABELS for word in parts)
+    has_sentence = has_sentence and _DRAWN_WORD.search(value) is None
     is_code = parts[0] in words.TYPES or _CODE.search(value) is not None
     return len(parts) <= _MAX_WORDS and not has_sentence and not is_code
 
@@ -312,6 +313,11 @@ def _is_reference(value: str) -> bool:
 
 
 _ALNUM = re.compile(r"[^\W_]")
+_DRAWN_WORD = re.compile(
+    r"(?:^|[ \t])(?=[^ \t]*[0-9])(?=[^ \t]*[A-Za-z])"
+    r"[A-Za-z0-9]+(?:[!#%^*~+$]+[A-Za-z0-9]+)+(?:[ \t]|$)"
+)
+"""A word that no sentence has: `9X!q`."""
 _NAME = re.compile(
     r"(?:[a-z]+(?:[_.-][a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|[A-Z][a-z]+(?:[A-Z][a-z]+)*)\Z"
 )
@@ -324,9 +330,10 @@ _CODE = re.compile(r"[(){}\[\]<>=;|]|//|\\|&&")
 """Signs that a phrase does not have."""
 _NO_VALUE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f]|^(?:\\x[0-9a-f]{2})+$|^(?:[#.][A-Za-z-]+$|//|\[|input\b|[*•.…_-]+$"
+    r"|(?:GPIO|IO|PIN|P[A-K])_?[0-9]{1,3}$"
     r"|!(?:vault|Ref|Sub|env|secret)|@)|::"
     r"|(?:required|nullable|confirmed|string)\||\|(?:min|max|string|confirmed)"
     r"|(?:secrets?|env|vars?|process|config|settings)\.|^(?:op|vault|ssm|arn|gs|s3|file|env):",
 )
-"""Selectors, rules of a form, and references to a store of secrets."""
+"""Selectors, rules of a form, pins of a chip, and references to a store of secrets."""
 _OPTION = re.compile(r"--?[A-Za-z]|[<>|&]|\d?>")
