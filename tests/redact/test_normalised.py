@@ -162,6 +162,15 @@ def test_a_token_is_found_after_every_encoded_control_character(
         assert token[len(token) // 4 : -len(token) // 4] not in clean
 
 
+@pytest.mark.parametrize("boundary", ["\\12", "\\15", "\\\\12", "\\40", "%0C", "%0b"])
+def test_a_token_is_found_after_white_space_in_few_digits(boundary: str) -> None:
+    for kind in TOKEN_KINDS[::4]:
+        token = draw_token(TOKENS[kind])
+        (clean,), _ = REDACTOR.redact([f"KEY9{boundary}{token}"])
+        # A digit of the token would be one of the octal number.
+        assert token not in clean or token[0].isdigit()
+
+
 @pytest.mark.parametrize(
     "boundary", ["%0A", "%250A", "\\u000a", "\\\\n", "&#10;", "\x1b[0m", "=0A"]
 )

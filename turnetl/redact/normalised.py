@@ -39,7 +39,7 @@ _FORMS = (
     # A backslash at the end of a line continues a command on the next one; also in JSON.
     (rb"\\", "space", rb"(?:\r?\n|(?:\\{2}|\\{6})n)[ \t]*"),
     (rb"\\", "code", _SLASHES + _CODE),
-    (rb"\\", "octal", _SLASHES + rb"[0-3][0-7]{2}"),
+    (rb"\\", "octal", _SLASHES + rb"(?:[0-3][0-7]{2}|1[0-57]|40)"),
     (rb"\\", "letter", _SLASHES + rb"(?:c[A-Z]|[A-Za-z0/])"),
     (rb"\^", "hidden", rb"\[\[[0-9;]{0,12}[A-Za-z]"),
     (rb"\^", "letter", rb"[A-Z@]"),
@@ -94,9 +94,9 @@ _CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"/": b"/"}
 _TOKEN = r"(?:[A-Za-z0-9_+/-]{0,31}[.:/$!|])?[A-Za-z_-]{0,31}[0-9][A-Za-z0-9_-]{6}"  # noqa: S105 - a pattern
 ENCODED = (
     r"\x1b|\\u001[bB]|\\x1[bB]|\\033\[|\\[eE]\[|\^\[\[|<wbr"
-    r"|\\u\{?00|\\x\{?[02-7]|\\u20|\\u[fF][eE][fF]|=3[DA]|=0[AD]|=5C[nrt]|%[2-7]|%0[09aAdD]"
+    r"|\\u\{?00|\\x\{?[02-7]|\\u20|\\u[fF][eE][fF]|=3[DA]|=0[AD]|=5C[nrt]|%[2-7]|%0[09A-Da-d]"
     r"|%1[bB]|%u00|\\(?:\r?\n|\\\\n)|&(?:[A-Za-z]{2,24};|#|nbsp)|[A-Za-z0-9_-]=\r?\n[A-Za-z0-9_-]"
-    r"|(?:\\[A-Za-z0/]|\\[0-3][0-7]{2}|\\0000[0-9a-fA-F]{2}|%[89a-fA-F][0-9a-fA-F]|%[nrt]"
+    r"|(?:\\[A-Za-z0/]|\\[0-3][0-7]{2}|\\1[0-57]|\\40|\\0000[0-9a-fA-F]{2}|%[89a-fA-F][0-9a-fA-F]|%[nrt]"
     rf"|=(?:09|20)|\^[A-Z@]|`[nrt0]|\[[0-9;]{{1,12}}m){_TOKEN}|[A-Za-z0-9+]\\+/[A-Za-z0-9+]"
 )
 """Matches every text in which encoded ASCII may hide a secret, and few others."""
@@ -321,7 +321,7 @@ _SEEN_OF_KIND: Mapping[str, Callable[[bytes], bytes]] = {
     "letter": lambda written: _CONTROLS.get(written[-1:], b" "),
     "entity": _entity,
     "bytes": _percent_bytes,
-    "octal": lambda written: _character(int(written[-3:], 8)),
+    "octal": lambda written: _character(int(written.lstrip(b"\\"), 8)),
     "code": lambda written: _character(int(_DIGITS.findall(written)[0], 16)),
 }
 """What is seen of each kind of encoded characters."""
