@@ -3,7 +3,7 @@
 They are derived from the pattern itself, so that a rule need not repeat them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from re import _parser  # type: ignore[attr-defined]  # nothing else parses a pattern
@@ -70,9 +70,47 @@ def items_with_start(items: list[Any], start: bytes) -> list[Any]:
     return [(items[0][0], (None, kept)), *items[1:]]
 
 
-def _can_start(items: Sequence[Any], start: bytes) -> bool:
-    prefixes = _prefixes(items, len(start))
-    return any(text.startswith(start[: len(text)]) for text, _ in prefixes)
+def _can_start(items: Iterable[Any], start: bytes) -> bool:
+    rests = _rests(items, start)
+    return rests is None or len(rests) > 0
+
+
+def _rests(items: Iterable[Any], start: bytes) -> set[bytes] | None:
+    """Return the ends of a start that remain after parts of a pattern; None: nothing is left.
+
+    Unlike the prefixes of the parts, these are few.
+    """
+    remaining = {start}
+    for item in items:
+        of_item = [_rests_of_item(item, rest) for rest in remaining]
+        if None in of_item:
+            return None
+        remaining = set().union(*filter(None, of_item))
+    return remaining
+
+
+def _rests_of_item(item: tuple[object, Any], start: bytes) -> set[bytes] | None:
+    kind, value = str(item[0]), item[1]
+    if kind == "BRANCH":
+        of_branches = [_rests(_flatten(branch), start) for branch in value[1]]
+        return None if None in of_branches else set().union(*filter(None, of_branches))
+    if kind == "ATOMIC_GROUP":
+        return _rests(_flatten(value), start)
+    if kind in _REPEATS:
+        minimum, maximum, repeated = value
+        once = _rests(_flatten(repeated), start)
+        if once is None or (once and maximum != 1):
+            return None
+        return once if minimum else once | {start}
+    return _without(_item_prefixes(item, len(start)), start)
+
+
+def _without(prefixes: _Prefixes, start: bytes) -> set[bytes] | None:
+    """Return what remains of a start after one of the prefixes, each of at most one byte."""
+    fitting = [(text, complete) for text, complete in prefixes if start.startswith(text)]
+    if any(not complete or text == start for text, complete in fitting):
+        return None
+    return {start[len(text) :] for text, _ in fitting}
 
 
 @lru_cache(maxsize=1024)
