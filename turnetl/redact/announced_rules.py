@@ -60,10 +60,6 @@ _PAIR = (
     r"(?:(?:Parameter|default|current|string|new_?)?[vV]alue|new|answer)\\*[\"']?"
     r"[ \t]*[:=][ \t]*"
 )
-_LOOKED_UP = (
-    r"(?i:(?:getenv|env|get|fetch|set|define|setdefault|put|setproperty|set_secret|secret|config"
-    r"|lookup|option|setenv|default)!?\([ \t]*\\*[\"'][A-Za-z0-9_.-]{0,40})"
-)
 # What separates a name from its value: a diff of words, a block of YAML, two fields, XML.
 FIELD = (
     r"(?:\\*\"?[:=][ \t]*\\*[\"']?(?:\[-[^\r\n]{0,128}-\])?\{\+([^\r\n]{3,300}?)\+\}"

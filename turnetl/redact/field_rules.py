@@ -5,7 +5,6 @@ from turnetl.redact.announced_rules import IN_QUOTES, LINE, LINE_END, LINE_START
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import PASSWORD
 
-_ATTRIBUTE = r"[ \t]{1,4}[A-Za-z][A-Za-z0-9:_.-]{0,30}=\\*[\"'][^\"'<>\r\n]{0,80}[\"']"
 _EMPTY_LINE = r"(?:(?:\r?\n){2}|(?:\\+r)?\\+n(?:\\+r)?\\+n)"
 _USER_LINE = (
     r"(?:\A|[\r\n]|\\n)[ \t+-]{0,24}(?i:user(?:name)?|login)[ \t]*[:=][ \t]*[^\r\n:=]{1,80}"

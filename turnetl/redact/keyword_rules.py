@@ -25,10 +25,6 @@ LINE_BREAK = (
 )
 # YAML may put a value on the line after its name.
 _ASSIGNED = rf"\\*[\"'`]?\]?[ \t]*(?::=|=>|=|:|：)[ \t]*(?:[>|][+-]?{LINE_BREAK})?"  # noqa: RUF001  wide
-_NEARBY = (
-    r"(?:\\*[\"'`]?[ \t]*(?:,|\|\|?|\?\?)[ \t]*|(?:[ \t]{1,8}[A-Za-zè]{1,12}){0,2}:?[ \t]{1,8}"
-    r"|是|>|</key>[^<>]{0,40}<string>|\\*[\"'][ \t]+value=)"
-)
 _NOT_VALUE = r" \t\r\n\"'`\\,;<>{}()\[\]"
 _VALUE_END = r"(?:[ \t\r\n\"'`\\,;&<|]|$)"
 _QUOTED = r"\\*[\"'`]([^\"'`\\\r\n]{4,})\\*[\"'`]"

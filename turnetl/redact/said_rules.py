@@ -23,7 +23,6 @@ from turnetl.redact.vocabulary import (
 )
 
 _NAMES = rf"(?:{PASSWORD}(?:-?nya)?|{FOREIGN_PASSWORD})"
-_START = r"(?:\A|[^A-Za-z])"
 _MARKUP = r"[\"'`*()\[\]“”„«»「」『』 \t]"
 _MARKED = r"[|\"'`*)\[\]“”„«»「」 \t]"
 _WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]«“„「」*#][^ \t\r\n\"'`\\;<>|」]{2,127}?)"

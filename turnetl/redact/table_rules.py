@@ -10,7 +10,6 @@ from turnetl.redact.vocabulary import PASSWORD
 
 _BAR = r"(?:[|]|│|║|┃)"
 _EMPHASIS = r"[`*\" \t]{0,20}"
-_OWNER = r"(?:user|db|root|admin|smtp|mail|ftp|login|auth|my)"
 _FOREIGN = (
     r"(?:passwort|kennwort|mot de passe|contrase(?:ñ|n)a|wachtwoord|senha|hasło|пароль|Пароль"
     r"|parola|lösenord|heslo|密码|パスワード|비밀번호)"
