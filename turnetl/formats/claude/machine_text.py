@@ -102,7 +102,7 @@ def without_context(text: str) -> str:
 def without_notifications(text: str) -> str:
     """Return what a text holds after notifications; a text that holds nothing else unchanged.
 
-    The client joins what waits in its queue, with what the user typed.
+    The client may send queued notifications and the user's message in one row.
     """
     rest = text
     while (notification := _NOTIFICATION.match(rest)) is not None:

@@ -41,9 +41,6 @@ class CodexConversation:
     """Number of prompts, by the id of their task."""
     _prompt_time: datetime | None = None
     """The time on the row of the last prompt."""
-    _timed_row: CodexRow | None = None
-    """The row of which the time was asked for last: most are asked twice."""
-    _row_time: datetime | None = None
     _item_time: datetime | None = None
     """The time in the last id that held one."""
     _requests: Requests = field(default_factory=Requests)
@@ -83,11 +80,7 @@ class CodexConversation:
 
     def time(self, row: CodexRow) -> datetime | None:
         """Return the row's time; None on a copied row, which has the time of the fork."""
-        if self.sessions.replaying:
-            return None
-        if row is not self._timed_row:
-            self._timed_row, self._row_time = row, parse_time(row.timestamp)
-        return self._row_time
+        return None if self.sessions.replaying else parse_time(row.timestamp)
 
     def add_item_time(self, row: CodexRow) -> None:
         """Take the turn's time from the id of an item that has no time of its own."""

@@ -95,4 +95,4 @@ def _size(usage: OpenAIUsage) -> _Size:
 
 def _place(kind: str, total: OpenAIUsage | None, usage: OpenAIUsage) -> str:
     values = astuple(total) if total is not None else ()
-    return ids.digest_of_short(kind, *map(str, values), "last", *map(str, astuple(usage)))
+    return ids.digest(kind, *map(str, values), "last", *map(str, astuple(usage)))
