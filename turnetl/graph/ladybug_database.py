@@ -78,7 +78,12 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
         if "lock" in str(error).lower():
             raise busy(path, "") from error
         error_class = GraphUnusable if write or NEEDS_RECOVERY not in str(error) else Unrecovered
-        raise error_class(f"cannot open graph `{path}`: {reason(error)}; {REMEDY}") from error
+        raise error_class(cannot_open(path, reason(error))) from error
+
+
+def cannot_open(path: Path, cause: str) -> str:
+    """Return the sentence that a file cannot be opened, why, and what to do."""
+    return f"cannot open graph `{path}`: {cause}; {REMEDY}"
 
 
 def _pool(path: Path) -> int:

@@ -24,12 +24,12 @@ from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_checksum, ladybug_log, ladybug_repair, ladybug_space
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph.ladybug_database import (
-    REMEDY,
     SMALL_POOL,
     SeparateConnections,
     Unrecovered,
     abandon,
     busy,
+    cannot_open,
     has_episodes,
     is_prepared,
     open_database,
@@ -103,10 +103,9 @@ class LadybugFile:
             cls._opened(lock(write=True), space, write=True).close()
             return cls._opened(lock(write=write), space, write=write, low_memory=low_memory)
         except RuntimeError as error:
-            raise GraphUnusable(f"cannot open graph `{path}`: {reason(error)}; {REMEDY}") from error
+            raise GraphUnusable(cannot_open(path, reason(error))) from error
         except (ValueError, *DAMAGE) as error:
-            damage = f"it is damaged ({reason(error)})"
-            raise GraphUnusable(f"cannot open graph `{path}`: {damage}; {REMEDY}") from error
+            raise GraphUnusable(cannot_open(path, f"it is damaged ({reason(error)})")) from error
 
     def close(self) -> None:
         """Close the file; a writer merges the log into it, if the disk has the space."""

@@ -19,8 +19,8 @@ from turnetl.errors import GraphUnusable
 from turnetl.graph import ladybug_cypher as cypher
 from turnetl.graph import ladybug_log
 from turnetl.graph.ladybug_database import (
-    REMEDY,
     Unrecovered,
+    cannot_open,
     check_version,
     open_database,
     values,
@@ -157,7 +157,7 @@ def _cut(path: Path, logs: Sequence[Path], contents: Sequence[bytes], *, write: 
                     f"cannot open graph `{path}`: the process that opens it is killed, probably "
                     "for lack of memory; stop other programs, then repeat the command"
                 )
-    raise GraphUnusable(f"cannot open graph `{path}`: the database ends the process; {REMEDY}")
+    raise GraphUnusable(cannot_open(path, "the database ends the process"))
 
 
 def _groups(connection: Any) -> set[str]:
