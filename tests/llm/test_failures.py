@@ -39,12 +39,16 @@ async def http_model(
 
 
 async def failure_of(model: ChatModel, provider: FakeProvider, fault: Fault) -> TurnetlError:
-    """Return the exception for the fault."""
+    """Return the exception for the fault, of one request."""
+    error = await error_of(model, provider, fault)
+    assert len(provider.requests) == 1, "one attempt per request"
+    return error
+
+
+async def error_of(model: ChatModel, provider: FakeProvider, fault: Fault) -> TurnetlError:
     provider.faults = [fault]
     with pytest.raises(TurnetlError) as raised:
         await model.complete(REQUEST)
-    # None where the time was up before the server had read the request.
-    assert len(provider.requests) <= 1, "one attempt per request"
     assert KEY not in str(raised.value)
     return raised.value
 
@@ -130,7 +134,9 @@ async def test_a_refused_connection_is_busy() -> None:
 async def test_a_hanging_provider_ends_in_a_timeout(
     provider: FakeProvider, open_with: OpenModel
 ) -> None:
-    error = await failure_of(open_with(Timeouts(total=0.2)), provider, Fault(delivery="hangs"))
+    error = await error_of(open_with(Timeouts(total=0.2)), provider, Fault(delivery="hangs"))
+    # None if the time was up before the server had read the request.
+    assert len(provider.requests) <= 1, "one attempt per request"
     assert type(error) is ModelBusy
     assert error.timed_out
     assert "within 0.2 s" in str(error)
