@@ -1,11 +1,15 @@
 """The prefilter over many texts selects every text in which a rule matches."""
 
+from importlib.resources import files
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES
+from turnetl.redact import known_literals
 from turnetl.redact.literal_search import LiteralSearch, literal_search
+from turnetl.redact.pii import PII_RULES
 from turnetl.redact.prefilter import candidates
 from turnetl.redact.required_literals import RequiredLiterals, required_literals
 from turnetl.redact.rule_matcher import RuleMatcher
@@ -87,7 +91,6 @@ def test_every_match_of_a_rule_starts_with_a_required_literal(
 
 @given(st.sampled_from(RULES), st.data())
 def test_a_rule_is_searched_for_wherever_it_matches(rule: SecretRule, data: st.DataObject) -> None:
-    """Its head may match more, and must match where the rule does."""
     matches = st.from_regex(rule.pattern.encode())
     text = b"..".join(data.draw(st.lists(matches, min_size=1, max_size=3)))
     required, search = required_literals(rule.pattern.encode()), literal_search((rule,))
@@ -99,6 +102,12 @@ def test_a_rule_is_searched_for_wherever_it_matches(rule: SecretRule, data: st.D
         assert found is not None
         assert found.span(found.lastindex or 0) == match.span(match.lastindex or 0)
         position = max(match.end(), position + 1)
+
+
+def test_the_stored_literals_are_those_of_the_rules() -> None:
+    stored = files("turnetl.redact").joinpath("known_literals.tsv").read_text("utf-8")
+    message = "run `python -m turnetl.redact.known_literals > turnetl/redact/known_literals.tsv`"
+    assert stored.splitlines() == [*known_literals.lines([*RULES, *PII_RULES])], message
 
 
 def test_a_literal_is_found_once_wherever_the_text_is_cut_for_the_search() -> None:

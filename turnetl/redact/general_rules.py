@@ -20,11 +20,11 @@ _KEY_NAME = (
     rf"(?:{KEY}|{_OWNER}key|{_OWNER}_key|_key|_pat|extpat"
     rf"|_auth|app_?id|authorization){_SUFFIX}(?=[^A-Za-z0-9])"
 )
-_CLOSED = r"(?:\*\*)?\\*[\"'`]?[\])]?[ \t]*"
+_CLOSED = r"(?:\*\*)?\\*[\"'`]?[\])]?"
 _TYPE = (
     r"(?:[ \t]*::?[ \t]*[&*A-Za-z][\w<>?,.|&':\[\]() ]{0,24}?|[ \t]+(?:as|string|String|str"
     r"|NVARCHAR|VARCHAR)"
-    r"[\w() \[\]]{0,20}?|[ \t]+PROGMEM|\[[0-9]{0,4}\]|[ \t]*\{[ \t]*get;[ \t]*set;[ \t]*\})"
+    r"[\w() \[\]]{0,20}?|[ \t]+PROGMEM|[ \t]*\[[0-9]{0,4}\]|[ \t]*\{[ \t]*get;[ \t]*set;[ \t]*\})"
 )
 _OPERATOR = r"[ \t]*(?:::=|:=|=>|={1,3}|!==?|<-|:|：|\?\??=?|\|\|=?|->|\?:)[ \t]*"  # noqa: RUF001
 _CALL = (
@@ -36,15 +36,13 @@ _CALL = (
     r"|new )?[bfruNL@$]{0,2}"
 )
 _DEFAULT = (
-    r"(?:[)\]]{1,2}|\}|[ \t]+by[ \t]+lazy|[ \t]+)?[ \t]*(?:\.(?:unwrap_or|or_?[eE]lse|getOrDefault"
+    r"(?:[)\]]{1,2}|\}|[ \t]+by[ \t]+lazy)?[ \t]*(?:\.(?:unwrap_or|or_?[eE]lse|getOrDefault"
     r"|unwrap_or_else)\("
     r"(?:\|_\|[ \t]*)?|\{[ \t]*|,[^\"'\r\n]{0,20}\bdefault[ \t]*[=:][ \t]*|\|\|=?[ \t]*"
     r"|\?\?=?[ \t]*"
     r"|\?:[ \t]*|or[ \t]+)"
 )
-_RETURNED = (
-    r"\([^()\r\n]{0,60}\)[^{}\r\n\"';]{0,40}(?:\{|:|=>|=)(?:[ \t\r\n]|\\+n){0,24}(?:return[ \t]+)?"
-)
+_RETURNED = r"[ \t]*\([^()\r\n]{0,60}\)[^{}\r\n\"';]{0,40}(?:\{|:|=>|=)(?:[ \t\r\n]|\\+n){0,24}(?:return[ \t]+)?"
 """From the name of a function to what it returns."""
 _LOOKED_UP = (
     r"[^\r\n;\"']{1,60}(?:\\*[\"'][^\"'\r\n]{0,60}[\"'])?[)\]]{0,2}[ \t]*(?:\?\?|\|\||\?:"

@@ -1,7 +1,4 @@
-"""The literal search: one pass over bytes for the required literals of all rules.
-
-Most literals announce nothing. Those are dropped by the heads of the rules that have them.
-"""
+"""The literal search: one pass over bytes for the required literals of all rules."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -10,9 +7,8 @@ from typing import NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
-from turnetl.redact.required_literals import required_literals
+from turnetl.redact.known_literals import literals_of
 from turnetl.redact.rule import SecretRule
-from turnetl.redact.rule_heads import HeadMatch, any_head
 
 _PREFIX_BYTES = 2
 """Bytes of the shortest literal."""
@@ -43,29 +39,24 @@ class LiteralSearch:
         starts = {(literal[:_PREFIX_BYTES], len(literal)) for literal in self._by_literal}
         for start, length in sorted(starts):
             self._lengths.setdefault(start, []).append(length)
-        self._literals = _by_start(self._by_literal)
-        """All literals, by those that start with no other one."""
-        self._automaton = _automaton([*self._literals])
-        self._overlap = max(map(len, self._literals), default=1) - 1
+        self._automaton = _automaton(_starts(self._by_literal))
+        self._overlap = max(map(len, self._by_literal), default=1) - 1
         """Bytes that the search of a piece reads of the next one."""
         self._found: dict[bytes, list[RequiredLiteral]] = {}
         """The rules by the bytes at a place, as many as the longest literal has."""
-        self._heads: dict[int, HeadMatch] = {}
-        """By the number of a literal that starts with no other one."""
 
     def offsets(self, lower: bytes) -> Iterator[int]:
-        """Yield in order where lower-case bytes have a literal and the head of a rule with it."""
+        """Yield in order where lower-case bytes have a literal."""
         if self._automaton is None:
             return
-        view, heads = memoryview(lower), self._heads
+        view = memoryview(lower)
         for first in range(0, len(lower), _PIECE_BYTES):
             piece = view[first : first + _PIECE_BYTES + self._overlap]
             found = self._automaton.find_matches_as_indexes(piece, overlapping=True)
             # They come in the order of their ends.
             found.sort(key=itemgetter(1))
-            for number, start, _ in found:
-                head = heads.get(number) or self._head(number)
-                if head(lower, first + start) is not None and start < _PIECE_BYTES:
+            for _, start, _ in found:
+                if start < _PIECE_BYTES:
                     yield first + start
 
     def at(self, lower: bytes, offset: int) -> list[RequiredLiteral]:
@@ -87,7 +78,7 @@ class LiteralSearch:
 
     def _has_no_literal(self, rule: SecretRule) -> bool:
         """Record the literals of a rule; return whether it has none."""
-        required = required_literals(rule.pattern.encode())
+        required = literals_of(rule)
         if required is None:
             return True
         for literal in required.literals:
@@ -96,13 +87,6 @@ class LiteralSearch:
             )
         return False
 
-    def _head(self, number: int) -> HeadMatch:
-        """Return the match of any head at a literal, compiled when it first occurs."""
-        start, literals = [*self._literals.items()][number]
-        rules = (required.rule for literal in literals for required in self._by_literal[literal])
-        self._heads[number] = any_head(dict.fromkeys(rules), start)
-        return self._heads[number]
-
 
 @lru_cache(maxsize=64)
 def literal_search(rules: tuple[SecretRule, ...]) -> LiteralSearch:
@@ -110,14 +94,13 @@ def literal_search(rules: tuple[SecretRule, ...]) -> LiteralSearch:
     return LiteralSearch(rules)
 
 
-def _by_start(literals: Iterable[bytes]) -> dict[bytes, list[bytes]]:
-    """Return the literals that start with no other one, each with all that start with it."""
-    groups: dict[bytes, list[bytes]] = {}
+def _starts(literals: Iterable[bytes]) -> list[bytes]:
+    """Return the literals that start with no other one."""
+    starts: list[bytes] = []
     for literal in sorted(literals):
-        last = next(reversed(groups), None)
-        start = last if last is not None and literal.startswith(last) else literal
-        groups.setdefault(start, []).append(literal)
-    return groups
+        if not starts or not literal.startswith(starts[-1]):
+            starts.append(literal)
+    return starts
 
 
 def _automaton(literals: Sequence[bytes]) -> BytesAhoCorasick | None:

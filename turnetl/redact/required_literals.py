@@ -3,19 +3,16 @@
 They are derived from the pattern itself, so that a rule need not repeat them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from re import _parser  # type: ignore[attr-defined]  # nothing else parses a pattern
 from typing import Any
 
 _MIN_BYTES = 3
 """Bytes that a literal needs to be rare; one less if it has other characters than letters."""
 _LENGTHS = (6, 5, 4, 3)
-"""Bytes after which a literal with several continuations may end; the length with the rarest
-literals counts."""
-_CHARACTERS = 20.0
-"""Characters that are about as likely after any text: a literal with one more is as much rarer."""
+"""Bytes after which a literal with several continuations may end: the first of them that does not
+give too many literals."""
 _MAX_BYTES = 12
 """Bytes after which a literal with a single continuation ends."""
 _MAX_LITERALS = 160
@@ -48,83 +45,12 @@ def required_literals(pattern: bytes) -> RequiredLiterals | None:
     An optional repeat at the start of a pattern is ignored: a match with it contains a match
     without it, which starts a little later.
     """
-    found = _located(pattern)
-    return found[0] if found is not None else None
-
-
-def items_from_literal(pattern: bytes) -> list[Any]:
-    """Return the parsed parts of a pattern from its required literal on; none if it has none."""
-    found = _located(pattern)
-    return [] if found is None else found[1]
-
-
-def items_with_start(items: list[Any], start: bytes) -> list[Any]:
-    """Return parts of a pattern without the branches that cannot start with these bytes.
-
-    A rule has dozens of names; of a place of `pass`, only a few are tried.
-    """
-    if not items or str(items[0][0]) != "BRANCH":
-        return items
-    branches = [[*_flatten(branch)] for branch in items[0][1][1]]
-    kept = [items_with_start(branch, start) for branch in branches if _can_start(branch, start)]
-    return [(items[0][0], (None, kept)), *items[1:]]
-
-
-def _can_start(items: Iterable[Any], start: bytes) -> bool:
-    rests = _rests(items, start)
-    return rests is None or len(rests) > 0
-
-
-def _rests(items: Iterable[Any], start: bytes) -> set[bytes] | None:
-    """Return the ends of a start that remain after parts of a pattern; None: nothing is left.
-
-    Unlike the prefixes of the parts, these are few.
-    """
-    remaining = {start}
-    for item in items:
-        of_item = [_rests_of_item(item, rest) for rest in remaining]
-        if None in of_item:
-            return None
-        remaining = set().union(*filter(None, of_item))
-    return remaining
-
-
-def _rests_of_item(item: tuple[object, Any], start: bytes) -> set[bytes] | None:
-    kind, value = str(item[0]), item[1]
-    if kind == "BRANCH":
-        of_branches = [_rests(_flatten(branch), start) for branch in value[1]]
-        return None if None in of_branches else set().union(*filter(None, of_branches))
-    if kind == "ATOMIC_GROUP":
-        return _rests(_flatten(value), start)
-    if kind in _REPEATS:
-        minimum, maximum, repeated = value
-        once = _rests(_flatten(repeated), start)
-        if once is None or (once and maximum != 1):
-            return None
-        return once if minimum else once | {start}
-    return _without(_item_prefixes(item, len(start)), start)
-
-
-def _without(prefixes: _Prefixes, start: bytes) -> set[bytes] | None:
-    """Return what remains of a start after one of the prefixes, each of at most one byte."""
-    fitting = [(text, complete) for text, complete in prefixes if start.startswith(text)]
-    if any(not complete or text == start for text, complete in fitting):
-        return None
-    return {start[len(text) :] for text, _ in fitting}
-
-
-@lru_cache(maxsize=1024)
-def _located(pattern: bytes) -> tuple[RequiredLiterals, list[Any]] | None:
-    """Return the required literals, and the parts of the pattern that start with one."""
     items = list(_flatten(_parser.parse(pattern)))
     max_offset = 0
     for index, item in enumerate(items):
         literals = _literals(items[index:], is_first=index == 0)
         if literals is not None:
-            rest = items[index:]
-            return RequiredLiterals(literals, max_offset), (
-                list(_without_optional_repeat(rest)) if index == 0 else rest
-            )
+            return RequiredLiterals(literals, max_offset)
         max_offset += _max_width(item)
         if max_offset > _MAX_OFFSET:
             break
@@ -146,18 +72,12 @@ def _max_width(item: Any) -> int:
 
 def _literals(items: Sequence[Any], *, is_first: bool) -> frozenset[str] | None:
     """Return the literals at the start of a sequence, if all are rare and not too many."""
-    options = []
     for length in _LENGTHS:
         prefixes = _prefixes(_without_optional_repeat(items) if is_first else items, length)
         literals = frozenset(_whole_characters(prefix) for prefix, _ in prefixes)
         if len(literals) <= _MAX_LITERALS and all(map(_is_rare, literals)):
-            options.append(literals)
-    return min(options, key=_expected_hits, default=None)
-
-
-def _expected_hits(literals: frozenset[str]) -> float:
-    """Return how often the literals occur in texts, compared with others."""
-    return sum(_CHARACTERS ** -len(literal.encode()) for literal in literals)
+            return literals
+    return None
 
 
 def _is_rare(text: str) -> bool:
@@ -185,9 +105,12 @@ def _prefixes(items: Sequence[Any], length: int) -> _Prefixes:
         if len(options) > 1:
             finished |= {text for text in growing if len(text) >= length}
             growing -= finished
-        longer = {(head + text, complete) for head in growing for text, complete in options}
+        longer = [(head + text, complete) for head in growing for text, complete in options]
         growing = {text for text, complete in longer if complete and len(text) < _MAX_BYTES}
-        finished |= {text for text, complete in longer if not complete or len(text) >= _MAX_BYTES}
+        if len(growing) < len(longer):
+            finished |= {
+                text for text, complete in longer if not complete or len(text) >= _MAX_BYTES
+            }
         if not growing or len(growing) + len(finished) > _MAX_LITERALS:
             return {(text, False) for text in finished | growing}
     return {(text, False) for text in finished} | {(text, True) for text in growing}

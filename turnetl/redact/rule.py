@@ -98,10 +98,10 @@ def _with_short_runs(pattern: str) -> str:
     Several runs of any length in a row can be split in many ways: the time for a long line of them
     after a keyword would grow with the square of its length.
     """
-    return _RUN.sub(lambda run: f"{run[1]}{{{int(run[2] == '+')},{MAX_RUN}}}", pattern)
+    return _RUN.sub(lambda run: f"{run[1]}{{{int(run[2] == '+')},{_MAX_RUN}}}", pattern)
 
 
 _RUN = re.compile(r"(\[ \\t\]|\\\\)([*+])(?![*+?])")
-MAX_RUN = 40
+_MAX_RUN = 40
 """Spaces between two words, as in the columns of a table; JSON in JSON five times has 31
 backslashes before a quote."""

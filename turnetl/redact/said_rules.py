@@ -184,7 +184,7 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{_NAMES}|\bpwd?)(?:[ \t]*:|[ \t]+[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}"
+        rf"(?i)(?:{_NAMES}|\bpwd?)(?:[ \t]*:|[ \t]++[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}"
         rf"(?:```[a-z]{{0,8}}\r?\n)?[ \t]*([^ \t\r\n"
         rf"|:=(){{}}\[\]<>\"'`,]{{6,128}})[ \t]*(?:[\r\n]|$)",
         "A password alone on the line after one that announces it.",
@@ -283,7 +283,7 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]+[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n"
+        rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]++[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n"
         rf"|\\n){{1,2}}{_SPEAKER}"
         rf"[`\"'*]?([^ \t\r\n\"'`\\<>|=(){{}}\[\],;]{{6,64}})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "The next message of a chat, that is only a password.",
