@@ -175,7 +175,7 @@ def greatest_usage(one: Any, other: Any) -> Any:
 
 
 def _greatest_of(one: Any, other: Any) -> Any:
-    if type(one) is not type(other):
+    if type(one) is not type(other) or one == other:
         return one
     return type(one)(*map(_greatest, astuple(one), astuple(other)))
 
