@@ -25,7 +25,12 @@ _WIDTHS = (64, 70)
 """Characters of the lines of PEM and of OpenSSH. Data in base64 usually have 76."""
 _MIN_LINES, _MAX_LINES = 3, 60
 """Lines of equal width that are a part of a key: of more, other data."""
-_PUBLIC = re.compile(rb"(?:mQ|mD|iVBOR|JVBER|UEsDB|/9j/|R0lGOD|H4sI|AAAA[A-E]|i[QH]|wsB)")
+_PUBLIC = re.compile(
+    rb"(?:mQ[A-Z][A-Za-z0-9]B|m(?:DM|Dg|FI|FM|G8|HM|JM)E|iVBOR|JVBER|UEsDB|/9j/|R0lGOD|H4sI|AAAA[A-E]"
+    rb"|iQ[A-Z][A-Za-z0-9]BA|i[HIJ][A-Za-z0-9]E|ws[BF][A-Za-z0-9]BA)"
+)
+"""Starts of public keys, signatures, pictures and archives. Two characters would also be the start
+of one in a thousand lines of a key."""
 _MARK = re.compile(rb"-----(?:BEGIN|END) ")
 _MAX_LINE, _WINDOW_LINES = 400, 15
 """Bytes of a line with its prefix, and how many such lines are searched for labels."""

@@ -44,8 +44,8 @@ _LONG_VALUE = rf"[^{_NOT_VALUE}]{{200,}}"
 _MARKUP = (
     r"(?:\\{0,8}(?:\x1b|u001b|x1b|033)?\[[0-9;]{0,8}[mK]|[^A-Za-z0-9\\%&\r\n]|\\{1,8}[\"'`t]"
     r"|\\{1,8}u00[0-9a-f]{2}|%[0-9A-Fa-f]{2}|&(?:(?:quot|amp|nbsp|#[0-9]{2});)?"
-    r"|[bfru]\\{0,8}[\"'`]|(?:t[dh]|d[dt]|code|strong|span|None|str(?:ing)?|name|pw|value|type|est?"
-    r"|ist|lautet|di|root|s)[^A-Za-z0-9\\\r\n])"
+    r"|[bfru]\\{0,8}[\"'`]|(?<!=)(?:t[dh]|d[dt]|code|strong|span|None|str(?:ing)?|name|pw|value|type"
+    r"|est?|ist|lautet|di|root|s)[^A-Za-z0-9\\\r\n\x1b])"
 )
 _NEXT_LINE = (
     rf"(?:[ \t\"'`*]{{0,6}}[:=][ \t\"'`*]{{0,6}}{LINE_BREAK}"

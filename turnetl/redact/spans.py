@@ -66,7 +66,7 @@ def without_heads(
             ends.setdefault(span.start, set()).add(span.end)
     for span in spans:
         inside = starts[bisect_right(starts, span.start) : bisect_left(starts, span.end)]
-        start = next((one for one in inside if _is_head(data, span, one, *heads[one])), span.start)
+        start = next((one for one in inside if _is_head(data, span, *heads[one])), span.start)
         end = min(
             (one for one in ends.get(start, ()) if _is_tail(data, one, span)), default=span.end
         )
@@ -78,11 +78,11 @@ def _is_tail(data: bytes, end: int, span: Span) -> bool:
     return end < span.end and _TAIL.fullmatch(data, end, span.end) is not None
 
 
-def _is_head(data: bytes, span: Span, start: int, head: int, rule: str) -> bool:
+def _is_head(data: bytes, span: Span, head: int, rule: str) -> bool:
     """Return whether what precedes a secret in a span is no part of it."""
     if head <= span.start:
         # After a name, what quoted-printable encodes may be the start of the value.
-        return is_issued(rule) or data[start - 3 : start - 2] != b"="
+        return is_issued(rule) or not data.startswith(b"=", head)
     is_word = _WORD.fullmatch(data, span.start, head) is not None
     return span.rule == DRAWN and (is_issued(rule) or is_word)
 
