@@ -24,8 +24,8 @@ test: $(VENV)/.ready
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n auto
 
-# All hypothesis examples, and what Graphiti's `add_episode` makes computed again;
-# REWRITE_UPSTREAM=1 stores it.
+# The slow proofs that `make test` leaves out, all hypothesis examples, and what Graphiti's
+# `add_episode` makes computed again; REWRITE_UPSTREAM=1 stores it.
 test-full: $(VENV)/.ready
 	$(BIN)/pytest -n auto --full $(if $(REWRITE_UPSTREAM),--rewrite-upstream)
 

@@ -36,7 +36,11 @@ GRAPHS = ["ladybug", pytest.param("neo4j", marks=pytest.mark.neo4j)]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--full", action="store_true", help="all hypothesis examples and all tests")
+    parser.addoption(
+        "--full",
+        action="store_true",
+        help="only the tests that a run without it leaves out, and all hypothesis examples",
+    )
     parser.addoption(
         "--rewrite-upstream",
         action="store_true",
@@ -75,17 +79,27 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("full"):
-        config.hook.pytest_deselected(items=[item for item in items if _is_full(item)])
-        items[:] = [item for item in items if not _is_full(item)]
     for item in items:
         if NEO4J_FIXTURE in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.neo4j)
+    is_of_run = _is_of_full_run if config.getoption("full") else _is_of_short_run
+    config.hook.pytest_deselected(items=[item for item in items if not is_of_run(item)])
+    items[:] = filter(is_of_run, items)
     _assign_groups(items)
 
 
-def _is_full(item: pytest.Item) -> bool:
-    return item.get_closest_marker("full") is not None
+def _is_of_short_run(item: pytest.Item) -> bool:
+    """Return whether `make test` runs it: with Neo4j, only the contracts and one journey."""
+    if item.get_closest_marker("full") is not None:
+        return False
+    is_of_both_stores = item.path.stem.endswith("_contract") or item.get_closest_marker("journey")
+    return item.get_closest_marker("neo4j") is None or bool(is_of_both_stores)
+
+
+def _is_of_full_run(item: pytest.Item) -> bool:
+    """Return whether `make test-full` runs it: what `make test` leaves out, and drawn inputs."""
+    function = getattr(item, "obj", None)
+    return not _is_of_short_run(item) or getattr(function, "is_hypothesis_test", False)
 
 
 def _assign_groups(items: list[pytest.Item]) -> None:

@@ -1,4 +1,4 @@
-"""How much of a test's input is generated: a quarter by default, all of it by `make test-full`."""
+"""How much of a test's input is generated: a quarter by `make test`, all by `make test-full`."""
 
 from hypothesis import settings
 

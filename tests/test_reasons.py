@@ -47,6 +47,7 @@ def test_an_unknown_reason_is_rejected() -> None:
         SkipReason("because")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("reason", REASONS)
 def test_the_reference_of_json_explains_every_reason(reason: Reason) -> None:
     section = reference().partition(f"### {type(reason).__name__}\n")[2].partition("\n### ")[0]

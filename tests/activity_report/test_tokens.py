@@ -33,6 +33,7 @@ def test_the_tables_and_a_naive_count_have_the_tokens_counted_by_hand(
     assert tokens.of_tables(SMALL / f"tokens_{agent}", tmp_path) == EXPECTED[agent]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "archives",
     [

@@ -32,6 +32,7 @@ def test_a_plan_has_sessions_and_an_estimate(settings: turnetl.Settings) -> None
     assert not settings.lake.exists()
 
 
+@pytest.mark.full
 def test_groups_and_decisions_are_arguments(settings: turnetl.Settings, tmp_path: Path) -> None:
     [first, *_] = asyncio.run(turnetl.plan_migration(SAMPLES, settings)).plan.groups[0].episodes
     decisions = tmp_path / "decisions.tsv"

@@ -154,6 +154,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         turnetl.backfil  # noqa: B018 - the access is the point
 
 
+@pytest.mark.full
 def test_the_documented_examples_print_what_the_page_shows(tmp_path: Path) -> None:
     process = run_script_with_workers(EXAMPLE, tmp_path)
     assert process.returncode == 0, process.stderr
@@ -163,6 +164,7 @@ def test_the_documented_examples_print_what_the_page_shows(tmp_path: Path) -> No
     assert process.stdout == ANSWERS
 
 
+@pytest.mark.full
 def test_without_a_guard_the_message_names_what_a_script_needs(tmp_path: Path) -> None:
     unguarded = EXAMPLE.replace('if __name__ == "__main__":', "if True:")
     process = run_script_with_workers(unguarded, tmp_path)

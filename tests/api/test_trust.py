@@ -34,6 +34,7 @@ def trust(planted: PlantedFolder) -> None:
     trust_folder(trust_store(), planted.path, home=planted.home, now=NOW)
 
 
+@pytest.mark.full
 async def test_an_untrusted_working_directory_gets_no_request_and_no_key(
     planted: PlantedFolder,
     provider: FakeProvider,

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command import run_in_process
 from tests.real_archives import SAMPLES
 
@@ -45,6 +47,7 @@ def test_a_search_in_a_current_index_imports_no_library_of_the_other_stages(
     assert output.splitlines()[-1] == "0 []"
 
 
+@pytest.mark.full
 def test_an_unchanged_backfill_imports_nothing_that_parses_renders_extracts_or_searches(
     tmp_path: Path,
 ) -> None:

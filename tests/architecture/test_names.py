@@ -25,6 +25,7 @@ def type_aliases(module: ast.Module) -> Iterator[str]:
             yield from filter(_is_camel_case, names)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("names_in", "packages"),
     [(classes, PROJECT), (type_aliases, PRODUCT)],

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 CONTRACTS = {
     "AdmissionLimits": "tests/llm/test_limiter.py",
@@ -54,6 +56,7 @@ def protocols() -> Iterator[str]:
                 yield node.name
 
 
+@pytest.mark.full
 def test_every_protocol_has_a_contract_suite_or_a_reason_to_have_none() -> None:
     assert sorted(protocols()) == sorted({**CONTRACTS, **WITHOUT_CONTRACT})
     assert CONTRACTS.keys().isdisjoint(WITHOUT_CONTRACT)

@@ -20,7 +20,7 @@ from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
 from turnetl.report.activity_page import activity_page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from tests.browser.page_checks import HEIGHT, WIDTHS, overflow, serious_violatio
 from tests.cli.command import SAMPLES, turnetl_process
 from tests.web.serving_process import ServingProcess, serving_process
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
 PROMPT = "the checkout tests fail since I pulled this morning"

@@ -19,7 +19,7 @@ from tests.html.test_pages import HOSTILE
 from tests.report.test_template_page import comparison
 from turnetl.report.template_page import template_page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def open_page(page: Page, folder: Path, text: str) -> None:

@@ -55,6 +55,7 @@ def test_a_run_without_any_dated_turn_fails(tmp_path: Path) -> None:
     assert run_in_process("backfill", archive, dated, folder=tmp_path).exit_code == 0
 
 
+@pytest.mark.full
 def test_an_assumed_time_dates_turns_in_order_and_a_second_run_does_nothing(
     graph_url: str, tmp_path: Path
 ) -> None:
@@ -150,6 +151,7 @@ def open_turn() -> list[str]:
     ]
 
 
+@pytest.mark.full
 def test_an_open_turn_is_pending_and_is_ingested_once_when_it_is_finished(
     graph_url: str, tmp_path: Path
 ) -> None:
@@ -173,6 +175,7 @@ def test_an_open_turn_is_pending_and_is_ingested_once_when_it_is_finished(
     assert "interrupted" not in result.stdout
 
 
+@pytest.mark.full
 def test_the_minutes_after_which_a_turn_is_closed_are_an_option_of_the_run_and_of_status(
     tmp_path: Path,
 ) -> None:
@@ -201,6 +204,7 @@ def test_a_crashed_agent_leaves_an_interrupted_turn(tmp_path: Path) -> None:
     assert "(interrupted before it was done)" in " ".join(result.split())
 
 
+@pytest.mark.full
 def test_the_turns_of_missing_archives_stay_and_status_counts_the_archives(tmp_path: Path) -> None:
     existing = write_archive(tmp_path / "existing.jsonl", conversation(*PROMPTS, at=MARCH))
     missing = write_archive(

@@ -33,6 +33,7 @@ def two_samples() -> list[Path]:
     ]
 
 
+@pytest.mark.journey
 def test_archives_become_a_graph_whose_hits_have_file_and_line(
     graph_url: str, tmp_path: Path
 ) -> None:
@@ -50,6 +51,7 @@ def test_archives_become_a_graph_whose_hits_have_file_and_line(
     assert b'"user"' in line
 
 
+@pytest.mark.journey
 def test_a_second_backfill_writes_nothing(graph_url: str, tmp_path: Path) -> None:
     command: tuple[str | Path, ...] = ("backfill", *two_samples(), "--graph", graph_url)
     run = run_in_process(*command, "--json", folder=tmp_path)
@@ -67,6 +69,7 @@ def test_a_second_backfill_writes_nothing(graph_url: str, tmp_path: Path) -> Non
     assert "nothing new" in run_in_process(*command, folder=tmp_path).stdout
 
 
+@pytest.mark.full
 def test_turns_that_are_copies_are_reported(tmp_path: Path) -> None:
     original = SAMPLES / "shoebox" / "2026-04-19-heic.jsonl"
     (tmp_path / "archives").mkdir()
@@ -83,6 +86,7 @@ def modification_times(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.full
 def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: Path) -> None:
     lines = one_sample().read_bytes().splitlines(keepends=True)
     archive = tmp_path / "grows.jsonl"
@@ -96,6 +100,7 @@ def test_an_archive_that_grew_adds_only_its_new_turns(graph_url: str, tmp_path: 
     assert second["already_committed"] == first["committed"]
 
 
+@pytest.mark.full
 def test_an_emptied_lake_causes_no_duplicates(graph_url: str, tmp_path: Path) -> None:
     command: tuple[str | Path, ...] = ("backfill", *two_samples(), "--graph", graph_url, "--json")
     first = run_in_process(*command, "--lake", tmp_path / "one", folder=tmp_path).json
@@ -104,6 +109,7 @@ def test_an_emptied_lake_causes_no_duplicates(graph_url: str, tmp_path: Path) ->
     assert (second["committed"], second["already_committed"]) == (0, first["committed"])
 
 
+@pytest.mark.full
 def test_status_counts_every_turn_with_a_reason(graph_url: str, tmp_path: Path) -> None:
     run_in_process("backfill", SAMPLES, "--graph", graph_url, "--limit", "4", folder=tmp_path)
     status = run_in_process("status", "--graph", graph_url, "--json", folder=tmp_path).json
@@ -119,6 +125,7 @@ def test_status_counts_every_turn_with_a_reason(graph_url: str, tmp_path: Path) 
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stop_signal", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_continues_where_it_was(
     stop_signal: signal.Signals, graph_url: str, tmp_path: Path
@@ -152,6 +159,7 @@ def test_an_interrupted_run_continues_where_it_was(
     )
 
 
+@pytest.mark.full
 def test_a_missing_path_is_named_and_the_other_archives_are_ingested(tmp_path: Path) -> None:
     result = run_in_process(
         "backfill", tmp_path / "nowhere", one_sample(), "--json", folder=tmp_path
@@ -169,6 +177,7 @@ def test_an_empty_folder_is_one_message(tmp_path: Path) -> None:
     assert "`empty` holds no" in result.messages[0]
 
 
+@pytest.mark.full
 def test_a_file_that_is_not_an_archive_is_skipped_and_named(tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text("shopping: bread, milk\n")
     result = run_in_process("backfill", "notes.jsonl", one_sample(), "--json", folder=tmp_path)
@@ -176,6 +185,7 @@ def test_a_file_that_is_not_an_archive_is_skipped_and_named(tmp_path: Path) -> N
     assert any("notes.jsonl" in sentence for sentence in result.messages)
 
 
+@pytest.mark.full
 def test_an_unreadable_file_is_named_and_the_other_archives_are_ingested(tmp_path: Path) -> None:
     (tmp_path / "loop.jsonl").symlink_to(tmp_path / "loop.jsonl")
     result = run_in_process("backfill", "loop.jsonl", one_sample(), "--json", folder=tmp_path)
@@ -184,6 +194,7 @@ def test_an_unreadable_file_is_named_and_the_other_archives_are_ingested(tmp_pat
     assert any("loop.jsonl" in sentence for sentence in result.messages)
 
 
+@pytest.mark.full
 def test_an_invalid_line_is_named_with_its_number_and_the_others_are_read(tmp_path: Path) -> None:
     lines = one_sample().read_bytes().split(b"\n")
     lines[4:4] = [b'{"type":"user","mess']
@@ -194,6 +205,7 @@ def test_an_invalid_line_is_named_with_its_number_and_the_others_are_read(tmp_pa
     assert any("broken.jsonl` line 5" in sentence for sentence in result.messages)
 
 
+@pytest.mark.full
 def test_a_graph_file_that_another_process_uses_is_one_message(tmp_path: Path) -> None:
     graph = f"ladybug://{tmp_path / 'one.lbug'}"
     run_in_process("backfill", one_sample(), "--graph", graph, folder=tmp_path)
@@ -230,6 +242,7 @@ def test_a_graph_that_is_down_is_one_message(tmp_path: Path) -> None:
     assert "127.0.0.1:9" in result.messages[0]
 
 
+@pytest.mark.full
 def test_a_graph_of_another_embedder_is_rejected_before_the_first_write(tmp_path: Path) -> None:
     """Only the archive is read; the group stays as it was."""
     graph = f"ladybug://{tmp_path / 'one.lbug'}"
@@ -245,6 +258,7 @@ def test_a_graph_of_another_embedder_is_rejected_before_the_first_write(tmp_path
     assert "another 1.0" in result.stdout + result.stderr
 
 
+@pytest.mark.full
 def test_archives_are_never_changed(tmp_path: Path) -> None:
     copied = shutil.copytree(SAMPLES, tmp_path / "copied")
     before = {path: path.read_bytes() for path in copied.rglob("*.jsonl")}
@@ -293,6 +307,7 @@ def test_turns_that_are_not_filtered_yet_are_not_ingested(tmp_path: Path) -> Non
     assert "run `turnetl filter`" in result.messages[0]
 
 
+@pytest.mark.full
 def test_archives_that_move_to_another_group_are_not_ingested_in_both(tmp_path: Path) -> None:
     down = ("--graph", "bolt://neo4j:x@127.0.0.1:9")
     run_in_process("backfill", one_sample(), *down, folder=tmp_path)
@@ -316,6 +331,7 @@ def test_a_dry_run_writes_nothing_to_the_graph(tmp_path: Path) -> None:
     assert not (tmp_path / ".turnetl/lake/graph.lbug").exists()
 
 
+@pytest.mark.full
 def test_since_and_until_limit_the_ingest_and_the_search(tmp_path: Path) -> None:
     april = ("--since", "2026-04", "--until", "2026-04")
     run_in_process("backfill", SAMPLES, *april, folder=tmp_path)
@@ -327,6 +343,7 @@ def test_since_and_until_limit_the_ingest_and_the_search(tmp_path: Path) -> None
     assert none.json["hits"] == []
 
 
+@pytest.mark.full
 def test_the_proposed_searches_run_as_they_are_printed(tmp_path: Path) -> None:
     lake = tmp_path / "my lake"
     out = run_in_process("backfill", SAMPLES, "--lake", lake, folder=tmp_path).stdout
@@ -338,6 +355,7 @@ def test_the_proposed_searches_run_as_they_are_printed(tmp_path: Path) -> None:
         assert run_in_process(*arguments, "--json", folder=tmp_path).json["hits"]
 
 
+@pytest.mark.full
 def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
     with subprocess.Popen(
         command_line("status", "--json"),
@@ -353,6 +371,7 @@ def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
         assert running.stderr.read() == ""
 
 
+@pytest.mark.full
 def test_a_hit_has_the_path_of_its_archive_in_any_folder(tmp_path: Path) -> None:
     folder, elsewhere = tmp_path / "folder", tmp_path / "elsewhere"
     folder.mkdir()
@@ -367,6 +386,7 @@ def test_a_hit_has_the_path_of_its_archive_in_any_folder(tmp_path: Path) -> None
     ).stdout.replace("  ", " ")
 
 
+@pytest.mark.full
 def test_a_group_that_lost_its_archives_to_another_is_not_an_error(tmp_path: Path) -> None:
     run_in_process("backfill", one_sample(), folder=tmp_path)
     run_in_process("backfill", one_sample(), "--group", "mix", folder=tmp_path)
@@ -381,6 +401,7 @@ def test_a_group_needs_a_name(tmp_path: Path) -> None:
     assert len(result.messages) == 1
 
 
+@pytest.mark.full
 def test_status_with_another_lake_still_reports_the_graph(tmp_path: Path) -> None:
     graph = ("--graph", f"ladybug://{tmp_path / 'g.lbug'}")
     done = run_in_process("backfill", one_sample(), *graph, "--json", folder=tmp_path).json
@@ -397,6 +418,7 @@ def test_a_search_without_a_graph_says_where_it_looked(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_backfill_that_committed_turns_suggests_searches_that_have_hits(tmp_path: Path) -> None:
     first = run_in_process("backfill", one_sample(), folder=tmp_path)
     suggested = first.stdout.partition("Try a search:\n")[2].splitlines()

@@ -33,6 +33,7 @@ def next_request_tokens(result: CommandResult) -> int:
     return int(message.partition("up to ")[2].split()[0].replace(",", ""))
 
 
+@pytest.mark.full
 def test_a_run_stops_at_its_budget_and_the_same_command_continues(
     folder: Path, provider: FakeProvider, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -53,6 +54,7 @@ def test_a_run_stops_at_its_budget_and_the_same_command_continues(
     assert len(provider.requests) == needed
 
 
+@pytest.mark.full
 def test_a_budget_in_dollars_is_kept_and_reported(folder: Path, provider: FakeProvider) -> None:
     stopped = backfill(folder, provider, "--budget", "2usd")
     assert stopped.exit_code == 4
@@ -67,6 +69,7 @@ def test_a_budget_in_dollars_is_kept_and_reported(folder: Path, provider: FakePr
     assert spent["cost"] == pytest.approx(rest["usage"]["cost"] + stopped.json["usage"]["cost"])
 
 
+@pytest.mark.full
 def test_the_report_has_the_expected_cost_and_what_was_paid_for_committed_turns(
     folder: Path, provider: FakeProvider
 ) -> None:
@@ -76,11 +79,13 @@ def test_the_report_has_the_expected_cost_and_what_was_paid_for_committed_turns(
     assert done["repeated_responses"] == 0
 
 
+@pytest.mark.full
 def test_a_structural_run_expects_no_cost(folder: Path) -> None:
     done = run_in_process("backfill", "a.jsonl", "--json", folder=folder).json["usage"]
     assert (done["expected_cost"], done["expected_tokens"], done["committed_cost"]) == (None,) * 3
 
 
+@pytest.mark.full
 def test_the_budget_option_overrides_the_budget_of_the_settings(
     folder: Path, provider: FakeProvider
 ) -> None:

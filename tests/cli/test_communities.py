@@ -54,6 +54,7 @@ def written(graph: str) -> Mapping[str, tuple[str, str, tuple[str, ...]]]:
     return {one.uuid: (one.name, one.summary, one.members) for one in asyncio.run(read())}
 
 
+@pytest.mark.full
 def test_a_build_writes_the_communities_and_a_second_one_nothing(
     graph: str, tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_build_writes_the_communities_and_a_second_one_nothing(
     assert written(graph) == after
 
 
+@pytest.mark.full
 def test_communities_of_another_program_are_replaced(graph: str, tmp_path: Path) -> None:
     build(tmp_path, graph)
     expected = written(graph)
@@ -111,6 +113,7 @@ def add_foreign(graph: str, members: tuple[str, ...]) -> None:
     asyncio.run(write())
 
 
+@pytest.mark.full
 def test_a_build_that_runs_out_of_time_ends_with_4_and_continues(
     graph: str, tmp_path: Path
 ) -> None:
@@ -124,6 +127,7 @@ def test_a_build_that_runs_out_of_time_ends_with_4_and_continues(
     assert build(tmp_path, graph, "--max-seconds", "0").exit_code == 0
 
 
+@pytest.mark.full
 def test_label_propagation_that_runs_out_of_time_changes_no_community_and_can_be_repeated(
     graph: str, tmp_path: Path
 ) -> None:
@@ -163,6 +167,7 @@ def describing(provider: FakeProvider) -> FakeProvider:
     return provider
 
 
+@pytest.mark.full
 def test_the_model_of_a_run_names_communities_once(
     filled_samples: Path, describing: FakeProvider, tmp_path: Path
 ) -> None:

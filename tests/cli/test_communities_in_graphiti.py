@@ -172,6 +172,7 @@ def test_graphitis_vector_search_finds_every_community_in_an_embedded_graph(
     assert [one.name for one in communities if one.uuid not in hits[one.uuid]] == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("graph", ["embedded", pytest.param("served", marks=pytest.mark.neo4j)])
 def test_graphitis_recipe_in_memory_finds_every_community_by_its_name(
     graph: str, request: pytest.FixtureRequest, tmp_path: Path
@@ -240,6 +241,7 @@ class CountedRounds(dict[str, list[Neighbor]]):
         return super().items()
 
 
+@pytest.mark.full
 def test_graphitis_label_propagation_alternates_forever_on_the_samples(embedded: str) -> None:
     """The reason why turnetl has one of its own."""
     [group, *_] = asyncio.run(loaded(embedded))

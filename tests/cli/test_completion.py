@@ -20,6 +20,7 @@ def home_with_bash(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_of_every_shell_has_all_commands_and_their_options(
     shell: str, tmp_path: Path
@@ -30,6 +31,7 @@ def test_the_script_of_every_shell_has_all_commands_and_their_options(
         assert name in result.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_is_installed_at_home(shell: str, tmp_path: Path) -> None:
     result = run_in_process("completion", "install", "--shell", shell, folder=tmp_path)

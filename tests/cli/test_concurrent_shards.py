@@ -57,6 +57,7 @@ def test_shards_of_different_counts_that_run_together_commit_every_turn_once(
     assert_equal(many, expected)
 
 
+@pytest.mark.full
 def test_shards_that_run_together_wait_for_the_one_writer_of_an_embedded_graph(
     tmp_path: Path,
 ) -> None:
@@ -68,6 +69,7 @@ def test_shards_that_run_together_wait_for_the_one_writer_of_an_embedded_graph(
     assert_equal(many, (one.tables(), one.contents()))
 
 
+@pytest.mark.full
 def test_without_the_option_to_wait_a_shard_refuses_an_embedded_graph_that_another_one_writes(
     tmp_path: Path,
 ) -> None:
@@ -81,6 +83,7 @@ def test_without_the_option_to_wait_a_shard_refuses_an_embedded_graph_that_anoth
     assert "use a Neo4j graph, which several processes can share" in messages
 
 
+@pytest.mark.full
 def test_a_killed_shard_is_completed_by_its_repetition(
     tmp_path: Path, provider: FakeProvider
 ) -> None:

@@ -52,6 +52,7 @@ def test_the_log_has_the_facts_of_a_record(capsys: pytest.CaptureFixture[str]) -
     assert "INFO turnetl.example: request repeated prompt=nodes" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_debug_prints_the_traceback_before_the_message(tmp_path: Path) -> None:
     process = subprocess.run(
         command_line("ingest", "--graph", "nonsense", "--debug"),
@@ -181,6 +182,7 @@ STYLED = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("arguments", STYLED, ids=" ".join)
 def test_no_color_means_no_styling_at_all(arguments: tuple[str, ...], tmp_path: Path) -> None:
     write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
@@ -195,6 +197,7 @@ def test_without_no_color_a_terminal_has_styles(tmp_path: Path) -> None:
     assert f"{ESCAPE}1m" in in_terminal("formats", folder=tmp_path)
 
 
+@pytest.mark.full
 def test_nothing_is_wrapped_or_truncated_in_a_pipe(tmp_path: Path) -> None:
     name = "a_group_with_a_long_name_" * 8
     long = "Please add a cart to the shop, and " * 20

@@ -29,6 +29,7 @@ def backfill(provider: FakeProvider, folder: Path, *options: str) -> CommandResu
     )
 
 
+@pytest.mark.full
 def test_a_used_up_budget_exits_with_four_and_the_same_command_pays_nothing_twice(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -53,6 +54,7 @@ def test_a_used_up_budget_exits_with_four_and_the_same_command_pays_nothing_twic
     assert status["usage"]["calls"] == calls
 
 
+@pytest.mark.full
 def test_a_budget_in_dollars_without_a_price_is_rejected_before_the_first_request(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -65,6 +67,7 @@ def test_a_budget_in_dollars_without_a_price_is_rejected_before_the_first_reques
     assert backfill(provider, tmp_path, "--budget", "$5").exit_code == 0
 
 
+@pytest.mark.full
 def test_the_usage_has_every_prompt_and_the_sum(provider: FakeProvider, tmp_path: Path) -> None:
     write_prices(tmp_path)
     usage = backfill(provider, tmp_path, "--json").json["usage"]
@@ -76,6 +79,7 @@ def test_the_usage_has_every_prompt_and_the_sum(provider: FakeProvider, tmp_path
     assert list(by_prompt) == sorted(by_prompt)
 
 
+@pytest.mark.full
 def test_without_a_price_the_cost_is_unknown(provider: FakeProvider, tmp_path: Path) -> None:
     result = backfill(provider, tmp_path)
     assert result.exit_code == 0
@@ -86,6 +90,7 @@ def test_without_a_price_the_cost_is_unknown(provider: FakeProvider, tmp_path: P
     assert status["usage"]["prompt_tokens"] > 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("extractor", ["structural", "llm"])
 def test_requests_to_an_embedder_are_in_the_usage_and_not_in_the_budget(
     provider: FakeProvider, tmp_path: Path, extractor: str
@@ -120,6 +125,7 @@ def test_an_invalid_price_is_named_with_its_file_and_line(
     assert provider.requests == []
 
 
+@pytest.mark.full
 def test_another_graph_takes_the_responses_from_the_journal(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

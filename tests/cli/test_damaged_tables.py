@@ -43,6 +43,7 @@ def committed(result: CommandResult) -> dict[str, int]:
     return {group["group"]: group["committed"] for group in result.json["groups"]}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", ["filter", "ingest"])
 def test_a_damaged_episodes_table_is_created_again(folder: Path, command: str) -> None:
     table = folder / "lk[1]" / "episodes" / "shop.parquet"
@@ -57,6 +58,7 @@ def test_a_damaged_episodes_table_is_created_again(folder: Path, command: str) -
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", [0, 4, 400])
 def test_an_unreadable_episodes_table_stops_no_other_group(folder: Path, size: int) -> None:
     (folder / "lk[1]" / "episodes" / "shop.parquet").write_bytes(b"\xff" * size)
@@ -82,6 +84,7 @@ def test_a_damaged_turns_file_is_created_again_from_its_archive(folder: Path) ->
     assert table.read_bytes() == before
 
 
+@pytest.mark.full
 def test_a_damaged_turns_file_with_turns_that_its_archive_lost_is_kept_and_created_again(
     folder: Path,
 ) -> None:
@@ -98,6 +101,7 @@ def test_a_damaged_turns_file_with_turns_that_its_archive_lost_is_kept_and_creat
     assert committed(run("ingest", "--json", folder=folder)) == {"shop": 1, "till": 2}
 
 
+@pytest.mark.full
 def test_a_damaged_turns_file_of_a_deleted_archive_is_named_and_stops_no_other_group(
     folder: Path,
 ) -> None:
@@ -133,6 +137,7 @@ def test_the_episodes_name_the_archive_of_a_turns_file_that_cannot_be_read(folde
     assert table.read_bytes() == whole
 
 
+@pytest.mark.full
 def test_a_backfill_ingests_the_other_groups_of_a_lake_with_a_damaged_turns_file(
     folder: Path,
 ) -> None:
@@ -148,6 +153,7 @@ def test_a_backfill_ingests_the_other_groups_of_a_lake_with_a_damaged_turns_file
     assert groups == {"shop": 0, "till": 2}
 
 
+@pytest.mark.full
 def test_status_counts_the_turns_that_wait_for_the_filter(tmp_path: Path) -> None:
     run("parse", archive(tmp_path, "shop"), archive(tmp_path, "till"), folder=tmp_path)
     status = run("status", "--json", folder=tmp_path).json
@@ -163,6 +169,7 @@ def test_status_counts_the_turns_that_wait_for_the_filter(tmp_path: Path) -> Non
     assert (till["turns"], till["committed"], till["pending"]) == (2, 2, 0)
 
 
+@pytest.mark.full
 def test_turns_that_an_archive_lost_before_the_ingest_reach_the_graph(tmp_path: Path) -> None:
     path = archive(tmp_path, "shop", *QUESTIONS)
     run("parse", path, folder=tmp_path)

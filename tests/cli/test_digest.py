@@ -68,6 +68,7 @@ def test_every_statement_names_its_turn_and_every_session_its_lines(folder: Path
     assert "2026-03-03-checkout.jsonl:3-69" in text
 
 
+@pytest.mark.full
 def test_a_failure_without_a_later_success_is_an_open_problem(tmp_path: Path) -> None:
     at = SESSION_START
     write_archive(
@@ -92,6 +93,7 @@ def test_a_failure_without_a_later_success_is_an_open_problem(tmp_path: Path) ->
     assert "open problem: `pytest -q` failed with `KeyError: 'price'`" in text
 
 
+@pytest.mark.full
 def test_a_statement_says_who_made_it_and_repeats_neither_the_prompt_nor_the_outcome(
     tmp_path: Path,
 ) -> None:
@@ -125,6 +127,7 @@ def digest_of(folder: Path, rows: list[str]) -> tuple[dict[str, Any], str]:
     return session, run_in_process("digest", *ALL, folder=folder).stdout
 
 
+@pytest.mark.full
 def test_a_prompt_that_ends_with_a_colon_is_shown_with_its_next_line(tmp_path: Path) -> None:
     prompt = "Implement the following plan:\n\n## Round cents\n\nUse integers."
     session, text = digest_of(tmp_path, conversation(prompt, at=SESSION_START))
@@ -132,6 +135,7 @@ def test_a_prompt_that_ends_with_a_colon_is_shown_with_its_next_line(tmp_path: P
     assert f"  {session['intent']}\n" in text
 
 
+@pytest.mark.full
 def test_a_closing_question_is_an_open_question_and_no_outcome(tmp_path: Path) -> None:
     at = SESSION_START
     rows = [
@@ -160,6 +164,7 @@ def test_a_closing_question_is_an_open_question_and_no_outcome(tmp_path: Path) -
     assert "- **open question**: Want me to commit it? (`" in markdown
 
 
+@pytest.mark.full
 def test_an_outcome_and_a_last_prompt_name_the_turn_that_has_them(tmp_path: Path) -> None:
     at = SESSION_START
     rows = [
@@ -178,6 +183,7 @@ def test_an_outcome_and_a_last_prompt_name_the_turn_that_has_them(tmp_path: Path
     assert f"last prompt: Commit it, please  {third[:8]}\n" in text
 
 
+@pytest.mark.full
 def test_decisions_are_in_the_order_in_which_they_were_said_and_each_once(tmp_path: Path) -> None:
     at = SESSION_START
     said = [
@@ -199,6 +205,7 @@ def test_decisions_are_in_the_order_in_which_they_were_said_and_each_once(tmp_pa
     assert [text.count(one) for one in said] == [1, 1, 1]
 
 
+@pytest.mark.full
 def test_a_session_whose_rows_are_not_in_order_begins_before_it_ends(tmp_path: Path) -> None:
     at = SESSION_START
     rows = [
@@ -237,6 +244,7 @@ def test_it_writes_nothing_into_a_lake_whose_index_is_current(folder: Path) -> N
     assert files() == before
 
 
+@pytest.mark.full
 def test_without_a_time_it_is_about_yesterday_and_today(tmp_path: Path) -> None:
     today = now().replace(hour=0, minute=0, second=0, microsecond=0)
     for session, days in (("s1", 0), ("s2", 1), ("s3", 3)):
@@ -256,6 +264,7 @@ def test_a_time_without_turns_says_when_the_last_one_was(folder: Path) -> None:
     assert digest(folder)["newest"].startswith("2026-05-05")
 
 
+@pytest.mark.full
 def test_markdown_has_headings_and_can_load_nothing_that_an_archive_names(tmp_path: Path) -> None:
     hostile = "See ![x](https://example.org/a.png) and [y](file:///etc/passwd) <img src=z>"
     write_archive(tmp_path / "a.jsonl", conversation(hostile, at=SESSION_START))

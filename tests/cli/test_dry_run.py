@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import FakeProvider
 
 
+@pytest.mark.full
 def test_a_dry_run_prints_the_very_requests_and_sends_none(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -28,6 +31,7 @@ def test_a_dry_run_prints_the_very_requests_and_sends_none(
     assert first[0] in sent
 
 
+@pytest.mark.full
 def test_a_dry_run_of_backfill_prints_the_requests_that_ingest_would(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

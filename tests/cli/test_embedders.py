@@ -40,6 +40,7 @@ def hub() -> Iterator[HubThatIsDown]:
         server.shutdown()
 
 
+@pytest.mark.full
 def test_a_model_in_a_folder_embeds_the_graph_and_the_queries(tmp_path: Path) -> None:
     model = write_model(tmp_path / "tiny")
     environment = {"TURNETL_EMBEDDER__PROVIDER": f"fastembed:{model}"}
@@ -55,6 +56,7 @@ def test_a_model_in_a_folder_embeds_the_graph_and_the_queries(tmp_path: Path) ->
     assert "made with the embedder `fastembed/tiny/" in other.stderr
 
 
+@pytest.mark.full
 def test_a_local_model_states_its_passages_before_it_embeds(tmp_path: Path) -> None:
     archive = two_turns(tmp_path, SESSION_START)
     assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
@@ -74,6 +76,7 @@ def test_a_model_that_nobody_knows_is_reported_before_anything_is_read(tmp_path:
     assert result.messages[0].startswith("turnetl: fastembed has no model `BAAI/bge-smal`; similar")
 
 
+@pytest.mark.full
 def test_a_download_that_is_refused_is_a_sentence_after_one_request(
     hub: HubThatIsDown, tmp_path: Path
 ) -> None:
@@ -92,6 +95,7 @@ def test_a_download_that_is_refused_is_a_sentence_after_one_request(
     assert len(hub.paths) == 1
 
 
+@pytest.mark.full
 def test_a_folder_of_the_working_directory_does_not_take_the_name_of_a_model(
     tmp_path: Path,
 ) -> None:

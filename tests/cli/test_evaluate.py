@@ -53,6 +53,7 @@ def scores(prompt: str) -> Json:
     return {"scores": [{"passage": number, "score": 50} for number in numbers]}
 
 
+@pytest.mark.full
 def test_a_file_of_questions_needs_no_model(asked: Path) -> None:
     result = evaluate(asked, "--questions", "questions.tsv", "--json")
     assert result.exit_code == 0, result.stderr
@@ -106,6 +107,7 @@ def test_the_order_of_a_model_is_a_stage_of_its_own(asked: Path, writer: FakePro
     assert output["model"] == "openai-compatible/canned"
 
 
+@pytest.mark.full
 def test_a_budget_that_ends_while_questions_are_written_measures_those(
     shop: Path, writer: FakeProvider
 ) -> None:
@@ -130,6 +132,7 @@ def test_a_budget_that_ends_while_reranking_leaves_the_other_stages(
     assert counts == {**dict.fromkeys(STAGES, 2), "reranking": 0}
 
 
+@pytest.mark.full
 def test_a_later_run_is_compared_with_a_saved_one_on_its_questions(asked: Path) -> None:
     saved = evaluate(asked, "--questions", "questions.tsv", "--save", "before.json", "--json").json
     assert json.loads((asked / "before.json").read_text()) == saved
@@ -236,6 +239,7 @@ def test_a_model_whose_responses_are_not_valid_is_said_to_be_the_reason(
     assert "questions: Field required" in result.messages[-1]
 
 
+@pytest.mark.full
 def test_questions_about_other_groups_are_left_out_and_counted(
     filled_samples: Path, tmp_path: Path
 ) -> None:
@@ -257,6 +261,7 @@ def test_questions_about_other_groups_are_left_out_and_counted(
     assert "no question of `q.tsv` is about a turn that is searched" in none.messages[0]
 
 
+@pytest.mark.full
 def test_an_evaluation_that_is_killed_can_be_repeated(shop: Path, writer: FakeProvider) -> None:
     writer.hold = threading.Event()
     environment = clean_environment(shop) | model_environment(writer)

@@ -104,6 +104,7 @@ def test_an_entity_without_a_fact_is_exported(home: Path, tmp_path: Path) -> Non
     assert "compose" not in {one["name"] for one in objects(tmp_path / "other.jsonl", "entity")}
 
 
+@pytest.mark.full
 def test_an_entity_without_a_fact_leads_to_the_turn_that_names_it(
     home: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +146,7 @@ def test_an_export_names_its_machine(home: Path, tmp_path: Path) -> None:
     assert result.json["machine"]
 
 
+@pytest.mark.full
 def test_imported_turns_are_ingested_and_no_archive_of_theirs_is_missing(
     home: Path, tmp_path: Path
 ) -> None:
@@ -159,6 +161,7 @@ def test_imported_turns_are_ingested_and_no_archive_of_theirs_is_missing(
     assert again.stdout.startswith("0 turns of `laptop` added\n")
 
 
+@pytest.mark.full
 def test_lines_of_an_imported_archive_are_on_its_machine(home: Path, tmp_path: Path) -> None:
     run_in_process("import", home / ".turnetl" / "lake", "--machine", "laptop", folder=tmp_path)
     assert run_in_process("filter", folder=tmp_path).exit_code == 0
@@ -171,6 +174,7 @@ def test_lines_of_an_imported_archive_are_on_its_machine(home: Path, tmp_path: P
     assert "check the path" not in message
 
 
+@pytest.mark.full
 def test_after_an_import_the_turns_of_both_machines_are_ingested_once(
     home: Path, tmp_path: Path
 ) -> None:
@@ -284,6 +288,7 @@ def test_turns_that_only_the_graph_holds_are_counted_and_their_group_is_known(
     assert result.json["turns"] == 0
 
 
+@pytest.mark.full
 def test_personal_data_is_redacted_on_request(tmp_path: Path) -> None:
     address = "maria.lopez@weberlab.io"
     rows = conversation(f"Send the invoice to {address}, please", session="s1", at=SESSION_START)
@@ -331,6 +336,7 @@ def bytes_of(folder: Path) -> bytes:
     return found
 
 
+@pytest.mark.full
 def test_no_byte_of_a_redacted_export_or_import_names_a_person(tmp_path: Path) -> None:
     person = "kxqwvbaz"
     rows = [line.replace("/home/dev", f"/home/{person}") for line in conversation("Add a cart")]

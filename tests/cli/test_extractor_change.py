@@ -57,6 +57,7 @@ def test_a_run_that_is_meant_for_a_model_and_has_none_is_refused_and_writes_noth
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
+@pytest.mark.full
 def test_settings_of_a_model_are_ignored_if_the_structural_extractor_is_named(
     tmp_path: Path,
 ) -> None:
@@ -68,12 +69,14 @@ def test_settings_of_a_model_are_ignored_if_the_structural_extractor_is_named(
     assert committed(tmp_path) == [("structural", None, 1)]
 
 
+@pytest.mark.full
 def test_what_is_switched_off_needs_no_model(tmp_path: Path) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     off = ("--preprocessing", "none", "--reflexion", "0", "--budget", "none")
     assert run_in_process("backfill", "a.jsonl", *off, folder=tmp_path).exit_code == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model_first", [True, False])
 def test_a_group_is_continued_by_another_extractor_only_if_it_is_named(
     model_first: bool, provider: FakeProvider, tmp_path: Path
@@ -99,6 +102,7 @@ def test_a_group_is_continued_by_another_extractor_only_if_it_is_named(
     assert ingest(tmp_path, second).exit_code == 0
 
 
+@pytest.mark.full
 def test_other_groups_are_ingested_beside_a_refused_one_and_a_dry_run_says_the_same(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -118,6 +122,7 @@ def test_other_groups_are_ingested_beside_a_refused_one_and_a_dry_run_says_the_s
         assert (groups["library"]["error"], groups["library"]["committed"]) == (None, new)
 
 
+@pytest.mark.full
 def test_a_group_with_nothing_to_ingest_is_not_refused(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -126,6 +131,7 @@ def test_a_group_with_nothing_to_ingest_is_not_refused(
     assert ingest(tmp_path, None).exit_code == 0
 
 
+@pytest.mark.full
 def test_status_says_what_each_group_was_filled_with(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

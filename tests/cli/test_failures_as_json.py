@@ -57,6 +57,7 @@ def keys(output: type[JsonOutput]) -> set[str]:
     return {field.encode_name for field in fields(output)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("arguments", "code"), WITH_RESULT)
 def test_a_command_with_a_result_prints_it_with_any_exit_code(
     arguments: tuple[str, ...], code: int, folder: Path, provider: FakeProvider

@@ -91,12 +91,14 @@ def test_a_kept_rule_marks_nothing_until_the_next_run_without_the_option(shop: P
     assert filtered(shop) == {"acknowledgement": 2}
 
 
+@pytest.mark.full
 def test_tables_of_a_one_off_filter_are_ingested_as_they_are(shop: Path) -> None:
     run_in_process("filter", "--disable-rule", "acknowledgement", folder=shop)
     done = run_in_process("ingest", "--close-after", "0", "--json", folder=shop)
     assert (done.exit_code, done.json["committed"]) == (0, 4)
 
 
+@pytest.mark.full
 def test_backfill_takes_the_same_options(tmp_path: Path) -> None:
     archive = write_archive(
         tmp_path / "a.jsonl", conversation("thanks", "why does it round?", at=START)
@@ -276,6 +278,7 @@ def test_an_invalid_template_stops_the_run_and_is_named(shop: Path) -> None:
     assert not (shop / ".turnetl/lake/episodes").exists()
 
 
+@pytest.mark.full
 def test_a_missing_template_is_reported_once(shop: Path) -> None:
     own = {
         "TURNETL_EXTRACTION__PREPROCESSING_PROMPT": "nowhere.md",

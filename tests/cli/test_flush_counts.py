@@ -73,6 +73,7 @@ def test_a_run_shows_how_many_summaries_its_end_got_no_text_for(
     shell.check_shown("flush_no_text")
 
 
+@pytest.mark.full
 def test_a_run_shows_how_many_summaries_a_budget_kept_its_end_from_writing(shell: Shell) -> None:
     assert shell.run("backfill", "a.jsonl", "--no-flush").exit_code == 0
     assert shell.run("undo", shell.latest()["run_id"], "--yes").exit_code == 0

@@ -33,6 +33,7 @@ def folder(filled: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "selection", [("--session", "three"), ("--match", CANARY), ("--match", "seventh windmill")]
 )
@@ -65,6 +66,7 @@ def test_a_session_is_forgotten_in_a_lake_whose_graph_is_missing(folder: Path) -
     assert holding(folder / LAKE / "turns", PIECES) == []
 
 
+@pytest.mark.full
 def test_communities_that_may_quote_what_is_forgotten_are_removed(folder: Path) -> None:
     before = search(folder, "windmill", "--recipe", "COMMUNITY_HYBRID_SEARCH_RRF")
     assert "seventh windmill" in str(before)
@@ -72,6 +74,7 @@ def test_communities_that_may_quote_what_is_forgotten_are_removed(folder: Path) 
     assert search(folder, "pytest", "--recipe", "COMMUNITY_HYBRID_SEARCH_RRF") == []
 
 
+@pytest.mark.full
 def test_it_stays_forgotten_when_the_archive_is_read_again(folder: Path) -> None:
     before = skipped(folder)
     assert "forgotten" not in before
@@ -85,6 +88,7 @@ def test_it_stays_forgotten_when_the_archive_is_read_again(folder: Path) -> None
     assert holding(folder / LAKE, PIECES) == []
 
 
+@pytest.mark.full
 def test_later_turns_of_a_forgotten_session_are_forgotten_and_of_a_matched_turn_are_not(
     folder: Path,
 ) -> None:
@@ -97,6 +101,7 @@ def test_later_turns_of_a_forgotten_session_are_forgotten_and_of_a_matched_turn_
     assert skipped(folder)["forgotten"] == 2
 
 
+@pytest.mark.full
 def test_the_list_names_nothing_and_only_its_owner_reads_it(folder: Path) -> None:
     assert forget(folder, "--session", "three", "--cascade", "--yes").exit_code == 0
     path = folder / LAKE / "forgotten.json"
@@ -108,6 +113,7 @@ def test_the_list_names_nothing_and_only_its_owner_reads_it(folder: Path) -> Non
     assert "the list of forgotten turns" in result.stderr
 
 
+@pytest.mark.full
 def test_turns_that_others_built_on_go_only_with_cascade_and_the_others_come_back(
     folder: Path,
 ) -> None:
@@ -143,6 +149,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in tables}
 
 
+@pytest.mark.full
 def test_what_the_search_still_finds_is_named_and_fails(folder: Path) -> None:
     (folder / LAKE / "notes.txt").write_text("He said: seventh windmill")
     result = forget(folder, "--match", "seventh windmill", "--cascade", "--yes", "--json")
@@ -156,6 +163,7 @@ def test_what_the_search_still_finds_is_named_and_fails(folder: Path) -> None:
     assert again.json["proven"]
 
 
+@pytest.mark.full
 def test_damaged_tables_and_files_of_killed_runs_are_deleted_with_the_turns(folder: Path) -> None:
     damaged, abandoned = leave_copies(folder)
     shown = forget(folder, "--session", "three", "--cascade", "--dry-run", "--json")
@@ -181,6 +189,7 @@ def leave_copies(folder: Path) -> tuple[Path, Path]:
     return damaged, abandoned
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kept", [slice(0, 300), slice(300, None)], ids=["start", "end"])
 def test_a_table_that_cannot_be_read_is_a_place_that_may_hold_the_text(
     kept: slice, folder: Path
@@ -196,6 +205,7 @@ def test_a_table_that_cannot_be_read_is_a_place_that_may_hold_the_text(
     assert "table that cannot be read" in [place["place"] for place in found]
 
 
+@pytest.mark.full
 def test_a_group_is_forgotten_and_new_sessions_of_it_are_read(folder: Path) -> None:
     [group] = run_in_process("status", "--json", folder=folder).json["groups"]
     assert forget(folder, "--group", group["group"], "--yes").exit_code == 0

@@ -99,6 +99,7 @@ def test_an_end_before_any_step_is_completed_by_the_next_call(
     assert (folder / LAKE / "episodes" / "shop.parquet").exists()
 
 
+@pytest.mark.full
 def test_a_process_that_is_killed_is_continued_by_the_command(filled: Path, tmp_path: Path) -> None:
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     killed = subprocess.run(

@@ -47,6 +47,7 @@ def stored_responses(folder: Path) -> int:
     return count
 
 
+@pytest.mark.full
 def test_responses_that_hold_the_text_go_and_the_others_are_used_again(
     running: FakeProvider, folder: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_a_selection_without_a_text_removes_all_responses_and_the_quarantine_ent
     assert holding(folder / LAKE, PIECES) == []
 
 
+@pytest.mark.full
 def test_runs_no_longer_quote_the_text_in_their_command_or_error(folder: Path) -> None:
     asyncio.run(quote(folder, CANARY))
     result = forget(folder, "--match", MATCH, "--yes", "--json")
@@ -99,6 +101,7 @@ async def quote(folder: Path, text: str) -> None:
     await store.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", [f"{MATCH}.log", f"graph.lbug.{MATCH}.damaged-1"])
 def test_a_file_whose_name_holds_the_text_is_found(name: str, folder: Path) -> None:
     (folder / LAKE / name).touch()

@@ -10,6 +10,7 @@ from tests.cli.provider_setup import SESSION_START, model_environment
 from tests.servers.provider import FakeProvider
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("is_verbose", [False, True])
 def test_a_command_prints_no_warning_of_graphiti(
     provider: FakeProvider, tmp_path: Path, is_verbose: bool

@@ -133,6 +133,7 @@ def test_an_unknown_error_has_no_fix(folder: Path) -> None:
     assert result.stdout.startswith("no error in the graph matches")
 
 
+@pytest.mark.full
 def test_without_an_error_that_matches_the_turns_of_a_search_are_printed(folder: Path) -> None:
     text = "KeyError: 'colour' in Cart.add"
     result = run_in_process("fix", text, folder=folder)
@@ -144,6 +145,7 @@ def test_without_an_error_that_matches_the_turns_of_a_search_are_printed(folder:
     assert [turn["id"] for turn in printed["turns"]][:1] == ["66185fa7"]
 
 
+@pytest.mark.full
 def test_a_text_that_starts_with_hyphens_is_no_option(folder: Path) -> None:
     test = "TestNewYearsEveStaysInDecember"
     for words in ((f"--- FAIL: {test} (0.00s)",), ("---", "FAIL:", test)):
@@ -169,6 +171,7 @@ def test_a_fix_needs_a_text(text: str, folder: Path) -> None:
     ]
 
 
+@pytest.mark.full
 def test_while_another_process_writes_the_graph_the_index_answers(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
     assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0

@@ -29,6 +29,7 @@ def folder(filled: Path, tmp_path: Path) -> Path:
     return shutil.copytree(filled, tmp_path / "home")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
 @pytest.mark.parametrize(
     "arguments",
@@ -61,6 +62,7 @@ def test_a_change_was_made(folder: Path) -> None:
     assert len(forgotten["turns"]) > 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -133,6 +133,7 @@ COMMANDS: list[tuple[str, ...]] = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "arguments", COMMANDS, ids=lambda arguments: ascii(" ".join(arguments))[:40]
 )
@@ -151,6 +152,7 @@ def test_every_command_is_among_them(name: str) -> None:
     assert name in {" ".join(arguments[: len(name.split())]) for arguments in COMMANDS}
 
 
+@pytest.mark.full
 def test_no_command_that_removes_turns_prints_a_control_character(tmp_path: Path) -> None:
     write_hostile_archives(tmp_path)
     run_in_process("backfill", ".", folder=tmp_path)
@@ -177,6 +179,7 @@ def test_the_archive_is_hostile_enough(folder: Path) -> None:
     assert "\\u202egpj" in again.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "arguments", [("parse", "."), ("search", "cart"), ("backfill", ".", "--lake", f"bars {NAME}")]
 )
@@ -188,6 +191,7 @@ def test_no_command_prints_a_control_of_an_archive_on_a_terminal(
     assert "owned" in text
 
 
+@pytest.mark.full
 def test_the_text_of_a_provider_is_displayed(provider: FakeProvider, folder: Path) -> None:
     body = json.dumps({"error": {"message": f"quota {HOSTILE}"}})
     provider.faults = [Fault(400, body)] * 100
@@ -227,6 +231,7 @@ def test_errors_warnings_and_tracebacks_are_displayed(
         assert "UserWarning: warning a\\x1b" in captured.err
 
 
+@pytest.mark.full
 def test_the_name_of_a_file_that_is_not_utf8_is_printed(tmp_path: Path) -> None:
     name = b"bad \xff\x1b.jsonl".decode("utf-8", "surrogateescape")
     (tmp_path / name).write_text("nothing")
@@ -236,6 +241,7 @@ def test_the_name_of_a_file_that_is_not_utf8_is_printed(tmp_path: Path) -> None:
         assert "bad" in result.stderr
 
 
+@pytest.mark.full
 @given(st.text())
 def test_displayed_text_has_no_control_and_keeps_every_letter(text: str) -> None:
     shown = displayed_text(text)

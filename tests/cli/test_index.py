@@ -19,6 +19,7 @@ main()
 """Runs a command that cannot write more than 60 kB to a file."""
 
 
+@pytest.mark.full
 def test_the_command_prints_what_the_index_holds(shop: Path) -> None:
     result = run_in_process("index", "--rebuild", "--json", folder=shop)
     assert result.exit_code == 0
@@ -29,6 +30,7 @@ def test_the_command_prints_what_the_index_holds(shop: Path) -> None:
     assert result.json["caught_up_at"]
 
 
+@pytest.mark.full
 def test_a_second_run_reads_nothing_and_a_rebuild_reads_all(shop: Path) -> None:
     run_in_process("index", folder=shop)
     assert run_in_process("index", "--json", folder=shop).json["added"] == 0
@@ -54,6 +56,7 @@ def test_without_a_graph_a_message_says_where_it_would_be(
     assert f"there is no graph at `{expected}`" in result.messages[0]
 
 
+@pytest.mark.full
 def test_an_index_of_another_embedder_is_refused_until_it_is_rebuilt(
     shop: Path, provider: FakeProvider
 ) -> None:
@@ -66,6 +69,7 @@ def test_an_index_of_another_embedder_is_refused_until_it_is_rebuilt(
     assert run_in_process("search", "cart", folder=shop, **environment).exit_code == 0
 
 
+@pytest.mark.full
 def test_an_embedder_over_http_is_announced_with_its_tokens(
     shop: Path, provider: FakeProvider
 ) -> None:
@@ -75,6 +79,7 @@ def test_an_embedder_over_http_is_announced_with_its_tokens(
     assert "tokens, price unknown" in result.messages[0]
 
 
+@pytest.mark.full
 def test_an_index_asks_a_server_for_no_dimensions_that_it_has_recorded(
     shop: Path, provider: FakeProvider
 ) -> None:
@@ -111,6 +116,7 @@ def _http_embedder(provider: FakeProvider) -> dict[str, str]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["catalog.sqlite", "vectors/keys", "lexical/turns/meta.json"])
 def test_a_damaged_index_is_rebuilt_by_a_search_with_a_sentence(name: str, shop: Path) -> None:
     whole = run_in_process("search", "cart", "--json", folder=shop).json["hits"]
@@ -126,6 +132,7 @@ def test_a_damaged_index_is_rebuilt_by_a_search_with_a_sentence(name: str, shop:
     assert result.messages[0].endswith("); it is rebuilt from the graph")
 
 
+@pytest.mark.full
 def test_a_full_disk_is_a_sentence_and_the_next_run_makes_the_index(shop: Path) -> None:
     process = subprocess.run(
         [sys.executable, "-c", FULL_DISK, "index", "--rebuild"],

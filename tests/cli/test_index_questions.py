@@ -29,6 +29,7 @@ def index(folder: Path, provider: FakeProvider, *arguments: str, **more: str) ->
     return run_in_process("index", *arguments, folder=folder, **environment)
 
 
+@pytest.mark.full
 def test_questions_are_written_once_and_find_their_turns(shop: Path, asked: FakeProvider) -> None:
     before = run_in_process("search", "walruses", "--json", folder=shop).json["hits"]
     first = index(shop, asked, "--questions", "--json")
@@ -45,6 +46,7 @@ def test_questions_are_written_once_and_find_their_turns(shop: Path, asked: Fake
     assert len(asked.requests) == 2
 
 
+@pytest.mark.full
 def test_a_rebuild_keeps_them_and_the_journal_has_them(shop: Path, asked: FakeProvider) -> None:
     index(shop, asked, "--questions")
     assert index(shop, asked, "--rebuild", "--json").json["turns_with_questions"] == 2
@@ -62,6 +64,7 @@ def files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if not path.name.endswith(("-shm", "-wal"))]
 
 
+@pytest.mark.full
 def test_a_dry_run_states_turns_tokens_and_cost_and_writes_nothing(
     shop: Path, asked: FakeProvider
 ) -> None:
@@ -80,6 +83,7 @@ def test_a_dry_run_states_turns_tokens_and_cost_and_writes_nothing(
     assert printed.startswith("0 turns without questions: 0 requests to openai-compatible/canned")
 
 
+@pytest.mark.full
 def test_a_response_that_is_not_valid_fails_the_command_and_is_asked_for_again(
     shop: Path, provider: FakeProvider
 ) -> None:
@@ -91,6 +95,7 @@ def test_a_response_that_is_not_valid_fails_the_command_and_is_asked_for_again(
     assert (again.exit_code, again.json["questions"]["turns"]) == (0, 2)
 
 
+@pytest.mark.full
 def test_it_keeps_to_the_budget_and_continues(shop: Path, asked: FakeProvider) -> None:
     stopped = index(shop, asked, "--questions", "--budget", "10 tokens")
     assert (stopped.exit_code, asked.requests) == (4, [])

@@ -134,6 +134,7 @@ def test_requests_read_the_same_open_index_and_nothing_is_said_to_be_missing(sho
     with_reader(shop, work)
 
 
+@pytest.mark.full
 def test_what_another_process_writes_to_the_index_is_in_the_next_answer(shop: Path) -> None:
     async def work(reader: IndexReader) -> None:
         assert (await reader.read(turns)).value == 2
@@ -144,6 +145,7 @@ def test_what_another_process_writes_to_the_index_is_in_the_next_answer(shop: Pa
     with_reader(shop, work)
 
 
+@pytest.mark.full
 def test_what_only_the_graph_has_is_read_beside_the_requests_which_say_so(unread: Path) -> None:
     async def work(reader: IndexReader) -> None:
         answer = await reader.read(turns)
@@ -162,6 +164,7 @@ def test_a_request_waits_for_no_writer_of_the_index(shop: Path) -> None:
     assert with_reader(shop, work) == 2
 
 
+@pytest.mark.full
 def test_a_rebuilt_index_is_opened_again_and_a_request_in_the_air_is_answered(shop: Path) -> None:
     async def work(reader: IndexReader) -> None:
         has_begun, goes_on = asyncio.Event(), asyncio.Event()
@@ -202,11 +205,13 @@ def test_a_missing_index_is_made_from_the_graph(shop: Path) -> None:
     with_reader(shop, lambda reader: until_read(reader, 2))
 
 
+@pytest.mark.full
 def test_a_damaged_index_is_made_again(shop: Path) -> None:
     (index_folder(shop) / CATALOG).write_bytes(b"no catalog" * 1000)
     with_reader(shop, lambda reader: until_read(reader, 2))
 
 
+@pytest.mark.full
 def test_an_index_of_another_embedder_is_an_error_that_says_what_to_do(shop: Path) -> None:
     with closing(Catalog.open(index_folder(shop) / CATALOG)) as catalog, catalog.transaction():
         catalog.record("embedder", IndexEmbedder("another", 256).name)
@@ -233,6 +238,7 @@ def test_an_error_of_a_request_affects_no_other(shop: Path) -> None:
     with_reader(shop, work)
 
 
+@pytest.mark.full
 def test_a_reader_that_is_closed_during_an_update_ends_it(shop: Path) -> None:
     shutil.rmtree(shop / ".turnetl" / "lake" / "index")
 
@@ -265,6 +271,7 @@ def test_an_update_that_a_library_ends_has_failed_with_what_to_do(
         raise asyncio.run(error()) or AssertionError("the update succeeded")
 
 
+@pytest.mark.full
 def test_no_request_waits_for_the_update_after_a_failed_one(unread: Path) -> None:
     goes_on = threading.Event()
     fails = iter([True])

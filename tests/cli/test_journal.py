@@ -50,6 +50,7 @@ def start(*arguments: str | Path, folder: Path, provider: FakeProvider) -> "subp
     )
 
 
+@pytest.mark.full
 def test_another_graph_is_filled_without_a_request(
     session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -72,6 +73,7 @@ def test_another_graph_is_filled_without_a_request(
     assert counts[0] == counts[1]
 
 
+@pytest.mark.full
 def test_without_a_journal_every_request_is_sent_again(
     session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -85,11 +87,13 @@ def test_without_a_journal_every_request_is_sent_again(
     assert not (tmp_path / ".turnetl" / "lake" / "journal.sqlite").exists()
 
 
+@pytest.mark.full
 def test_a_run_without_a_model_creates_no_journal(session: Path, tmp_path: Path) -> None:
     assert run_in_process("backfill", session, folder=tmp_path).exit_code == 0
     assert not (tmp_path / ".turnetl" / "lake" / "journal.sqlite").exists()
 
 
+@pytest.mark.full
 def test_responses_that_a_killed_run_stored_are_not_paid_for_again(
     session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -113,6 +117,7 @@ def test_responses_that_a_killed_run_stored_are_not_paid_for_again(
     assert before >= TURNS
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stop_signal", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_stores_the_responses_in_flight(
     stop_signal: signal.Signals, session: Path, provider: FakeProvider, tmp_path: Path
@@ -134,6 +139,7 @@ def test_a_stopped_run_stores_the_responses_in_flight(
     assert sum(count - 1 for count in request_counts(provider).values()) <= 1
 
 
+@pytest.mark.full
 def test_two_concurrent_runs_share_one_journal(provider: FakeProvider, tmp_path: Path) -> None:
     """Each has its own graph file: Ladybug allows one process per file."""
     write_session(tmp_path / "one.jsonl", TURNS)
@@ -156,6 +162,7 @@ def test_two_concurrent_runs_share_one_journal(provider: FakeProvider, tmp_path:
     assert stats.json["responses"] == len(request_counts(provider))
 
 
+@pytest.mark.full
 def test_journal_stats_and_prune(session: Path, provider: FakeProvider, tmp_path: Path) -> None:
     run_in_process("backfill", session, folder=tmp_path, **model_environment(provider))
     sent = len(provider.requests)
@@ -185,6 +192,7 @@ def test_prune_needs_a_selection(wrong: tuple[str, ...], tmp_path: Path) -> None
     assert (result.exit_code, len(result.messages)) == (2, 1)
 
 
+@pytest.mark.full
 def test_a_damaged_journal_stops_a_run_before_the_first_request(
     session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:

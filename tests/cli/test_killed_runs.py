@@ -38,6 +38,7 @@ def hidden(lake: Path) -> list[Path]:
     return sorted(path for path in lake.rglob("*") if path.name.startswith("."))
 
 
+@pytest.mark.full
 def test_the_files_of_a_process_stay_until_it_is_killed(
     lake: Path, writer: subprocess.Popen[str]
 ) -> None:
@@ -57,6 +58,7 @@ def test_the_files_of_a_process_stay_until_it_is_killed(
     assert hidden(lake) == []
 
 
+@pytest.mark.full
 def test_the_filter_removes_and_counts_them_too(lake: Path, writer: subprocess.Popen[str]) -> None:
     archive = two_turns(lake.parent, MARCH)
     assert run_in_process("parse", archive, "--lake", lake, folder=lake.parent).exit_code == 0

@@ -9,6 +9,7 @@ from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import FakeProvider
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["file:x", "lk[1]", "a?b#c%41"])
 def test_a_relative_lake_with_any_name_is_filled_searched_checked_and_cleaned(
     provider: FakeProvider, tmp_path: Path, name: str

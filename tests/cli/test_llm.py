@@ -12,6 +12,7 @@ ARCHIVE = SAMPLES / "shoebox" / "2026-04-19-heic.jsonl"
 FIELDS = ("extracted_entities", "edges")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("extractor", ["llm", "hybrid"])
 def test_a_second_run_sends_no_request(
     extractor: str, provider: FakeProvider, graph_url: str, tmp_path: Path
@@ -43,6 +44,7 @@ def test_a_rejected_key_stops_the_run_and_every_turn_stays_pending(
     assert KEY not in result.stdout + result.stderr
 
 
+@pytest.mark.full
 def test_status_works_with_an_incomplete_model(
     tmp_path: Path,
 ) -> None:
@@ -51,6 +53,7 @@ def test_status_works_with_an_incomplete_model(
     assert (result.exit_code, result.json["committed"]) == (0, 3)
 
 
+@pytest.mark.full
 def test_prompts_with_another_model_are_in_the_journal_under_that_model(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ def refusal(url: str) -> tuple[TurnMigration, str | None]:
     return asyncio.run(read())
 
 
+@pytest.mark.full
 def test_sessions_facts_and_probes_of_both_sides_are_compared_and_judged(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -88,6 +89,7 @@ def test_sessions_facts_and_probes_of_both_sides_are_compared_and_judged(
     assert all(one.session_id in page for one in sessions)
 
 
+@pytest.mark.full
 def test_old_data_without_facts_lose_none_and_have_no_probes(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -104,6 +106,7 @@ def test_old_data_without_facts_lose_none_and_have_no_probes(
     assert turnetl(tmp_path, graph_url, "migrate", "compare").exit_code == 0
 
 
+@pytest.mark.full
 def test_after_a_cutover_the_same_data_are_compared_and_nothing_is_written(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -123,6 +126,7 @@ def test_after_a_cutover_the_same_data_are_compared_and_nothing_is_written(
     assert "turnetl migrate run ARCHIVES" in finished.stderr
 
 
+@pytest.mark.full
 def test_thresholds_are_settings_and_a_verdict_counts_for_its_state_only(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -145,6 +149,7 @@ def test_thresholds_are_settings_and_a_verdict_counts_for_its_state_only(
     assert "changed since they were compared" in message
 
 
+@pytest.mark.full
 def test_a_run_keeps_the_verdict_and_new_turns_make_it_count_no_longer(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -161,6 +166,7 @@ def test_a_run_keeps_the_verdict_and_new_turns_make_it_count_no_longer(
     assert "changed since" in message or "were not compared" in message
 
 
+@pytest.mark.full
 def test_questions_of_a_file_are_asked_instead_of_old_facts(
     tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -180,6 +186,7 @@ def test_questions_of_a_file_are_asked_instead_of_old_facts(
     assert "no migration has the session `other`" in refused.stderr
 
 
+@pytest.mark.full
 def test_without_a_migration_the_command_names_the_one_that_begins_it(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -200,6 +207,7 @@ def test_an_unknown_group_is_refused(
     assert "other" in result.stderr
 
 
+@pytest.mark.full
 def test_hostile_texts_of_old_data_reach_neither_terminal_nor_page_as_markup(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -220,6 +228,7 @@ def test_hostile_texts_of_old_data_reach_neither_terminal_nor_page_as_markup(
     assert not {"\x1b", "\u202e"} & {*page}
 
 
+@pytest.mark.full
 def test_old_embeddings_are_not_compared_so_that_their_dimensions_do_not_matter(
     tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -241,6 +250,7 @@ def test_old_embeddings_are_not_compared_so_that_their_dimensions_do_not_matter(
     assert reports[0] == reports[1]
 
 
+@pytest.mark.full
 def test_the_table_fits_into_80_columns(
     tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:

@@ -49,6 +49,7 @@ def sessions() -> tuple[LegacySession, ...]:
     return legacy_sessions(Path(SAMPLES))
 
 
+@pytest.mark.full
 def test_a_cutover_gives_the_group_to_the_turns_and_a_backfill_adds_nothing(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_cutover_gives_the_group_to_the_turns_and_a_backfill_adds_nothing(
     assert dumped(graph_url) == lines
 
 
+@pytest.mark.full
 def test_the_group_is_what_a_backfill_makes_and_what_stays(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -91,6 +93,7 @@ def timeless(lines: list[str]) -> list[str]:
     return sorted(_WRITTEN_AT.sub(r"\1", line) for line in lines)
 
 
+@pytest.mark.full
 def test_a_rollback_restores_the_graph_before_the_cutover(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -115,6 +118,7 @@ def test_a_rollback_restores_the_graph_before_the_cutover(
     assert dumped(graph_url) == before_run
 
 
+@pytest.mark.full
 def test_finish_deletes_the_old_data_and_nothing_else(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -137,6 +141,7 @@ def test_finish_deletes_the_old_data_and_nothing_else(
     assert (late.exit_code, "is being migrated" in late.messages[0]) == (2, True)
 
 
+@pytest.mark.full
 def test_a_cutover_needs_a_complete_run_and_a_comparison(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -173,6 +178,7 @@ def test_episodes_that_are_written_during_the_migration_are_named_and_stay(
     assert json.loads(line)[1]["turnetl_granularity"] == "session"
 
 
+@pytest.mark.full
 def test_a_group_that_is_migrated_is_not_written_by_others_and_is_an_ordinary_one_afterwards(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -196,6 +202,7 @@ def test_a_group_that_is_migrated_is_not_written_by_others_and_is_an_ordinary_on
     assert state_of(graph_url).turns == state["turns"]
 
 
+@pytest.mark.full
 def test_turns_that_were_ingested_after_the_cutover_are_kept_by_a_rollback(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -211,6 +218,7 @@ def test_turns_that_were_ingested_after_the_cutover_are_kept_by_a_rollback(
     assert without_group(dumped(graph_url), turns_group(GROUP)) == before_run
 
 
+@pytest.mark.full
 def test_a_session_is_forgotten_in_the_turns_of_a_migration_too(
     tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -230,6 +238,7 @@ def test_a_session_is_forgotten_in_the_turns_of_a_migration_too(
     assert not _commits(url, session)
 
 
+@pytest.mark.full
 def test_while_a_cutover_is_interrupted_nothing_is_forgotten_and_verify_says_why(
     tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:

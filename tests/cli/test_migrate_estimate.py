@@ -60,6 +60,7 @@ def here(tmp_path: Path, provider: FakeProvider) -> LegacyFolder:
     return LegacyFolder(tmp_path, model_environment(provider))
 
 
+@pytest.mark.full
 def test_without_a_model_the_plan_names_turns_time_and_disk(graph_url: str, tmp_path: Path) -> None:
     episodes = [legacy_episode(one, LegacyStyle.NAME) for one in legacy_sessions(Path(SAMPLES))]
     asyncio.run(write_legacy_graph(graph_url, episodes, GROUP))
@@ -81,6 +82,7 @@ def test_without_a_model_the_plan_names_turns_time_and_disk(graph_url: str, tmp_
     assert "migrate run" not in table.stdout
 
 
+@pytest.mark.full
 def test_with_a_model_a_plan_sends_nothing_and_states_lower_bounds(
     here: LegacyFolder, provider: FakeProvider
 ) -> None:
@@ -95,6 +97,7 @@ def test_with_a_model_a_plan_sends_nothing_and_states_lower_bounds(
     assert "all amounts are lower bounds" in " ".join(result.messages)
 
 
+@pytest.mark.full
 def test_a_pilot_is_not_paid_twice_and_the_run_lies_within_its_range(
     here: LegacyFolder, provider: FakeProvider
 ) -> None:
@@ -118,6 +121,7 @@ def test_a_budget_ends_the_pilot_with_its_own_exit_code(here: LegacyFolder) -> N
     assert result.json["estimate"]["pilot"]["stopped"]
 
 
+@pytest.mark.full
 def test_preprocessing_and_extractor_of_the_run_count(here: LegacyFolder) -> None:
     plain = here.json("plan", "--preprocessing", "none")["estimate"]["total"]
     longer = here.json("plan", "--preprocessing", "Look closely. " * 200)["estimate"]["total"]

@@ -18,6 +18,7 @@ from tests.servers.provider import FakeProvider
 from turnetl.shadow_groups import turns_group
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("are_labelled", [False, True], ids=["labels", "summaries"])
 def test_a_rollback_asks_to_undo_turns_that_changed_data_of_another_program(
     graph_url: str, tmp_path: Path, provider: FakeProvider, *, are_labelled: bool

@@ -41,6 +41,7 @@ def sessions() -> Sequence[LegacySession]:
     return few_sessions()
 
 
+@pytest.mark.full
 def test_what_a_relation_of_another_program_uses_stays_and_is_counted(
     graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
 ) -> None:
@@ -65,6 +66,7 @@ def test_what_a_relation_of_another_program_uses_stays_and_is_counted(
     assert [line for line in before if '"Ticket"' in line and "ABOUT" not in line]
 
 
+@pytest.mark.full
 def test_what_an_episode_of_another_program_uses_since_the_plan_stays(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
@@ -88,6 +90,7 @@ def test_what_an_episode_of_another_program_uses_since_the_plan_stays(
     assert _line(graph_url, facts[0])
 
 
+@pytest.mark.full
 def test_a_fact_that_a_later_episode_states_is_not_deleted(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
@@ -99,6 +102,7 @@ def test_a_fact_that_a_later_episode_states_is_not_deleted(
     assert json.loads(_line(graph_url, fact))[1]["group_id"] == GROUP
 
 
+@pytest.mark.full
 def test_what_another_program_writes_into_the_old_group_is_not_deleted(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
@@ -113,6 +117,7 @@ def test_what_another_program_writes_into_the_old_group_is_not_deleted(
     assert old not in " ".join(dumped(graph_url))
 
 
+@pytest.mark.full
 def test_an_old_episode_that_a_relation_uses_stays_with_the_mark_of_what_stays(
     graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
 ) -> None:
@@ -129,6 +134,7 @@ def test_an_old_episode_that_a_relation_uses_stays_with_the_mark_of_what_stays(
     assert dumped(graph_url) == before
 
 
+@pytest.mark.full
 def test_a_property_named_granularity_is_not_touched(
     graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
 ) -> None:
@@ -158,6 +164,7 @@ def test_a_group_of_another_program_with_the_name_of_the_shadow_group_is_not_tou
     assert dumped(graph_url) == before
 
 
+@pytest.mark.full
 def test_data_written_into_the_shadow_group_by_another_program_is_not_deleted(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
@@ -168,6 +175,7 @@ def test_data_written_into_the_shadow_group_by_another_program_is_not_deleted(
     assert json.loads(_line(graph_url, "late"))[1]["group_id"] == turns_group(GROUP)
 
 
+@pytest.mark.full
 def test_communities_that_are_built_after_a_cutover_are_taken_back_with_it(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:

@@ -52,6 +52,7 @@ def plan(folder: Path, graph: str, *arguments: str | Path) -> CommandResult:
     return run_in_process("migrate", "plan", *words, "--graph", graph, folder=folder)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("run_at", [None, RUN], ids=["at_the_end", "in_one_run"])
 def test_summaries_of_every_style_are_matched_and_other_data_are_foreign(
     graph_url: str,
@@ -79,6 +80,7 @@ def test_summaries_of_every_style_are_matched_and_other_data_are_foreign(
     assert (of_first["entities"], of_first["facts"]) == (len(files), len(files) - 1)
 
 
+@pytest.mark.full
 def test_a_plan_changes_neither_graph_nor_lake(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -91,6 +93,7 @@ def test_a_plan_changes_neither_graph_nor_lake(
     assert not (tmp_path / "lake").exists()
 
 
+@pytest.mark.full
 def test_turns_of_the_same_group_are_no_session_level_data(graph_url: str, tmp_path: Path) -> None:
     filled = run_in_process("backfill", SAMPLES, "--graph", graph_url, folder=tmp_path)
     assert filled.exit_code == 0, filled.stderr
@@ -112,6 +115,7 @@ def test_sessions_without_an_archive_are_gone_and_a_message_says_so(
     assert "check that these are the right archives" in result.messages[0]
 
 
+@pytest.mark.full
 def test_ambiguous_summaries_are_settled_in_a_file(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -148,6 +152,7 @@ def kind_of(result: CommandResult, uuid: str) -> tuple[str, str | None]:
     return found["kind"], found["session_id"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -168,6 +173,7 @@ def test_a_wrong_decision_is_a_sentence_with_its_line(
     assert message in result.messages[0]
 
 
+@pytest.mark.full
 def test_embeddings_of_other_dimensions_are_reported(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -177,6 +183,7 @@ def test_embeddings_of_other_dimensions_are_reported(
     assert "has embeddings of 12 dimensions" in " ".join(result.messages)
 
 
+@pytest.mark.full
 def test_hostile_names_are_neither_printed_nor_break_the_file_of_decisions(tmp_path: Path) -> None:
     url, file = f"ladybug://{tmp_path / 'graph.lbug'}", tmp_path / "decisions.tsv"
     archives = tmp_path / "a"

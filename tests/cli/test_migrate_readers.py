@@ -47,6 +47,7 @@ def status_of(folder: Path, url: str) -> dict[str, Any]:
     return dict(group)
 
 
+@pytest.mark.full
 def test_a_search_finds_the_old_data_or_the_turns_and_never_a_part_of_both(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_search_finds_the_old_data_or_the_turns_and_never_a_part_of_both(
     assert found(tmp_path, graph_url) == before
 
 
+@pytest.mark.full
 def test_status_says_how_far_a_migration_is_and_which_command_continues_it(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -105,6 +107,7 @@ def test_status_says_how_far_a_migration_is_and_which_command_continues_it(
     assert status_of(tmp_path, graph_url)["migration"] is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("phase", ["running", "cutting_over", "verifying"])
 def test_a_migration_of_another_version_is_shown_and_refused_with_a_sentence(
     tmp_path: Path, sessions: tuple[LegacySession, ...], phase: str

@@ -33,6 +33,7 @@ def sessions() -> tuple[LegacySession, ...]:
     return legacy_sessions(Path(SAMPLES))[:2]
 
 
+@pytest.mark.full
 @linux
 @pytest.mark.parametrize(
     "arguments", [("run", str(SAMPLES)), ("cutover", "--accept", "--yes"), ("rollback", "--yes")]
@@ -63,6 +64,7 @@ def test_a_graph_that_may_not_be_written_is_a_sentence_and_stays(
     assert dumped(url) == before
 
 
+@pytest.mark.full
 @linux
 def test_a_lake_that_may_not_be_written_is_a_sentence_and_the_graph_has_no_turn(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
@@ -82,6 +84,7 @@ def test_a_lake_that_may_not_be_written_is_a_sentence_and_the_graph_has_no_turn(
     assert dumped(url) == before
 
 
+@pytest.mark.full
 def test_another_process_that_writes_an_embedded_graph_is_named(
     tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -100,6 +103,7 @@ def test_another_process_that_writes_an_embedded_graph_is_named(
     assert str(tmp_path / "graph.lbug") in message
 
 
+@pytest.mark.full
 def test_archives_of_other_sessions_begin_no_migration(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -116,6 +120,7 @@ def test_archives_of_other_sessions_begin_no_migration(
     assert not (tmp_path / "lake").exists()
 
 
+@pytest.mark.full
 def test_a_thousand_ambiguous_episodes_are_a_short_table_and_all_rows_of_a_file(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:

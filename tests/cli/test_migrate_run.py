@@ -33,6 +33,7 @@ def sessions() -> tuple[LegacySession, ...]:
     return legacy_sessions(Path(SAMPLES))
 
 
+@pytest.mark.full
 def test_the_turns_are_ingested_beside_the_old_data_which_stays(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -52,6 +53,7 @@ def test_the_turns_are_ingested_beside_the_old_data_which_stays(
     assert of_readers(graph_url) == before
 
 
+@pytest.mark.full
 def test_readers_see_nothing_of_the_turns_unless_they_name_their_group(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -69,6 +71,7 @@ def test_readers_see_nothing_of_the_turns_unless_they_name_their_group(
     assert of_shadow["committed"] > 0
 
 
+@pytest.mark.full
 def test_the_turns_are_those_of_a_backfill_of_the_group(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -91,6 +94,7 @@ def test_the_turns_are_those_of_a_backfill_of_the_group(
     assert len(migrated) > len(sessions)
 
 
+@pytest.mark.full
 def test_the_archives_may_be_in_a_bucket(
     tmp_path: Path, sessions: tuple[LegacySession, ...], s3: S3Server
 ) -> None:
@@ -108,6 +112,7 @@ def test_the_archives_may_be_in_a_bucket(
     assert result.json["ingest"]["committed"] > len(sessions)
 
 
+@pytest.mark.full
 def test_an_interrupted_run_is_continued_and_other_archives_add_their_sessions(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -135,6 +140,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path, sessions: tuple[LegacySession,
     assert not (tmp_path / "lake").exists()
 
 
+@pytest.mark.full
 def test_a_graph_without_session_level_data_has_nothing_to_migrate(tmp_path: Path) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
     assert turnetl(tmp_path, url, "backfill", SAMPLES).exit_code == 0
@@ -143,6 +149,7 @@ def test_a_graph_without_session_level_data_has_nothing_to_migrate(tmp_path: Pat
     assert "the graph holds no session-level data" in result.messages[0]
 
 
+@pytest.mark.full
 def test_embeddings_of_other_dimensions_are_refused_before_the_first_write(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -156,6 +163,7 @@ def test_embeddings_of_other_dimensions_are_refused_before_the_first_write(
     assert not (tmp_path / "lake").exists()
 
 
+@pytest.mark.full
 def test_a_group_with_turns_of_its_own_is_refused(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -168,6 +176,7 @@ def test_a_group_with_turns_of_its_own_is_refused(
     assert "group `mine` holds turns of turnetl already" in result.messages[0]
 
 
+@pytest.mark.full
 def test_a_group_that_is_past_its_run_does_not_keep_others_from_theirs(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -186,6 +195,7 @@ def test_a_group_that_is_past_its_run_does_not_keep_others_from_theirs(
     assert named.exit_code == 2
 
 
+@pytest.mark.full
 def test_a_decision_of_a_person_holds_for_an_episode_that_an_earlier_run_matched(
     tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:

@@ -33,6 +33,7 @@ def run_of(folder: Path, url: str) -> tuple[str, str]:
     return latest["run_id"], latest["state"]
 
 
+@pytest.mark.full
 def test_the_run_is_undone_before_the_cutover_and_the_migration_is_run_again(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -67,6 +68,7 @@ def test_no_turn_is_undone_while_a_migration_moves_it(
     assert dumped(graph_url) == before
 
 
+@pytest.mark.full
 def test_the_run_is_undone_after_the_cutover_and_the_old_data_is_still_taken_back(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -83,6 +85,7 @@ def test_the_run_is_undone_after_the_cutover_and_the_old_data_is_still_taken_bac
     assert dumped(graph_url) == before_run
 
 
+@pytest.mark.full
 def test_a_discarded_run_is_marked_and_its_tables_stay_in_the_lake_with_a_sentence(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -104,6 +107,7 @@ def test_a_discarded_run_is_marked_and_its_tables_stay_in_the_lake_with_a_senten
     assert ingested.json["committed"] >= state["turns"], ingested.stderr
 
 
+@pytest.mark.full
 def test_a_run_of_which_another_group_has_turns_stays_as_it_is(
     tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_server_that_ignores_schemas_passes_with_the_schema_in_the_prompt(
     assert (result.exit_code, result.json["passed"]) == (0, True)
 
 
+@pytest.mark.full
 def test_parameters_that_a_deployment_rejects_are_left_out(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -90,6 +91,7 @@ def test_reflexion_prompts_are_checked_if_they_are_used(
     assert {"reflexion.entities", "reflexion.facts"} <= {check["prompt"] for check in checks}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("settings", "says", "code"),
     [
@@ -122,6 +124,7 @@ def test_a_refusal_of_the_provider_is_one_message(
     assert says in result.stderr
 
 
+@pytest.mark.full
 def test_an_embedder_that_does_not_respond_fails_the_check(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

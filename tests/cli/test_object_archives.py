@@ -44,6 +44,7 @@ def uploads(s3: S3Server, tmp_path: Path) -> Uploads:
     return Uploads(s3, tmp_path)
 
 
+@pytest.mark.full
 def test_a_fact_leads_back_to_the_object_and_its_lines(uploads: Uploads) -> None:
     uploads.run("backfill", uploads.url)
     (hit, *_) = uploads.run("search", "integer cents").json["hits"]
@@ -60,6 +61,7 @@ def test_a_fact_leads_back_to_the_object_and_its_lines(uploads: Uploads) -> None
     assert group["missing_archives"] == [hit["archive"]]
 
 
+@pytest.mark.full
 def test_the_status_says_that_a_store_does_not_answer(uploads: Uploads) -> None:
     uploads.run("backfill", uploads.url)
     result = uploads.run("status", AWS_ENDPOINT_URL="http://127.0.0.1:1")
@@ -77,6 +79,7 @@ def test_shards_and_a_plan_read_the_archives_of_a_bucket(uploads: Uploads) -> No
     assert plan["parsed"]["archives"]["unchanged"] == len(uploads.names)
 
 
+@pytest.mark.full
 def test_archives_and_lake_are_in_one_bucket(uploads: Uploads, tmp_path: Path) -> None:
     uploads.environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
     uploads.lake = f"s3://{uploads.bucket}/lake"
@@ -107,6 +110,7 @@ def test_a_bucket_and_a_folder_are_read_by_one_command(uploads: Uploads) -> None
     assert problem["reason"] == "missing"
 
 
+@pytest.mark.full
 def test_a_store_that_does_not_answer_ends_the_command(uploads: Uploads) -> None:
     down = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
     (message,) = uploads.run("parse", uploads.url, code=1, **down).messages
@@ -114,6 +118,7 @@ def test_a_store_that_does_not_answer_ends_the_command(uploads: Uploads) -> None
     assert "did not answer: check the network and the endpoint" in message
 
 
+@pytest.mark.full
 def test_the_lines_of_a_turn_are_shown_with_the_url(uploads: Uploads) -> None:
     uploads.run("backfill", uploads.url)
     result = run_in_process(

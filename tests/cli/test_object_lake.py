@@ -86,6 +86,7 @@ def test_no_folder_is_made_with_the_name_of_a_url(here: LakeMachine, archives: P
     assert {path.name for path in here.home.iterdir()} <= {"cache", ".turnetl", ".cache"}
 
 
+@pytest.mark.full
 def test_a_lake_in_a_bucket_holds_the_same_tables_as_a_folder(
     here: LakeMachine, there: LakeMachine, archives: Path
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_lake_in_a_bucket_holds_the_same_tables_as_a_folder(
     assert there.run("parse", archives).json["archives"]["new"] == 0
 
 
+@pytest.mark.full
 def test_every_command_works_with_it(here: LakeMachine, archives: Path) -> None:
     here.run("backfill", archives)
     assert here.run("status").json["groups"]
@@ -119,6 +121,7 @@ def test_every_command_works_with_it(here: LakeMachine, archives: Path) -> None:
     here.run("verify")
 
 
+@pytest.mark.full
 def test_what_is_forgotten_is_in_no_object_and_no_copy(
     here: LakeMachine, there: LakeMachine, archives: Path
 ) -> None:
@@ -134,6 +137,7 @@ def test_what_is_forgotten_is_in_no_object_and_no_copy(
     assert there.run("status").json["groups"][0]["turns"] == before
 
 
+@pytest.mark.full
 def test_archives_of_two_machines_are_in_one_lake(
     here: LakeMachine, there: LakeMachine, archives: Path
 ) -> None:
@@ -146,6 +150,7 @@ def test_archives_of_two_machines_are_in_one_lake(
     assert turns[0] == turns[1] > 0
 
 
+@pytest.mark.full
 def test_shards_on_two_machines_make_the_lake_of_one(
     here: LakeMachine, there: LakeMachine, archives: Path, s3: S3Server, tmp_path: Path
 ) -> None:
@@ -162,6 +167,7 @@ def test_shards_on_two_machines_make_the_lake_of_one(
     assert s3.tables(bucket, prefix) == s3.tables(other, "lake")
 
 
+@pytest.mark.full
 def test_a_plan_reads_archives_with_the_key_of_the_lake(here: LakeMachine, archives: Path) -> None:
     here.run("backfill", archives)
     shutil.copy2(min(archives.glob("*.jsonl")), archives / "new.jsonl")
@@ -175,6 +181,7 @@ def refusing(s3: S3Server) -> Iterator[S3Server]:
     s3.accept_everything()
 
 
+@pytest.mark.full
 def test_what_is_wrong_with_a_bucket_is_one_sentence(
     here: LakeMachine, there: LakeMachine, archives: Path, s3: S3Server, refusing: S3Server
 ) -> None:
@@ -192,6 +199,7 @@ def test_what_is_wrong_with_a_bucket_is_one_sentence(
     assert "there are no valid credentials for the lake `s3://" in message
 
 
+@pytest.mark.full
 def test_a_server_that_is_down_and_a_missing_bucket_are_named(
     here: LakeMachine, archives: Path, s3: S3Server, tmp_path: Path
 ) -> None:
@@ -215,6 +223,7 @@ def test_a_half_copied_lake_is_refused_with_what_is_missing(
     assert f"no redaction key `{here.lake}/redaction.key`" in message
 
 
+@pytest.mark.full
 def test_a_damaged_object_is_named_by_its_url_and_created_again(
     here: LakeMachine, there: LakeMachine, archives: Path, s3: S3Server
 ) -> None:
@@ -231,6 +240,7 @@ def test_a_damaged_object_is_named_by_its_url_and_created_again(
     assert here.run("filter").json
 
 
+@pytest.mark.full
 def test_machines_pay_once_for_a_response_and_forget_it_together(
     here: LakeMachine, there: LakeMachine, provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -252,6 +262,7 @@ def test_machines_pay_once_for_a_response_and_forget_it_together(
     assert here.responses(bucket, prefix) == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "command",
     [("status", "--lake", "s3://bucket/lake"), ("parse", "s3://bucket/archives", "--lake", "lake")],

@@ -57,6 +57,7 @@ def is_folder(lake: Path, name: str) -> bool:
     return (lake / name).is_dir()
 
 
+@pytest.mark.full
 def test_nobody_else_may_read_anything_in_a_lake(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     lake = tmp_path / "data" / "lake"
@@ -67,6 +68,7 @@ def test_nobody_else_may_read_anything_in_a_lake(tmp_path: Path) -> None:
     assert {name: oct(mode) for name, mode in found.items() if mode & 0o077} == {}
 
 
+@pytest.mark.full
 def test_the_group_of_a_lake_that_was_opened_to_it_may_read_everything_but_the_key(
     tmp_path: Path,
 ) -> None:
@@ -114,6 +116,7 @@ def loose_files(result: CommandResult) -> dict[str, str]:
     return dict(line.split(": ") for line in found["examples"]) if found else {}
 
 
+@pytest.mark.full
 def test_what_others_may_use_is_found_and_made_private(shop: Path) -> None:
     JournalFile.open(shop / ".turnetl" / "lake" / "journal.sqlite", 1).close()
     assert run_in_process("verify", folder=shop).exit_code == 0

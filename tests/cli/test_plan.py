@@ -69,6 +69,7 @@ def on_each(shop: Path, provider: FakeProvider, graph_url: str) -> ShopFolder:
     return ShopFolder(shop, provider, graph_url)
 
 
+@pytest.mark.full
 def test_a_pilot_writes_nothing_to_the_graph_and_is_not_paid_twice(
     on_each: ShopFolder, tmp_path: Path
 ) -> None:
@@ -102,6 +103,7 @@ def status(shop: ShopFolder) -> list[tuple[Any, ...]]:
     return [(one["group"], one["turns"], one["entities"], one["facts"]) for one in groups]
 
 
+@pytest.mark.full
 def test_the_same_pilot_again_pays_nothing_and_predicts_the_same(here: ShopFolder) -> None:
     first = here.json("plan", "a", "--pilot", str(PILOT))
     here.sent()
@@ -114,6 +116,7 @@ def test_the_same_pilot_again_pays_nothing_and_predicts_the_same(here: ShopFolde
         assert is_within(again["total"][name], expected)
 
 
+@pytest.mark.full
 def test_estimate_and_actual_are_shown_side_by_side_after_the_run(on_each: ShopFolder) -> None:
     planned = on_each.json("plan", "a", "--pilot", str(PILOT))
     result = on_each.run("backfill", "a")
@@ -132,6 +135,7 @@ def test_estimate_and_actual_are_shown_side_by_side_after_the_run(on_each: ShopF
     assert f"{usage['calls']:,}" in text.rpartition("estimate and actual")[2]
 
 
+@pytest.mark.full
 def test_runs_of_one_group_after_the_other_have_their_parts_of_the_estimate(
     here: ShopFolder,
 ) -> None:
@@ -152,11 +156,13 @@ def is_within(amount: dict[str, float], actual: float) -> bool:
     return amount["low"] <= actual <= amount["high"]
 
 
+@pytest.mark.full
 def test_a_run_of_other_turns_has_no_estimate(here: ShopFolder) -> None:
     here.json("plan", "a")
     assert here.json("backfill", "a", "--limit", "3")["estimate"] is None
 
 
+@pytest.mark.full
 def test_without_pilot_and_history_the_amounts_are_lower_bounds_and_no_request_is_sent(
     here: ShopFolder,
 ) -> None:
@@ -171,6 +177,7 @@ def test_without_pilot_and_history_the_amounts_are_lower_bounds_and_no_request_i
     assert here.json("backfill", "a")["usage"]["calls"] > 68
 
 
+@pytest.mark.full
 def test_a_plan_of_archives_leaves_no_table_behind(here: ShopFolder) -> None:
     here.json("plan", "a", "--pilot", str(PILOT))
     lake = here.folder / ".turnetl" / "lake"
@@ -189,6 +196,7 @@ def test_what_a_killed_plan_has_left_is_removed_by_the_next_one(here: ShopFolder
     assert {path.suffix for path in estimates.iterdir()} == {".json"}
 
 
+@pytest.mark.full
 def test_a_graph_of_another_version_is_an_error_before_anything_is_paid(
     on_each: ShopFolder,
 ) -> None:
@@ -201,6 +209,7 @@ def test_a_graph_of_another_version_is_an_error_before_anything_is_paid(
     assert "was written by another version of turnetl" in result.stderr
 
 
+@pytest.mark.full
 def test_turns_that_the_lake_has_already_are_part_of_a_plan_of_archives(here: ShopFolder) -> None:
     here.run("parse", "a/barn.jsonl")
     here.run("filter")
@@ -210,6 +219,7 @@ def test_turns_that_the_lake_has_already_are_part_of_a_plan_of_archives(here: Sh
     assert here.json("status")["pending"] == 4
 
 
+@pytest.mark.full
 def test_earlier_turns_of_the_model_are_the_estimate_without_a_pilot(on_each: ShopFolder) -> None:
     on_each.json("backfill", "a", "--limit", "15")
     on_each.sent()
@@ -226,11 +236,13 @@ def test_earlier_turns_of_the_model_are_the_estimate_without_a_pilot(on_each: Sh
     assert is_within(planned["total"]["requests"], usage["calls"])
 
 
+@pytest.mark.full
 def test_another_model_has_no_history(here: ShopFolder) -> None:
     here.json("backfill", "a", "--limit", "15")
     assert here.json("plan", TURNETL_LLM__MODEL="other")["method"] == "bounds"
 
 
+@pytest.mark.full
 def test_a_journal_that_answers_everything_leaves_nothing_to_pay(here: ShopFolder) -> None:
     paid = here.json("backfill", "a")["usage"]
     here.sent()
@@ -244,6 +256,7 @@ def test_a_journal_that_answers_everything_leaves_nothing_to_pay(here: ShopFolde
     assert here.json("ingest")["usage"]["calls"] == here.sent() == 0
 
 
+@pytest.mark.full
 def test_responses_that_a_stopped_run_has_prepared_are_not_part_of_the_estimate(
     here: ShopFolder,
 ) -> None:
@@ -255,6 +268,7 @@ def test_responses_that_a_stopped_run_has_prepared_are_not_part_of_the_estimate(
     assert left < whole
 
 
+@pytest.mark.full
 def test_without_a_model_nothing_is_sent_and_the_time_is_that_of_the_machine(
     on_each: ShopFolder,
 ) -> None:
@@ -267,6 +281,7 @@ def test_without_a_model_nothing_is_sent_and_the_time_is_that_of_the_machine(
     assert "nothing to ingest" in on_each.run("plan", "--extractor", "structural").stdout
 
 
+@pytest.mark.full
 def test_a_hybrid_extractor_is_estimated_with_its_model(here: ShopFolder) -> None:
     planned = here.json("plan", "a", "--extractor", "hybrid", "--pilot", str(PILOT))
     in_pilot = here.sent()
@@ -276,6 +291,7 @@ def test_a_hybrid_extractor_is_estimated_with_its_model(here: ShopFolder) -> Non
     assert is_within(planned["total"]["requests"], usage["calls"])
 
 
+@pytest.mark.full
 def test_a_pilot_that_is_larger_than_what_is_pending_leaves_nothing_to_pay(
     here: ShopFolder,
 ) -> None:
@@ -286,6 +302,7 @@ def test_a_pilot_that_is_larger_than_what_is_pending_leaves_nothing_to_pay(
     assert here.json("backfill", "a")["usage"]["calls"] == here.sent() == 0
 
 
+@pytest.mark.full
 def test_a_budget_that_is_too_small_for_the_pilot_ends_it_and_the_rest_is_estimated(
     here: ShopFolder,
 ) -> None:
@@ -303,6 +320,7 @@ def test_a_budget_that_is_too_small_for_the_pilot_ends_it_and_the_rest_is_estima
     assert (tiny.exit_code, here.sent()) == (4, 0)
 
 
+@pytest.mark.full
 def test_a_model_that_refuses_all_requests_is_an_error_of_the_plan(here: ShopFolder) -> None:
     here.provider.faults = [Fault(401, '{"error": {"message": "no"}}')] * 200
     result = here.run("plan", "a", "--pilot", str(PILOT))
@@ -312,6 +330,7 @@ def test_a_model_that_refuses_all_requests_is_an_error_of_the_plan(here: ShopFol
     assert here.run("plan", "a", "--pilot", str(PILOT)).exit_code == 0
 
 
+@pytest.mark.full
 def test_turns_for_which_the_model_gives_no_valid_response_are_counted(here: ShopFolder) -> None:
     whole = here.provider.responders
     extract = whole["extracted_entities"]
@@ -326,6 +345,7 @@ def test_turns_for_which_the_model_gives_no_valid_response_are_counted(here: Sho
     assert (result.exit_code, result.json["quarantined"]) == (3, 1)
 
 
+@pytest.mark.full
 def test_without_a_price_tokens_are_estimated_and_a_sentence_says_where_it_belongs(
     here: ShopFolder,
 ) -> None:
@@ -347,6 +367,7 @@ def test_a_lake_without_turns_has_nothing_to_plan(here: ShopFolder) -> None:
     assert here.run("plan", "missing").exit_code == 0
 
 
+@pytest.mark.full
 def test_a_redo_is_estimated_with_the_turns_that_it_repeats(on_each: ShopFolder) -> None:
     changed = {"TURNETL_EXTRACTION__PREPROCESSING_PROMPT": "Look at the colours only."}
     on_each.json("backfill", "a")
@@ -363,6 +384,7 @@ def test_a_redo_is_estimated_with_the_turns_that_it_repeats(on_each: ShopFolder)
     assert nothing.stdout == "no turn is selected: there is nothing to redo\n"
 
 
+@pytest.mark.full
 def test_turns_are_selected_as_for_an_ingest(here: ShopFolder) -> None:
     assert here.json("plan", "a", "--limit", "3")["turns"] == 6
     assert here.json("plan", "a", "--since", "2026-03-04")["turns"] == 6
@@ -398,6 +420,7 @@ def test_a_pilot_without_a_journal_is_rejected(here: ShopFolder) -> None:
     assert "a pilot needs the journal" in result.stderr
 
 
+@pytest.mark.full
 def test_the_tables_fit_into_eighty_columns(here: ShopFolder) -> None:
     shown = [
         here.run("plan", "a", COLUMNS="80").stdout,

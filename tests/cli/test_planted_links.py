@@ -51,6 +51,7 @@ def write(folder: Path) -> list[CommandResult]:
 REBUILD = ("--rebuild",)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("lock", LOCKS)
 @pytest.mark.parametrize("exists", [True, False], ids=["to a file", "to nothing"])
 def test_a_planted_lock_leads_to_no_other_file(lock: str, exists: bool, shop: Path) -> None:
@@ -104,6 +105,7 @@ def test_no_graph_is_made_where_a_planted_link_leads(shop: Path) -> None:
     assert not (shop / "target").exists()
 
 
+@pytest.mark.full
 def test_a_graph_that_a_link_leads_to_is_used(shop: Path) -> None:
     """The user may have moved it to another disk."""
     graph = shop / ".turnetl" / "lake" / "graph.lbug"

@@ -25,6 +25,7 @@ def stale_reasons(result: CommandResult) -> dict[str, int]:
     return reasons
 
 
+@pytest.mark.full
 def test_instructions_of_one_run_reach_the_model_and_make_turns_stale(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -67,6 +68,7 @@ def test_none_disables_the_instructions(word: str, provider: FakeProvider, tmp_p
     assert (request_count(provider, "## "), request_count(provider, f"\n{word}\n")) == (0, 0)
 
 
+@pytest.mark.full
 def test_an_option_wins_over_the_setting_of_a_group(provider: FakeProvider, tmp_path: Path) -> None:
     write_session(tmp_path / "a.jsonl", 2)
     of_group = {"preprocessing_prompt": "Say it of the group.", "reflexion": 0}
@@ -83,6 +85,7 @@ def test_an_option_wins_over_the_setting_of_a_group(provider: FakeProvider, tmp_
     assert request_count(provider, "Say it once.") == 0
 
 
+@pytest.mark.full
 def test_a_changed_template_makes_only_turns_of_its_kind_stale(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -104,6 +107,7 @@ def test_a_changed_template_makes_only_turns_of_its_kind_stale(
     assert status.json["groups"][0]["committed"] == 2
 
 
+@pytest.mark.full
 def test_turns_that_a_changed_template_made_stale_are_skipped(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -168,6 +172,7 @@ def test_an_invalid_template_stops_a_run_before_any_work(
     assert provider.requests == []
 
 
+@pytest.mark.full
 def test_a_missing_ontology_stops_status_too(provider: FakeProvider, tmp_path: Path) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     run_in_process("backfill", "a.jsonl", folder=tmp_path, **model_environment(provider))

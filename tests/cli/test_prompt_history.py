@@ -41,6 +41,7 @@ def test_each_prompt_is_in_the_group_of_its_project(tmp_path: Path) -> None:
     assert episodes(tmp_path, "logo") == [("claude_history", LOGO, 0)]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("history")
 def test_a_second_run_reads_nothing_and_adds_nothing(tmp_path: Path) -> None:
     run_in_process("backfill", ".claude", folder=tmp_path)
@@ -49,6 +50,7 @@ def test_a_second_run_reads_nothing_and_adds_nothing(tmp_path: Path) -> None:
     assert again["committed"] == 0
 
 
+@pytest.mark.full
 def test_a_prompt_is_shown_by_the_line_of_the_history(history: Path, tmp_path: Path) -> None:
     run_in_process("backfill", ".claude", folder=tmp_path)
     for name in ("history.jsonl", ".claude/history.jsonl", str(history)):
@@ -60,6 +62,7 @@ def test_a_prompt_is_shown_by_the_line_of_the_history(history: Path, tmp_path: P
     assert run_in_process("show", "story.jsonl:1", folder=tmp_path).exit_code == 2
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("history")
 def test_a_transcript_that_arrives_later_replaces_the_prompt(tmp_path: Path) -> None:
     run_in_process("backfill", ".claude", folder=tmp_path)
@@ -69,6 +72,7 @@ def test_a_transcript_that_arrives_later_replaces_the_prompt(tmp_path: Path) -> 
     assert episodes(tmp_path, "shop") == [("claude_code", SHOP, 1)]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("history")
 def test_a_prompt_ingested_before_its_transcript_is_named_with_the_command_that_removes_it(
     tmp_path: Path,
@@ -92,6 +96,7 @@ def test_a_prompt_ingested_before_its_transcript_is_named_with_the_command_that_
     assert run_in_process("timeline", "--json", folder=tmp_path).json["count"] == 3
 
 
+@pytest.mark.full
 def test_a_prompt_outlives_its_transcript_and_the_history(history: Path, tmp_path: Path) -> None:
     run_in_process("backfill", ".claude", folder=tmp_path)
     history.unlink()
@@ -103,6 +108,7 @@ def test_a_prompt_outlives_its_transcript_and_the_history(history: Path, tmp_pat
     assert len(missing) == 2
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("history")
 def test_while_the_history_exists_no_archive_is_missing(tmp_path: Path) -> None:
     run_in_process("backfill", ".claude", folder=tmp_path)
@@ -110,6 +116,7 @@ def test_while_the_history_exists_no_archive_is_missing(tmp_path: Path) -> None:
     assert all(group["missing_archives"] == [] for group in status["groups"])
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("history")
 def test_a_turn_leads_back_to_its_line(tmp_path: Path) -> None:
     run_in_process("backfill", ".claude", folder=tmp_path)
@@ -126,6 +133,7 @@ def test_the_history_is_among_the_sources_and_is_not_deleted(history: Path, tmp_
     assert claude["paths"] == [str(history)]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("history")
 def test_with_personal_data_redacted_the_archive_is_found_too(tmp_path: Path) -> None:
     run_in_process("backfill", ".claude", "--redact-pii", folder=tmp_path)

@@ -74,6 +74,7 @@ def test_a_reader_leaves_no_file_behind(shop: Path, command: tuple[str, ...]) ->
     assert not [name for name in before if name.endswith(("-wal", "-shm", "-journal"))]
 
 
+@pytest.mark.full
 @linux
 def test_a_folder_that_may_not_be_written_is_searched(read_only: Path) -> None:
     for arguments in (("search", "cart"), ("timeline",), ("status",)):
@@ -82,6 +83,7 @@ def test_a_folder_that_may_not_be_written_is_searched(read_only: Path) -> None:
         assert "2 turns" in result.stdout or "cart" in result.stdout
 
 
+@pytest.mark.full
 @linux
 def test_a_search_says_that_the_index_lacks_turns_and_may_not_be_written(shop: Path) -> None:
     (index,) = (shop / ".turnetl" / "lake" / "index").iterdir()
@@ -101,6 +103,7 @@ def test_a_search_says_that_the_index_lacks_turns_and_may_not_be_written(shop: P
     assert "may not be written; this is what the search index holds" in result.stderr
 
 
+@pytest.mark.full
 @linux
 def test_what_a_killed_writer_left_in_a_folder_that_may_not_be_written_is_explained(
     shop: Path,
@@ -123,6 +126,7 @@ def test_what_a_killed_writer_left_in_a_folder_that_may_not_be_written_is_explai
     assert run_in_process(*SEARCH, folder=shop).exit_code == 0
 
 
+@pytest.mark.full
 @linux
 def test_an_index_that_may_not_be_written_is_not_to_be_rebuilt(read_only: Path) -> None:
     for arguments in (("index",), ("index", "--rebuild")):

@@ -48,6 +48,7 @@ def folder(provider: FakeProvider, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 def test_search_and_status_answer_during_a_backfill_and_say_how_old_the_data_are(
     folder: Path, provider: FakeProvider
 ) -> None:
@@ -80,6 +81,7 @@ def test_search_and_status_answer_during_a_backfill_and_say_how_old_the_data_are
     assert "Refund order" in after["hits"][0]["prompt"]
 
 
+@pytest.mark.full
 def test_during_the_first_backfill_there_is_nothing_to_search_and_a_message_says_why(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -93,6 +95,7 @@ def test_during_the_first_backfill_there_is_nothing_to_search_and_a_message_says
     assert "another turnetl process" in status.messages[0]
 
 
+@pytest.mark.full
 def test_a_run_leaves_an_index_that_a_search_need_not_bring_up_to_date(
     folder: Path, provider: FakeProvider
 ) -> None:

@@ -52,6 +52,7 @@ def stale(folder: Path, provider: FakeProvider) -> int:
     return int(status(folder, provider)["stale"])
 
 
+@pytest.mark.full
 def test_before_a_redo_starts_it_says_why_how_many_turns_and_how_many_requests(
     filled: Path, provider: FakeProvider
 ) -> None:
@@ -71,6 +72,7 @@ def test_before_a_redo_starts_it_says_why_how_many_turns_and_how_many_requests(
     assert (len(provider.requests), stale(filled, provider)) == (sent, TURNS)
 
 
+@pytest.mark.full
 def test_a_redo_sends_every_request_once_and_the_second_one_has_nothing_to_do(
     filled: Path, provider: FakeProvider
 ) -> None:
@@ -88,6 +90,7 @@ def test_a_redo_sends_every_request_once_and_the_second_one_has_nothing_to_do(
     assert run_in_process("verify", folder=filled).exit_code == 0
 
 
+@pytest.mark.full
 def test_the_old_recipe_is_answered_by_the_journal(filled: Path, provider: FakeProvider) -> None:
     redo(filled, provider, "--stale", "--yes")
     sent = len(provider.requests)
@@ -98,6 +101,7 @@ def test_the_old_recipe_is_answered_by_the_journal(filled: Path, provider: FakeP
     assert len(provider.requests) == sent
 
 
+@pytest.mark.full
 def test_turns_are_selected_by_session_turn_kind_and_time(
     filled: Path, provider: FakeProvider
 ) -> None:
@@ -121,6 +125,7 @@ def test_turns_are_selected_by_session_turn_kind_and_time(
     assert (nothing.exit_code, "meets all of these conditions" in nothing.stderr) == (2, True)
 
 
+@pytest.mark.full
 def test_a_budget_that_does_not_suffice_leaves_the_graph_as_it_was_and_pays_for_no_request_twice(
     filled: Path, provider: FakeProvider
 ) -> None:
@@ -175,6 +180,7 @@ def test_without_a_journal_a_redo_with_a_model_is_refused(
     assert stale(filled, provider) == TURNS
 
 
+@pytest.mark.full
 def test_an_extractor_that_is_not_named_is_not_changed(filled: Path) -> None:
     result = run_in_process("redo", "--group", "shop", "--yes", folder=filled)
     assert result.exit_code == 1
@@ -202,6 +208,7 @@ def test_a_group_whose_turns_changed_since_the_filter_is_not_redone(
     assert (result.exit_code, "run `turnetl filter`" in result.stderr) == (1, True)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize(
     ("stage", "turns"), [("extract", 2), ("undo", 0), ("undo", 2), ("undo", 3), ("ingest", 1)]

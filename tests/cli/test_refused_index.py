@@ -48,6 +48,7 @@ def test_a_rebuild_of_a_graph_that_cannot_be_opened_keeps_the_index(shop: Path) 
     assert (index_folder(shop) / "catalog.sqlite").read_bytes() == before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
@@ -91,6 +92,7 @@ def test_status_says_that_an_index_is_refused_and_how_to_repair_it(
     assert " ".join(problem.split()) in " ".join(status.stdout.split())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["catalog.sqlite", "vectors/keys", "lexical/turns/meta.json"])
 def test_status_says_that_an_index_is_damaged_and_that_a_search_rebuilds_it(
     name: str, shop: Path

@@ -54,6 +54,7 @@ def tables(rendered: str) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.full
 def test_the_report_has_the_numbers_of_the_other_commands(folder: Path) -> None:
     written = report(folder).json
     groups = run_in_process("status", "--json", folder=folder).json["groups"]
@@ -65,6 +66,7 @@ def test_the_report_has_the_numbers_of_the_other_commands(folder: Path) -> None:
     assert f"In the graph{committed}" in page(folder).text
 
 
+@pytest.mark.full
 def test_a_turn_that_a_fork_of_a_fork_repeats_under_another_id_counts_once(tmp_path: Path) -> None:
     origins = [("s0", None), ("s1", "s0"), ("s2", "s1")]
     for session, origin in origins:
@@ -80,6 +82,7 @@ def test_a_turn_that_a_fork_of_a_fork_repeats_under_another_id_counts_once(tmp_p
     assert report(tmp_path).json["turns"] == 1
 
 
+@pytest.mark.full
 def test_the_page_has_decisions_entities_errors_noise_and_tokens(folder: Path) -> None:
     shown = text(folder)
     assert "I decided on integer cents rather than `Decimal`" in shown
@@ -89,6 +92,7 @@ def test_the_page_has_decisions_entities_errors_noise_and_tokens(folder: Path) -
     assert "Tokens by model" in shown
 
 
+@pytest.mark.full
 def test_the_tokens_of_subagents_are_counted_by_model_and_project(folder: Path) -> None:
     """Those of two archives: `agent-a7c41fe.jsonl`, and rows in `2026-02-21-first-steps.jsonl`."""
     report(folder)
@@ -100,6 +104,7 @@ def test_the_tokens_of_subagents_are_counted_by_model_and_project(folder: Path) 
     assert rows["claude-haiku-4-5"][:7] == haiku
 
 
+@pytest.mark.full
 def test_archives_whose_tokens_are_not_all_recorded_are_counted_with_the_remedy(
     tmp_path: Path,
 ) -> None:
@@ -116,6 +121,7 @@ def test_archives_whose_tokens_are_not_all_recorded_are_counted_with_the_remedy(
     assert not any(sentence in one for one in report(tmp_path).json["missing"])
 
 
+@pytest.mark.full
 def test_every_turn_that_is_named_has_its_archive_and_line(folder: Path) -> None:
     parsed = page(folder)
     anchors = {one for one in parsed.attributes("id") if one.startswith("turn-")}
@@ -127,6 +133,7 @@ def test_every_turn_that_is_named_has_its_archive_and_line(folder: Path) -> None
     assert links >= {Path(turn["archive"]).as_uri() for turn in turns}
 
 
+@pytest.mark.full
 def test_only_the_turns_of_the_group_and_the_time_are_in_the_report(folder: Path) -> None:
     written = report(folder, "--group", "bookshop", "--since", "2026-03-10", "--until", "2026-03")
     timeline = ("timeline", "-n", "999", "--group", "bookshop", "--since", "2026-03-10")
@@ -138,6 +145,7 @@ def test_only_the_turns_of_the_group_and_the_time_are_in_the_report(folder: Path
     assert "integer cents rather" not in shown
 
 
+@pytest.mark.full
 def test_an_earlier_page_is_replaced_and_no_other_file(folder: Path, tmp_path: Path) -> None:
     report(folder)
     report(folder)
@@ -181,6 +189,7 @@ def test_without_a_lake_and_a_graph_the_page_says_what_to_do(tmp_path: Path) -> 
     assert [one.name for one in tmp_path.iterdir()] == [PAGE]
 
 
+@pytest.mark.full
 def test_without_a_graph_the_page_has_what_the_lake_holds(tmp_path: Path) -> None:
     run_in_process("parse", SAMPLES, folder=tmp_path)
     parsed = report(tmp_path)
@@ -193,6 +202,7 @@ def test_without_a_graph_the_page_has_what_the_lake_holds(tmp_path: Path) -> Non
     assert "there is no graph" in parsed.stderr
 
 
+@pytest.mark.full
 def test_turns_that_the_lake_has_lost_are_in_the_report(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     lake = tmp_path / ".turnetl" / "lake"
@@ -203,6 +213,7 @@ def test_turns_that_the_lake_has_lost_are_in_the_report(folder: Path, tmp_path: 
     assert "the checkout tests fail since I pulled" in shown
 
 
+@pytest.mark.full
 def test_the_cost_of_the_model_is_shown_by_prompt_by_project_and_by_run(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -220,6 +231,7 @@ def test_the_cost_of_the_model_is_shown_by_prompt_by_project_and_by_run(
     assert rows[run["run_id"][:8]][2:4] == ["openai-compatible/canned", "2"]
 
 
+@pytest.mark.full
 def test_the_cost_by_project_is_of_the_selected_turns_and_the_page_says_what_is_not(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -239,6 +251,7 @@ def test_the_cost_by_project_is_of_the_selected_turns_and_the_page_says_what_is_
     assert "not only of the selected turns" not in text(tmp_path)
 
 
+@pytest.mark.full
 def test_turns_that_a_new_recipe_would_commit_differently_are_stale_with_their_reason(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -249,6 +262,7 @@ def test_turns_that_a_new_recipe_would_commit_differently_are_stale_with_their_r
     assert "Look again at the shop, please" in shown.partition("Stale turns")[2]
 
 
+@pytest.mark.full
 def test_a_quarantined_turn_is_listed_with_its_error_and_its_line(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -271,6 +285,7 @@ def test_a_quarantined_turn_is_listed_with_its_error_and_its_line(
     assert "ready: 1" in shown
 
 
+@pytest.mark.full
 def test_a_damaged_table_is_named_and_the_other_groups_are_shown(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -284,6 +299,7 @@ def test_a_damaged_table_is_named_and_the_other_groups_are_shown(
     assert "9 turns are only in the graph" in shown
 
 
+@pytest.mark.full
 def test_personal_data_is_redacted_and_nothing_links_to_an_archive(tmp_path: Path) -> None:
     home = tmp_path / "home" / "kimlee" / ".claude"
     rows = conversation("write to kim.lee@shop-of-kim.com", "Done, Kim", at=SESSION_START)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import FakeProvider, Fault
@@ -9,6 +11,7 @@ from tests.servers.provider import FakeProvider, Fault
 BAD_REQUEST = Fault(400, '{"error": {"message": "no such question"}}')
 
 
+@pytest.mark.full
 def test_a_group_with_only_quarantined_turns_left_is_tried_again(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

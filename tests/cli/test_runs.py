@@ -53,6 +53,7 @@ def test_a_run_is_listed_and_shown_with_all_that_it_did(shop: Path, filled_shop:
     assert run_in_process("runs", "show", run["run_id"], "--json", folder=shop).json == run
 
 
+@pytest.mark.full
 def test_an_unchanged_run_writes_nothing_and_a_new_turn_is_a_new_run(
     shop: Path, filled_shop: Path
 ) -> None:
@@ -138,6 +139,7 @@ def _without_end(owner: str, run: TurnRun) -> TurnRun:
     return replace(run, owner=owner, ended_at=None, outcome=None, committed=0, entities_new=0)
 
 
+@pytest.mark.full
 def test_a_run_that_its_budget_stopped_says_so_with_its_cost(
     provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -156,6 +158,7 @@ def test_a_run_that_its_budget_stopped_says_so_with_its_cost(
     assert done["usage"]["calls"] > 0
 
 
+@pytest.mark.full
 def test_the_command_is_recorded_without_secrets(tmp_path: Path) -> None:
     write_session(tmp_path / "a.jsonl", 1)
     secret = "ghp_" + fresh(36)
@@ -169,6 +172,7 @@ def test_the_command_is_recorded_without_secrets(tmp_path: Path) -> None:
     assert secret not in str(run)
 
 
+@pytest.mark.full
 def test_a_run_of_which_every_turn_was_undone_is_undone(shop: Path) -> None:
     (run,) = run_in_process("runs", "--json", folder=shop).json["runs"]
     selected = run_in_process("undo", "--group", "shop", "--yes", folder=shop)

@@ -101,6 +101,7 @@ def ingested(pending: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_the_real_output_of_every_command_is_valid(
     name: str, provider: FakeProvider, pending: Path, ingested: Path, tmp_path: Path
@@ -135,6 +136,7 @@ def test_the_commands_with_a_schema_are_listed(tmp_path: Path) -> None:
     assert run_in_process("schema", folder=tmp_path).stdout.splitlines() == listed
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", OUTPUTS)
 def test_every_schema_is_valid_and_describes_every_key(command: str, tmp_path: Path) -> None:
     schema = schema_of(command, tmp_path)

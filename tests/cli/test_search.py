@@ -15,6 +15,7 @@ def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return shutil.copytree(filled_samples, tmp_path_factory.mktemp("searched"), dirs_exist_ok=True)
 
 
+@pytest.mark.full
 def test_an_unquoted_query_finds_the_same_as_a_quoted_one(folder: Path) -> None:
     quoted = run_in_process("search", "why were customers charged twice", "--json", folder=folder)
     words = ["why", "were", "customers", "charged", "twice"]
@@ -94,6 +95,7 @@ def test_hits_can_be_sorted_by_time(folder: Path) -> None:
     assert {hit["id"] for hit in found} == {hit["id"] for hit in best}
 
 
+@pytest.mark.full
 def test_as_of_marks_facts_that_were_invalidated_later(folder: Path) -> None:
     failed = ("--relation", "FAILED_WITH", "--as-of")
     then = run_in_process("search", *failed, "2026-03-03T09:12:40", folder=folder)
@@ -176,6 +178,7 @@ def test_filters_that_no_turn_meets_together_are_no_wrong_words(folder: Path) ->
     assert found.stdout.startswith("no turn meets all filters; omit one of them")
 
 
+@pytest.mark.full
 def test_a_long_query_says_how_much_of_it_is_compared(folder: Path) -> None:
     query = "why were customers charged twice " * 100
     result = run_in_process("search", query, "--json", folder=folder)

@@ -65,6 +65,7 @@ def test_a_center_is_named_by_its_name_or_the_beginning_of_its_uuid(folder: Path
     assert scores[0] >= 1
 
 
+@pytest.mark.full
 def test_a_deeper_breadth_first_search_finds_more(folder: Path) -> None:
     found = [
         len(
@@ -119,6 +120,7 @@ def test_options_that_do_not_fit_are_reported_in_one_sentence(
     assert (as_json.exit_code, as_json.json["exit_code"]) == (2, 2)
 
 
+@pytest.mark.full
 def test_results_are_ordered_by_time_on_request(folder: Path) -> None:
     arguments = ("--recipe", "combined-hybrid-search-rrf", QUERY, "--json")
     by_score = search(folder, *arguments).json
@@ -146,6 +148,7 @@ def test_a_graph_without_communities_says_what_makes_them(folder: Path) -> None:
     assert "the groups have no communities: run `turnetl communities build`" in result.stderr
 
 
+@pytest.mark.full
 def test_the_cross_encoder_is_the_configured_model_behind_the_journal(
     folder: Path, provider: FakeProvider
 ) -> None:

@@ -31,6 +31,7 @@ def search(folder: Path, *arguments: str, **environment: str) -> CommandResult:
     return run_in_process("search", *arguments, folder=folder, **environment)
 
 
+@pytest.mark.full
 def test_the_model_orders_the_best_turns_and_a_repeated_search_costs_nothing(
     folder: Path, reranking: FakeProvider
 ) -> None:

@@ -29,6 +29,7 @@ READY = (
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
 def test_it_prints_an_address_answers_and_ends_cleanly_at_a_signal(
     stop_signal: signal.Signals, shop: Path
@@ -42,6 +43,7 @@ def test_it_prints_an_address_answers_and_ends_cleanly_at_a_signal(
     assert result.messages == [READY]
 
 
+@pytest.mark.full
 def test_with_json_the_address_is_in_an_object(shop: Path) -> None:
     with serving_process("--json", folder=shop) as serving:
         result = serving.stop()
@@ -50,6 +52,7 @@ def test_with_json_the_address_is_in_an_object(shop: Path) -> None:
     assert urlsplit(url).query.startswith("token=")
 
 
+@pytest.mark.full
 def test_a_port_in_use_is_named_with_what_to_do(shop: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
@@ -74,6 +77,7 @@ def test_a_port_that_is_none_is_refused(port: str, shop: Path) -> None:
     assert "--port" in result.stderr
 
 
+@pytest.mark.full
 def test_an_address_of_ipv6_works(shop: Path) -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
@@ -85,6 +89,7 @@ def test_an_address_of_ipv6_works(shop: Path) -> None:
             assert browser.get("timeline").status_code == 200
 
 
+@pytest.mark.full
 def test_a_report_that_is_being_made_does_not_hold_up_the_end(shop: Path) -> None:
     journal = shop / ".turnetl" / "lake" / "journal.sqlite"
     with (
@@ -104,6 +109,7 @@ def test_a_report_that_is_being_made_does_not_hold_up_the_end(shop: Path) -> Non
     assert result.messages == [READY]
 
 
+@pytest.mark.full
 def test_two_servers_run_side_by_side(shop: Path) -> None:
     with serving_process(folder=shop) as first, serving_process(folder=shop) as second:
         assert first.url != second.url
@@ -113,6 +119,7 @@ def test_two_servers_run_side_by_side(shop: Path) -> None:
             assert serving.stop().exit_code == 0
 
 
+@pytest.mark.full
 def test_without_a_graph_a_page_says_what_to_do_and_later_shows_it(tmp_path: Path) -> None:
     with serving_process(folder=tmp_path) as serving, entered(serving.url) as browser:
         missing = browser.get("")
@@ -125,12 +132,14 @@ def test_without_a_graph_a_page_says_what_to_do_and_later_shows_it(tmp_path: Pat
         assert serving.stop().exit_code == 0
 
 
+@pytest.mark.full
 def test_without_an_index_it_is_made(shop: Path) -> None:
     shutil.rmtree(shop / ".turnetl" / "lake" / "index")
     with serving_process(folder=shop) as serving, entered(serving.url) as browser:
         assert "Add a cart to the shop" in browser.get("timeline").text
 
 
+@pytest.mark.full
 def test_during_a_backfill_pages_are_answered_and_afterwards_have_its_turns(
     graph_of_three_turns: Path, provider: FakeProvider
 ) -> None:
@@ -145,6 +154,7 @@ def test_during_a_backfill_pages_are_answered_and_afterwards_have_its_turns(
         assert "Turns 1 to 4 of 4" in browser.get("timeline").text
 
 
+@pytest.mark.full
 def test_a_request_that_is_no_http_does_not_end_the_server(shop: Path) -> None:
     with serving_process(folder=shop) as serving:
         place = urlsplit(serving.url)
@@ -162,6 +172,7 @@ def test_a_request_that_is_no_http_does_not_end_the_server(shop: Path) -> None:
         assert serving.stop().exit_code == 0
 
 
+@pytest.mark.full
 def test_nothing_is_written_but_the_index(shop: Path) -> None:
     def files() -> dict[str, bytes]:
         return {
@@ -178,6 +189,7 @@ def test_nothing_is_written_but_the_index(shop: Path) -> None:
     assert files() == before
 
 
+@pytest.mark.full
 def test_the_token_is_not_in_the_log(shop: Path) -> None:
     with serving_process("--verbose", "--debug", folder=shop) as serving:
         token = urlsplit(serving.url).query.removeprefix("token=")

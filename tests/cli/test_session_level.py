@@ -45,6 +45,7 @@ def search(folder: Path, graph: str, *arguments: str) -> dict[str, Any]:
     return run(folder, graph, "search", *arguments, "--nearest", "--json").json
 
 
+@pytest.mark.full
 def test_a_session_level_hit_is_under_the_best_turn_of_its_session_only(
     graph_url: str, tmp_path: Path, session: LegacySession
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_session_level_hit_is_under_the_best_turn_of_its_session_only(
     assert f"session level  session {session.session_id}" in printed
 
 
+@pytest.mark.full
 def test_an_episode_that_names_no_session_is_alone_with_a_mark_and_leads_to_no_turn(
     graph_url: str, tmp_path: Path, session: LegacySession
 ) -> None:
@@ -81,6 +83,7 @@ def test_an_episode_that_names_no_session_is_alone_with_a_mark_and_leads_to_no_t
     assert "session level  no session named" in printed
 
 
+@pytest.mark.full
 def test_a_graph_without_a_turn_is_searched_and_counted(
     graph_url: str, tmp_path: Path, session: LegacySession
 ) -> None:
@@ -94,6 +97,7 @@ def test_a_graph_without_a_turn_is_searched_and_counted(
     assert group["session_level"]["episodes"] == 3
 
 
+@pytest.mark.full
 def test_status_counts_each_fact_once_whoever_states_it(
     graph_url: str, tmp_path: Path, session: LegacySession
 ) -> None:
@@ -112,6 +116,7 @@ def test_status_counts_each_fact_once_whoever_states_it(
     assert "session level" in " ".join(printed.split())
 
 
+@pytest.mark.full
 def test_conditions_that_only_turns_meet_leave_session_level_data_out(
     graph_url: str, tmp_path: Path, session: LegacySession
 ) -> None:
@@ -126,6 +131,7 @@ def test_conditions_that_only_turns_meet_leave_session_level_data_out(
     assert (before["hits"], before["session_hits"]) == ([], [])
 
 
+@pytest.mark.full
 def test_undo_and_verify_are_the_same_beside_session_level_data(
     graph_url: str, tmp_path: Path, session: LegacySession
 ) -> None:

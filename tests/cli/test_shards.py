@@ -9,6 +9,8 @@ import pytest
 from tests.cli.command import run_in_process
 from tests.cli.sharded import PROJECTS, LakeAndGraph, assert_equal, write_projects, write_session
 
+pytestmark = pytest.mark.full
+
 Result = tuple[Mapping[str, bytes], list[str]]
 
 

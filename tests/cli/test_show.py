@@ -136,6 +136,7 @@ def test_raw_prints_the_lines_of_the_archive(folder: Path, turn_id: str) -> None
     assert not unredacted.json["redacted"]
 
 
+@pytest.mark.full
 def test_raw_needs_the_archive(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
     assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
@@ -190,6 +191,7 @@ def test_without_a_graph_the_message_says_how_to_make_one(tmp_path: Path) -> Non
     assert "run `turnetl backfill ARCHIVES`" in result.messages[0]
 
 
+@pytest.mark.full
 def test_escapes_and_markup_of_an_archive_are_displayed(tmp_path: Path) -> None:
     prompt = "[bold]stop[/bold] \x1b]0;owned\x07 \u202egpj.exe [link=file:///x]here[/link]"
     archive = write_archive(tmp_path / "a.jsonl", conversation(prompt, at=MARCH))
@@ -203,6 +205,7 @@ def test_escapes_and_markup_of_an_archive_are_displayed(tmp_path: Path) -> None:
         assert "\u202e" not in stdout
 
 
+@pytest.mark.full
 def test_a_preference_and_its_fact_are_shown(tmp_path: Path) -> None:
     prompt = "I prefer tabs over spaces in all Makefiles."
     archive = write_archive(tmp_path / "a.jsonl", conversation(prompt, at=MARCH))

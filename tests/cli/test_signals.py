@@ -80,6 +80,7 @@ def test_a_signal_within_polars_waits_until_polars_is_done(stop_signal: signal.S
     assert result.stderr.startswith("turnetl: stopped")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
 def test_a_backfill_stops_while_it_still_parses(
     stop_signal: signal.Signals, tmp_path: Path
@@ -292,6 +293,7 @@ def test_a_block_that_hangs_does_not_defer_a_signal_forever() -> None:
 READING = "turnetl: stopped before there was a result; run the same command again to get it\n"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
 def test_a_stopped_command_that_only_reads_does_not_speak_of_finished_work(
     stop_signal: signal.Signals, tmp_path: Path

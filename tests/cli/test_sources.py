@@ -93,6 +93,7 @@ def test_a_lake_that_is_a_file_is_wrong_usage(tmp_path: Path) -> None:
     assert "`lake`" in result.messages[0] or str(tmp_path / "lake") in result.messages[0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_backfill_without_archives_and_terminal_names_the_command_that_reads_those_of_agents(
     options: tuple[str, ...], tmp_path: Path
@@ -111,6 +112,7 @@ def test_a_backfill_without_archives_on_a_machine_without_agents_says_so(tmp_pat
     assert "needs ARCHIVES: no agent keeps archives in its usual folder" in result.messages[0]
 
 
+@pytest.mark.full
 def test_the_command_that_the_sources_end_with_reads_them(tmp_path: Path) -> None:
     transcript(tmp_path / ".claude")
     result = run_in_process("sources", "--lake", "the lake", folder=tmp_path)
@@ -125,6 +127,7 @@ def assert_reads_everything(command: str, folder: Path) -> None:
     assert "the lake holds all of these archives as they are now" in left.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("answer", ["y", "yes", "Y"])
 def test_on_a_terminal_it_proposes_the_archives_and_reads_them(answer: str, tmp_path: Path) -> None:
     transcript(tmp_path / ".claude")
@@ -134,6 +137,7 @@ def test_on_a_terminal_it_proposes_the_archives_and_reads_them(answer: str, tmp_
     assert list((tmp_path / ".turnetl/lake/turns").rglob("*.parquet"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("answer", ["", "n", "no", "all"])
 def test_without_a_yes_nothing_is_read(answer: str, tmp_path: Path) -> None:
     transcript(tmp_path / ".claude")
@@ -143,6 +147,7 @@ def test_without_a_yes_nothing_is_read(answer: str, tmp_path: Path) -> None:
     assert not (tmp_path / ".turnetl").exists()
 
 
+@pytest.mark.full
 def test_without_new_archives_it_asks_nothing(tmp_path: Path) -> None:
     output, code = answered("backfill", folder=tmp_path, typed="y\n")
     assert code == 2

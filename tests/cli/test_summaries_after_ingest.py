@@ -62,6 +62,7 @@ def report(*groups: GroupReport, used: int = 0, error: str | None = None) -> Ing
     return IngestReport("run", groups, error=error, usage_by_prompt=usage)
 
 
+@pytest.mark.full
 def test_they_are_written_within_what_the_ingest_left_of_the_budget(
     settings: turnetl.Settings, provider: FakeProvider, tmp_path: Path
 ) -> None:

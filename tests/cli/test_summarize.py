@@ -41,6 +41,7 @@ def decisions(groups: Sequence[GroupContents]) -> list[list[EntityRecord]]:
     return [[one for one in of_turn if one.flushed is None] for of_turn in records]
 
 
+@pytest.mark.full
 def test_it_writes_what_the_end_of_a_run_writes_and_a_second_time_nothing(
     graph: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -62,6 +63,7 @@ def test_it_writes_what_the_end_of_a_run_writes_and_a_second_time_nothing(
     assert contents(graph) == after
 
 
+@pytest.mark.full
 def test_later_turns_decide_as_if_nothing_had_been_written(
     graph: str, unflushed_samples: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_dry_run_counts_what_is_written_and_writes_nothing(graph: str, tmp_pat
     assert [group["written"] for group in done.json["groups"]] == counted
 
 
+@pytest.mark.full
 def test_only_the_groups_that_are_named_are_written(graph: str, tmp_path: Path) -> None:
     bookshop, _ = contents(graph)
     result = summarize(tmp_path, graph, "--group", "shoebox", "--json")
@@ -95,6 +98,7 @@ def test_only_the_groups_that_are_named_are_written(graph: str, tmp_path: Path) 
     assert [group["to_write"] > 0 for group in rest] == [True, False]
 
 
+@pytest.mark.full
 def test_a_run_with_no_flush_leaves_what_is_deferred_to_the_command(
     unflushed_samples: Path, tmp_path: Path
 ) -> None:
@@ -142,6 +146,7 @@ def check_listed(audit: dict[str, Any]) -> None:
     assert audit["missing_facts"] == sum(one["missing_facts"] for one in listed)
 
 
+@pytest.mark.full
 def test_an_audit_shows_what_kept_summaries_miss_and_writes_nothing(
     graph: str, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ def graph(request: pytest.FixtureRequest, unflushed_samples: Path, tmp_path: Pat
     return unflushed_graph(request, unflushed_samples, tmp_path)
 
 
+@pytest.mark.full
 def test_a_summary_that_somebody_edited_stays(graph: str, tmp_path: Path) -> None:
     asyncio.run(run_statement(graph, "MATCH (n:Entity) SET n.summary = 'by hand'"))
     assert "0 deferred summaries written" in summarize(tmp_path, graph).stdout
@@ -47,6 +48,7 @@ def edited_names(graph: str) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("options", [(), ("--dry-run",)])
 def test_edited_summaries_that_are_kept_are_counted_and_ten_are_named_with_the_remedy(
     graph: str, tmp_path: Path, options: tuple[str, ...]
@@ -82,6 +84,7 @@ def test_a_graph_without_edited_summaries_says_nothing_about_them(
     assert result.messages == []
 
 
+@pytest.mark.full
 def test_edited_writes_edited_summaries_again_as_if_nobody_had_edited_them(
     graph: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -105,6 +108,7 @@ def test_edited_writes_edited_summaries_again_as_if_nobody_had_edited_them(
     assert contents(graph) == after
 
 
+@pytest.mark.full
 def test_edited_writes_the_named_group_only_and_later_turns_decide_about_it_again(
     graph: str, tmp_path: Path
 ) -> None:
@@ -120,6 +124,7 @@ def test_edited_writes_the_named_group_only_and_later_turns_decide_about_it_agai
     assert skipped["bookshop"] == 0 < skipped["shoebox"]
 
 
+@pytest.mark.full
 def test_an_undo_after_it_restores_what_turns_wrote_and_not_the_edited_summaries(
     graph: str, unflushed_samples: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -17,6 +17,8 @@ from tests.cli.summarize_runs import (
 from tests.graph.statements import run_statement
 from tests.servers.provider import FakeProvider, ReceivedRequest
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def model_group(provider: FakeProvider, tmp_path: Path) -> dict[str, str]:

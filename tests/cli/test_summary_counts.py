@@ -37,6 +37,7 @@ def counts(groups: list[dict[str, Any]]) -> dict[str, dict[str, Counter[str]]]:
     return {group: named for group, named in of_groups.items() if any(named.values())}
 
 
+@pytest.mark.full
 def test_status_counts_the_decisions_of_all_runs_and_an_undo_takes_those_of_its_run_back(
     graph: str, tmp_path: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_an_unknown_template_is_rejected_with_the_known_ones(command: str, tmp_p
     assert "default-session-turn.md" in result.stderr
 
 
+@pytest.mark.full
 def test_another_ontology_reaches_the_model_and_makes_turns_stale(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def content(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.full
 def test_both_templates_are_shown_side_by_side(lake: Path, provider: FakeProvider) -> None:
     result = compare(lake, provider, "broad.md", "./narrow.md", "--json")
     assert result.exit_code == 0, result.stderr
@@ -79,6 +80,7 @@ def test_both_templates_are_shown_side_by_side(lake: Path, provider: FakeProvide
     assert "only A: part0.py uses sqlite" in shown
 
 
+@pytest.mark.full
 def test_a_second_run_pays_for_nothing(lake: Path, provider: FakeProvider) -> None:
     first = compare(lake, provider, "broad.md", "narrow.md", "--json").json
     sent = len(provider.requests)
@@ -91,6 +93,7 @@ def test_a_second_run_pays_for_nothing(lake: Path, provider: FakeProvider) -> No
     ]
 
 
+@pytest.mark.full
 def test_an_ingest_pays_nothing_again_for_the_extraction_of_compared_turns(
     lake: Path, provider: FakeProvider
 ) -> None:
@@ -102,6 +105,7 @@ def test_an_ingest_pays_nothing_again_for_the_extraction_of_compared_turns(
     assert len(provider.requests_for("extracted_entities")) == sent
 
 
+@pytest.mark.full
 def test_nothing_but_the_journal_is_written(lake: Path, provider: FakeProvider) -> None:
     environment = model_environment(provider)
     assert run_in_process("ingest", "--limit", "2", folder=lake, **environment).exit_code == 0
@@ -113,6 +117,7 @@ def test_nothing_but_the_journal_is_written(lake: Path, provider: FakeProvider) 
     assert run_in_process("status", "--json", folder=lake, **environment).json == status
 
 
+@pytest.mark.full
 def test_an_absent_graph_stays_absent(lake: Path, provider: FakeProvider) -> None:
     assert compare(lake, provider, "broad.md", "none").exit_code == 0
     assert not list(lake.rglob("graph.lbug*"))
@@ -134,6 +139,7 @@ def test_labelled_facts_give_precision_and_recall(lake: Path, provider: FakeProv
     assert (narrow["recall"], narrow["precision"]) == (0, None)
 
 
+@pytest.mark.full
 def test_labels_come_first_in_the_sample(lake: Path, provider: FakeProvider) -> None:
     (lake / "facts.tsv").write_text("turn\tfact\na.jsonl:5\tpart2.py uses sqlite\n")
     arguments = ("broad.md", "narrow.md", "--expect", "facts.tsv", "--sample", "1", "--json")
@@ -211,6 +217,7 @@ def test_without_a_journal_it_is_refused(lake: Path, provider: FakeProvider) -> 
     assert "needs the journal" in result.messages[0]
 
 
+@pytest.mark.full
 def test_a_group_is_named_if_the_lake_has_several(lake: Path, provider: FakeProvider) -> None:
     write_archive(lake / "b.jsonl", conversation("Add a cart", session="s9", at=SESSION_START))
     run_in_process("parse", "b.jsonl", "--group", "other", folder=lake)
@@ -264,6 +271,7 @@ def test_a_damaged_table_is_refused_before_a_request_is_sent(
     assert compare(lake, provider, "broad.md", "none").exit_code == 0
 
 
+@pytest.mark.full
 def test_a_budget_ends_it_between_turns_and_the_same_command_continues(
     lake: Path, provider: FakeProvider
 ) -> None:
@@ -326,6 +334,7 @@ def test_noise_patterns_of_a_template_are_removed_from_its_turns_only(
     assert sorted("Done:" in text for text in texts) == [False, True]
 
 
+@pytest.mark.full
 def test_the_page_holds_the_comparison_and_is_private(lake: Path, provider: FakeProvider) -> None:
     (lake / "facts.tsv").write_text("turn\tfact\na.jsonl:1\tpart0.py uses sqlite\n")
     page = lake / "page.html"
@@ -349,6 +358,7 @@ def running(folder: Path, provider: FakeProvider) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("requests", [1, 6, 12])
 def test_a_killed_comparison_leaves_nothing_but_paid_responses(
     requests: int, lake: Path, provider: FakeProvider
@@ -373,6 +383,7 @@ def test_a_killed_comparison_leaves_nothing_but_paid_responses(
     assert len(provider.requests) == sent
 
 
+@pytest.mark.full
 def test_an_interrupted_comparison_continues_with_what_is_paid_for(
     lake: Path, provider: FakeProvider
 ) -> None:
@@ -393,6 +404,7 @@ def test_an_interrupted_comparison_continues_with_what_is_paid_for(
     assert len(set(bodies)) == len(bodies)
 
 
+@pytest.mark.full
 def test_equal_seeds_draw_equal_turns(tmp_path: Path, provider: FakeProvider) -> None:
     rows = [
         row
@@ -436,6 +448,7 @@ def test_a_turn_is_extracted_with_the_turns_before_it_in_its_session(
         assert all(f"part{number}.py" in text for number in range(3))
 
 
+@pytest.mark.full
 def test_facts_of_structure_are_in_both_groups_with_the_hybrid_extractor(
     lake: Path, provider: FakeProvider
 ) -> None:

@@ -17,6 +17,7 @@ def test_the_sentence_is_printed_once_as_json_too(planted: PlantedFolder) -> Non
     assert planted.run("status").messages == [message]
 
 
+@pytest.mark.full
 def test_a_trusted_folder_is_used_until_it_changes_and_the_message_says_what_changed(
     planted: PlantedFolder, provider: FakeProvider, key: str
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_file_in_the_folder_is_trusted_with_it_however_the_config_file_names_i
     assert "since `turnetl trust`, `named.toml` changed" in message
 
 
+@pytest.mark.full
 def test_the_user_folder_is_trusted_also_as_working_directory(planted: PlantedFolder) -> None:
     template = planted.home / ".graphiti" / "templates" / "own.md"
     template.parent.mkdir(parents=True)

@@ -11,6 +11,7 @@ from tests.cli.planted_folder import PlantedFolder, listed, model_of
 from tests.servers.provider import FakeProvider
 
 
+@pytest.mark.full
 def test_two_processes_that_trust_at_the_same_time_lose_nothing(planted: PlantedFolder) -> None:
     folders = [planted.path / str(number) for number in range(6)]
     for folder in folders:

@@ -44,6 +44,7 @@ def process(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             running.kill()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", [("index",), ("index", "--rebuild"), ("search", "cart")])
 def test_two_processes_that_make_the_same_index_both_succeed(
     command: tuple[str, ...], shop: Path
@@ -107,6 +108,7 @@ def test_a_command_succeeds_if_another_process_rebuilds_the_index_while_it_is_op
     assert (len(found["hits"]), found["unread"]) == (2, None)
 
 
+@pytest.mark.full
 def test_a_second_writer_says_for_whom_it_waits_and_continues_afterwards(shop: Path) -> None:
     with ExitStack() as ended:
         ended.enter_context(holding := ExitStack())
@@ -120,6 +122,7 @@ def test_a_second_writer_says_for_whom_it_waits_and_continues_afterwards(shop: P
     assert json.loads(output)["added"] == 2
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_the_waiting_and_a_search_does_not_wait(shop: Path) -> None:
     with write_lock(index_folder(shop)), process(shop, "index", "--rebuild") as waiting:
         assert "waits for up to 10 minutes; Ctrl-C stops it" in first_message(waiting)
@@ -146,6 +149,7 @@ def first_message(running: subprocess.Popen[str]) -> str:
     return running.stderr.readline()
 
 
+@pytest.mark.full
 def test_the_second_search_that_finds_a_damage_takes_the_index_that_the_first_one_made(
     shop: Path,
 ) -> None:

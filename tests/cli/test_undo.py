@@ -70,6 +70,7 @@ def committed(folder: Path) -> int:
     return int(group["committed"])
 
 
+@pytest.mark.full
 def test_a_run_is_undone_and_its_turns_are_pending_again(runs: list[str], tmp_path: Path) -> None:
     result = undo(tmp_path, runs[2][:8], "--yes")
     assert result.exit_code == 0
@@ -81,6 +82,7 @@ def test_a_run_is_undone_and_its_turns_are_pending_again(runs: list[str], tmp_pa
     assert "zebra" in run_in_process("search", "zebra", folder=tmp_path).stdout
 
 
+@pytest.mark.full
 def test_the_search_index_follows_and_none_is_created(runs: list[str], tmp_path: Path) -> None:
     assert run_in_process("search", "zebra", folder=tmp_path).exit_code == 0
     assert undo(tmp_path, runs[2], "--yes").exit_code == 0
@@ -122,6 +124,7 @@ def test_without_a_terminal_an_undo_needs_yes(runs: list[str], tmp_path: Path) -
     assert committed(tmp_path) == 3
 
 
+@pytest.mark.full
 def test_turns_that_others_built_on_are_undone_only_with_cascade(
     runs: list[str], tmp_path: Path
 ) -> None:
@@ -138,6 +141,7 @@ def test_turns_that_others_built_on_are_undone_only_with_cascade(
     assert committed(tmp_path) == 3 - done.json["undone"]
 
 
+@pytest.mark.full
 def test_turns_are_selected_by_session_turn_and_time_of_commit(
     runs: list[str], tmp_path: Path
 ) -> None:
@@ -173,6 +177,7 @@ def test_a_selection_that_is_not_valid_is_a_usage_error(
     assert message in result.stderr
 
 
+@pytest.mark.full
 def test_a_run_that_is_undone_already_is_a_usage_error_that_says_when(
     runs: list[str], tmp_path: Path
 ) -> None:
@@ -188,6 +193,7 @@ def test_a_run_that_is_undone_already_is_a_usage_error_that_says_when(
     )
 
 
+@pytest.mark.full
 def test_the_quarantine_entries_of_a_run_go_with_it(runs: list[str], tmp_path: Path) -> None:
     entry = {
         "turn_id": "of-the-run",

@@ -106,6 +106,7 @@ def test_a_link_that_is_planted_in_a_trusted_folder_makes_it_untrusted(
     assert key not in received(provider)
 
 
+@pytest.mark.full
 def test_prices_of_an_untrusted_folder_do_not_count(
     planted: PlantedFolder, provider: FakeProvider
 ) -> None:

@@ -46,6 +46,7 @@ def test_a_new_graph_is_sound(shop: Path) -> None:
     assert (output["wrong"], output["repaired"], output["index_problem"]) == (0, 0, None)
 
 
+@pytest.mark.full
 def test_a_finding_is_shown_with_an_example_and_a_remedy_and_repaired(shop: Path) -> None:
     before = dumped(shop)
     asyncio.run(run_statement(graph_of(shop), SECOND_MENTIONS))
@@ -67,6 +68,7 @@ def test_a_finding_is_shown_with_an_example_and_a_remedy_and_repaired(shop: Path
     assert dumped(shop) == before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("statement", "check"),
     [
@@ -115,6 +117,7 @@ def test_without_a_graph_or_with_yes_alone_nothing_is_verified(tmp_path: Path) -
     )
 
 
+@pytest.mark.full
 def test_a_vector_that_is_not_that_of_its_text_is_found_if_vectors_are_compared(
     shop: Path,
 ) -> None:

@@ -102,6 +102,7 @@ def zeros(path: Path) -> None:
 DAMAGES: tuple[Callable[[Path], None], ...] = (half, empty, foreign, zeros)
 
 
+@pytest.mark.full
 def test_a_whole_lake_is_read_completely_and_nothing_is_wrong(folder: Path) -> None:
     result = turnetl(folder, "verify")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -111,6 +112,7 @@ def test_a_whole_lake_is_read_completely_and_nothing_is_wrong(folder: Path) -> N
     assert output["table_bytes"] > 0
 
 
+@pytest.mark.full
 def test_a_sample_of_all_damages_of_tables_is_found_and_made_again_by_the_next_backfill(
     folder: Path,
 ) -> None:
@@ -131,6 +133,7 @@ def test_a_sample_of_all_damages_of_tables_is_found_and_made_again_by_the_next_b
         assert damaged(folder) == []
 
 
+@pytest.mark.full
 def test_of_a_damaged_table_without_an_archive_verify_says_that_only_a_copy_helps(
     folder: Path,
 ) -> None:
@@ -149,6 +152,7 @@ def test_of_a_damaged_table_without_an_archive_verify_says_that_only_a_copy_help
     assert turnetl(folder, "filter").exit_code == 0
 
 
+@pytest.mark.full
 def test_fix_makes_damaged_tables_again_that_can_be_made_again(folder: Path) -> None:
     before = table(folder, "till").read_bytes()
     flip(table(folder, "till"), 0.3)
@@ -159,6 +163,7 @@ def test_fix_makes_damaged_tables_again_that_can_be_made_again(folder: Path) -> 
     assert turnetl(folder, "ingest").exit_code == 0
 
 
+@pytest.mark.full
 def test_a_whole_table_in_the_place_of_another_one_is_found_and_put_right(folder: Path) -> None:
     first, second = table(folder, "shop"), table(folder, "till")
     whole, other = first.read_bytes(), second.read_bytes()
@@ -172,6 +177,7 @@ def test_a_whole_table_in_the_place_of_another_one_is_found_and_put_right(folder
     assert damaged(folder) == []
 
 
+@pytest.mark.full
 def test_a_missing_turns_file_is_found(folder: Path) -> None:
     table(folder, "till").unlink()
     assert damaged(folder) == ["damaged_turns"]
@@ -179,6 +185,7 @@ def test_a_missing_turns_file_is_found(folder: Path) -> None:
     assert damaged(folder) == []
 
 
+@pytest.mark.full
 def test_small_files_are_read_too(folder: Path) -> None:
     files = LocalFiles(folder / "lake")
     entry = QuarantineEntry("turn", "too long", "archive", 1, "run", SESSION_START)
@@ -194,6 +201,7 @@ def test_small_files_are_read_too(folder: Path) -> None:
             path.write_bytes(content)
 
 
+@pytest.mark.full
 def test_a_damaged_index_is_found_and_rebuilt(folder: Path) -> None:
     index = next((folder / "lake" / "index").iterdir())
     for name in ("vectors/vectors", "vectors/scales", "lexical/turns/*.term"):
@@ -202,6 +210,7 @@ def test_a_damaged_index_is_found_and_rebuilt(folder: Path) -> None:
         assert turnetl(folder, "verify", "--fix", "--yes").exit_code == 0
 
 
+@pytest.mark.full
 def test_words_that_are_damaged_are_found_and_rebuilt_as_the_advice_says(folder: Path) -> None:
     rebuilds = (("verify", "--fix", "--yes"), ("index", "--rebuild"))
     damages: tuple[Callable[[Path], object], ...] = (
@@ -225,6 +234,7 @@ def test_a_turn_that_the_index_lost_is_added_by_the_next_index_command(shop: Pat
     assert run_in_process("verify", folder=shop).exit_code == 0
 
 
+@pytest.mark.full
 def test_a_damaged_graph_is_a_sentence_and_a_later_write_does_not_hide_it(folder: Path) -> None:
     graph = folder / "lake" / "graph.lbug"
     for at in (0.0, 0.4, 1.0):
@@ -239,6 +249,7 @@ def test_a_damaged_graph_is_a_sentence_and_a_later_write_does_not_hide_it(folder
     assert damaged(folder) == ["damaged_graph"]
 
 
+@pytest.mark.full
 def test_a_graph_that_lost_all_its_bytes_is_restored_or_filled_again(folder: Path) -> None:
     graph = folder / "lake" / "graph.lbug"
     graph.write_bytes(b"")
@@ -263,6 +274,7 @@ def test_a_graph_that_another_program_wrote_is_no_error(shop: Path) -> None:
     assert [finding["check"] for finding in result.json["files"]] == ["changed_graph"]
 
 
+@pytest.mark.full
 def test_pipes_and_folders_in_a_lake_block_no_command(folder: Path) -> None:
     lake = folder / "lake"
     index = next((lake / "index").iterdir())

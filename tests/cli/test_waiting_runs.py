@@ -64,6 +64,7 @@ def test_a_leased_group_fails_and_names_its_owner_and_the_others_are_ingested(
     assert "this command waits" not in result.stderr
 
 
+@pytest.mark.full
 def test_a_run_that_waits_ingests_a_leased_group_when_the_lease_has_expired(
     folder: Path, graph_url: str
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_run_that_waits_ingests_a_leased_group_when_the_lease_has_expired(
     assert f"group `busy` is being written by `{OTHER}` until" in told
 
 
+@pytest.mark.full
 def test_a_run_that_has_waited_long_enough_fails_as_one_that_does_not_wait(
     folder: Path, graph_url: str
 ) -> None:
@@ -102,6 +104,7 @@ def held_open(url: str, folder: Path) -> Iterator["subprocess.Popen[str]"]:
         yield other
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("graph_url", ["ladybug"], indirect=True)
 def test_a_run_on_an_open_file_reports_the_turns_of_the_lake_as_pending(
     folder: Path, graph_url: str
@@ -115,6 +118,7 @@ def test_a_run_on_an_open_file_reports_the_turns_of_the_lake_as_pending(
     assert "has graph" in result.json["error"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("graph_url", ["ladybug"], indirect=True)
 def test_a_run_that_waits_for_an_open_file_ingests_when_it_is_closed(
     folder: Path, graph_url: str

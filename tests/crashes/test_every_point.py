@@ -41,6 +41,7 @@ def check(
     assert not failed
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", SAMPLES)
 def test_a_command_that_dies_is_completed_by_its_repetition(
     embedded: TrialRunner, command: str
@@ -51,6 +52,7 @@ def test_a_command_that_dies_is_completed_by_its_repetition(
         check(embedded, command, "TEAR", sample(points, 1, None, of=is_write))
 
 
+@pytest.mark.full
 def test_a_forget_that_dies_while_the_copy_of_the_graph_is_merged_is_completed(
     embedded: TrialRunner,
 ) -> None:

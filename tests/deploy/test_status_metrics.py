@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command import run_in_process
 from tests.deploy.files import DEPLOY, ROOT
 
@@ -24,6 +26,7 @@ def printed(status: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.full
 def test_the_metrics_of_a_status_are_those_of_its_groups(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "data" / "archives" / "shoebox", tmp_path / "archives")
     assert run_in_process("backfill", "archives", folder=tmp_path).exit_code == 0

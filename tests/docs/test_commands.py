@@ -79,6 +79,7 @@ def user_folder(prepared: tuple[Path, Path]) -> Path:
     return shutil.copytree(copy, folder)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "page",
     [

@@ -4,11 +4,14 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command import ROOT, run_in_process
 
 README = (ROOT / "README.md").read_text()
 
 
+@pytest.mark.full
 def test_the_first_command_prints_what_the_readme_shows(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "data" / "archives", tmp_path / "data" / "archives")
     result = run_in_process("backfill", "data/archives", folder=tmp_path)

@@ -332,6 +332,7 @@ def test_a_group_of_one_turn_and_a_group_of_noise_alone_have_tables(tmp_path: Pa
     assert lake.scan_episodes(GROUP).collect()["noise"].to_list() == ["done"]
 
 
+@pytest.mark.full
 def test_a_prompt_of_many_megabytes_is_kept_whole(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     prompt = " ".join(f"word{number}" for number in range(300_000))
@@ -412,6 +413,7 @@ episodes.build(lake, lake.groups())
 """
 
 
+@pytest.mark.full
 def test_the_bytes_do_not_depend_on_the_number_of_threads(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     for name in ("a.jsonl", "b.jsonl"):

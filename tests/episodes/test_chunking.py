@@ -174,6 +174,7 @@ def test_lone_surrogates_are_accepted() -> None:
     assert "".join("".join(pieces).split()) == "a\ud83db\ude00" * 300
 
 
+@pytest.mark.full
 def test_a_turn_of_fifty_megabytes_is_split_without_loss() -> None:
     lines = [f"tools: Bash(make target-{number}) -> ok" for number in range(1000)]
     text = "user: Build it.\n\n" + "\n".join(lines * 1500)

@@ -124,6 +124,7 @@ def test_the_table_contains_the_kind_of_every_turn() -> None:
     }
 
 
+@pytest.mark.full
 @pytest.mark.archives
 @real_archives.needs_archives
 def test_no_kind_has_more_than_half_of_the_turns_of_real_agents(

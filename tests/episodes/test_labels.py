@@ -25,6 +25,7 @@ def test_labels_are_short_of_a_known_kind_and_unique(path: Path) -> None:
     assert [label for label in found if not 1 <= len(label.words) <= 10 or "" in label.words] == []
 
 
+@pytest.mark.full
 @pytest.mark.archives
 @real_archives.needs_archives
 @pytest.mark.parametrize("path", LISTS)

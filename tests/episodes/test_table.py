@@ -4,6 +4,7 @@ from hashlib import blake2b
 from itertools import permutations
 
 import polars as pl
+import pytest
 
 from tests import frames
 from tests.builders import START, tool, turn
@@ -78,6 +79,7 @@ def test_turns_without_a_time_come_last_in_the_order_of_their_archive() -> None:
     assert table["prompt_id"].to_list() == ["p2", "p0", "p1"]
 
 
+@pytest.mark.full
 def test_the_rows_do_not_depend_on_the_order_of_the_archives() -> None:
     turns = [
         at(0, "p0", archive="a.jsonl", tool_calls=(tool("Bash", "ls"), tool("Bash", "pytest"))),

@@ -288,6 +288,7 @@ def test_editing_tools_are_recognised_across_agents(name: str) -> None:
     assert rendered == f"{name} a.py :: - x + y"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", [1, 7, 50])
 def test_a_turn_is_rendered_independently_of_other_turns(size: int) -> None:
     turns = frames.turns(*(mixed_turn(n) for n in range(50))).collect()
@@ -319,6 +320,7 @@ def test_no_turns_are_accepted() -> None:
     assert render_turns(frames.turns().collect()).to_list() == []
 
 
+@pytest.mark.full
 def test_a_text_of_many_megabytes_is_rendered() -> None:
     long = "one two three " * 400_000
     rendered = text(user_text=long, assistant_text=f"```\n{long}\n```", steering=(long,))

@@ -63,6 +63,7 @@ def test_the_estimate_of_unusual_texts_is_within_a_factor(tokenizer: Tokenizer, 
     assert count / 2.1 < estimated(text) < count * 2.6
 
 
+@pytest.mark.full
 def test_each_text_is_estimated_independently() -> None:
     texts = ["word", None, "", "Word", "购", "7", "", "😀 a"] * 900
     table = pl.DataFrame({"text": texts}).select(estimate_expr(pl.col("text")))

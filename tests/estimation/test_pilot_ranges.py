@@ -4,6 +4,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.estimation.varied_turns import write_turns
 from tests.servers.provider import KEY, FakeProvider
 from turnetl import pipeline
@@ -28,6 +30,7 @@ def settings_of(lake: Path, provider: FakeProvider) -> Settings:
     return Settings.model_validate({"lake": lake, "llm": llm})
 
 
+@pytest.mark.full
 async def test_the_actual_usage_lies_within_the_range_of_nine_of_ten_pilots(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

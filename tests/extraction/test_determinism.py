@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -21,6 +23,7 @@ def dump(hash_seed: int) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.full
 def test_requests_and_keys_do_not_depend_on_the_order_of_a_set() -> None:
     first, second = dump(1), dump(2)
     assert sum("dedupe_nodes.nodes" in line for line in first) > 1

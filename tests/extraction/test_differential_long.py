@@ -33,6 +33,7 @@ EVERY_TURN = GateLimits(min_similarity=2, burst_turns=1_000_000)
 """Each turn that changes the facts of an entity refreshes its summary."""
 
 
+@pytest.mark.full
 async def test_duplicates_resolved_by_name_make_the_same_graph(
     model: ChatModel, provider: FakeProvider, long_sample: list[Episode], tmp_path: Path
 ) -> None:

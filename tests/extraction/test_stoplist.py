@@ -132,6 +132,7 @@ def test_paths_and_identifiers_made_of_words_are_kept(words: list[str], suffix: 
     assert stoplist.reasons(names) == [None] * 5
 
 
+@pytest.mark.full
 @pytest.mark.archives
 @real_archives.needs_archives
 def test_names_that_the_structural_extractor_finds_in_real_archives_are_kept(

@@ -364,6 +364,7 @@ def test_a_result_is_the_output_and_whether_the_call_failed(
     assert result_of(output) == result
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["output", "arguments", "action", "result", "content", "source"])
 @pytest.mark.parametrize("depth", [400, 900, 20_000])
 def test_too_deeply_nested_values_are_counted_and_do_not_raise(field: str, depth: int) -> None:

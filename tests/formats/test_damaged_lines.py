@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,6 +106,7 @@ def test_nul_before_and_after_rows_loses_none() -> None:
         assert parsed.counts.invalid_lines == 1
 
 
+@pytest.mark.full
 def test_a_row_after_a_long_damaged_row_is_read_and_endless_nesting_is_given_up() -> None:
     second = encoded(NEXT)
     for stub in (

@@ -166,6 +166,7 @@ def test_the_before_images_list_all_chunks() -> None:
     assert msgspec.json.decode(rows.before_images(second))["episodes_new"] == chunk_ids(second)
 
 
+@pytest.mark.full
 async def test_a_crash_at_any_statement_writes_nothing_of_a_turn_in_chunks(graph_url: str) -> None:
     first, second, third = long_history()
     store = await open_graph(graph_url, user="", password="")
@@ -189,6 +190,7 @@ async def test_a_crash_at_any_statement_writes_nothing_of_a_turn_in_chunks(graph
     await driver.close()
 
 
+@pytest.mark.full
 async def test_a_process_killed_during_the_commit_writes_nothing_of_a_turn_in_chunks(
     graph_url: str,
 ) -> None:

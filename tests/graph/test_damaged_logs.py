@@ -95,6 +95,7 @@ def sampled_cuts(recording: Recording) -> list[tuple[int, str]]:
     ]
 
 
+@pytest.mark.full
 async def test_a_log_that_ends_anywhere_opens_with_every_turn_before_and_a_rerun_completes_it(
     tmp_path: Path, recording: Recording, undisturbed: Undisturbed
 ) -> None:
@@ -116,6 +117,7 @@ async def test_every_record_of_the_log_can_be_the_last_one_and_can_be_torn(
     print(f"{len(states)} states")  # noqa: T201 - pytest shows it with -s
 
 
+@pytest.mark.full
 async def test_the_message_names_the_dropped_turn_its_group_and_the_copy_of_the_log(
     tmp_path: Path, recording: Recording, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -152,6 +154,7 @@ async def test_damage_in_the_middle_of_a_log_keeps_what_is_before_and_counts_wha
     assert "2 transactions after the damage" in caplog.text
 
 
+@pytest.mark.full
 async def test_readers_share_a_damaged_graph_and_change_nothing(
     tmp_path: Path, recording: Recording
 ) -> None:
@@ -198,6 +201,7 @@ def test_every_transaction_of_a_log_ends_with_the_known_record(recording: Record
     assert set(recording.ends) <= set(ladybug_log.commit_ends(recording.log))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("write", [True, False])
 async def test_a_log_whose_replay_fails_in_the_database_is_cut_after_its_last_transaction(
     tmp_path: Path, recording: Recording, write: bool
@@ -212,6 +216,7 @@ async def test_a_log_whose_replay_fails_in_the_database_is_cut_after_its_last_tr
     assert copy.read_bytes().startswith(recording.log[: recording.ends[-2]])
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
 @pytest.mark.parametrize("write", [True, False])
 async def test_a_merge_that_was_interrupted_is_completed_although_its_own_record_is_torn(

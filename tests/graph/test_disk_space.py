@@ -114,6 +114,7 @@ async def test_a_run_on_a_full_disk_stops_and_a_rerun_makes_the_undisturbed_grap
         assert dict(ours.texts) == dict(expected.texts)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
 @pytest.mark.parametrize("room", [100, 4_000])
 async def test_a_write_that_fails_is_an_error_and_the_graph_opens_with_every_committed_turn(

@@ -59,6 +59,7 @@ def test_its_episodes_are_read_and_the_file_stays_as_it_is(file: Path) -> None:
     assert list(Path(tempfile.gettempdir()).iterdir()) == []
 
 
+@pytest.mark.full
 def test_it_is_planned_and_migrated(file: Path, tmp_path: Path) -> None:
     arguments = (str(SAMPLES), "--graph", f"ladybug://{file}", "--json")
     planned = run_in_process("migrate", "plan", *arguments, folder=tmp_path)

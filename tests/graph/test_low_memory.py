@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import ladybug
+import pytest
 
 from tests.builders import GROUP
 from tests.graph.committing import fill as fill_graph
@@ -48,6 +49,7 @@ async def client(path: Path, pool: int) -> AsyncIterator[LadybugClient]:
     await opened.close()
 
 
+@pytest.mark.full
 async def test_a_query_that_does_not_fit_into_the_pool_starts_again_without_a_limit(
     tmp_path: Path,
 ) -> None:

@@ -97,6 +97,7 @@ async def test_a_file_with_tables_of_another_program_stays_as_it_is(tmp_path: Pa
     await store.close()
 
 
+@pytest.mark.full
 async def test_a_file_that_is_open_is_not_rewritten(tmp_path: Path) -> None:
     path = tmp_path / "graph.lbug"
     await fill(path, undo_last=True)

@@ -28,6 +28,7 @@ async def acquire(store: GraphStore, owner: str = "host:1") -> Lease:
     )
 
 
+@pytest.mark.full
 async def test_an_error_at_any_statement_writes_nothing_of_the_turn(graph_url: str) -> None:
     store = await open_graph(graph_url, user="", password="")
     await store.prepare()
@@ -60,6 +61,7 @@ async def _survives(url: str, statement: int, lease: Lease, change: Change) -> b
         await store.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("statement", [2, 4, 6, 7])
 async def test_a_killed_process_writes_nothing_of_the_turn(graph_url: str, statement: int) -> None:
     await _kill_during_commit(graph_url, statement)

@@ -88,6 +88,7 @@ async def test_a_url_of_an_unknown_kind_is_wrong_usage(url: str) -> None:
         await open_graph(url, user="", password="")
 
 
+@pytest.mark.full
 async def test_a_second_process_is_rejected_with_the_process_that_has_the_file_open(
     tmp_path: Path,
 ) -> None:
@@ -106,6 +107,7 @@ async def test_a_second_process_is_rejected_with_the_process_that_has_the_file_o
     await store.close()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
 async def test_a_file_whose_writer_ran_out_of_disk_space_is_recovered_when_there_is_space(
     tmp_path: Path,
@@ -121,6 +123,7 @@ async def test_a_file_whose_writer_ran_out_of_disk_space_is_recovered_when_there
     ladybug.Database(str(path), read_only=True).close()
 
 
+@pytest.mark.full
 async def test_the_same_process_cannot_open_a_file_twice_either(tmp_path: Path) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
     store = await open_graph(url, user="", password="")
@@ -143,6 +146,7 @@ def test_a_reader_that_must_not_wait_is_rejected_immediately(tmp_path: Path) -> 
     assert waits == []
 
 
+@pytest.mark.full
 async def test_while_a_reader_pauses_another_process_can_write(graph_url: str) -> None:
     first, second, _ = history()
     writer = await open_graph(graph_url, user="", password="")
@@ -293,6 +297,7 @@ async def test_a_file_that_records_no_version_is_rejected(tmp_path: Path, write:
         await open_graph(f"ladybug://{path}", user="", password="", write=write)
 
 
+@pytest.mark.full
 async def test_a_graph_of_another_version_is_rejected_in_a_sentence_that_says_what_to_do(
     graph_url: str,
 ) -> None:

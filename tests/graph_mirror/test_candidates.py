@@ -27,6 +27,8 @@ from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.float_lists import floats
 from turnetl.model import Entity, Episode, Fact
 
+pytestmark = pytest.mark.full
+
 TURNS = 32
 COMPARED_TURNS = 8
 FAILING_COMMITS = 5

@@ -36,6 +36,7 @@ def add(index: FullTextIndex, values: Sequence[Texts], first: int = 0) -> None:
         index.add(str(number), *texts)
 
 
+@pytest.mark.full
 @given(st.lists(MANY, min_size=1, max_size=3), TEXTS, LIMITS)
 @example([COMMON, [("ASKED", "5 to the cart")] * 2], "5 to the the cart", 3)
 def test_a_search_returns_what_an_exhaustive_search_returns_while_the_index_grows(
@@ -48,6 +49,7 @@ def test_a_search_returns_what_an_exhaustive_search_returns_while_the_index_grow
         assert index.search(query, limit) == exhaustive_search(values, query, limit)
 
 
+@pytest.mark.full
 @given(st.lists(MANY, min_size=2, max_size=4), TEXTS, LIMITS)
 @example([COMMON, [("ASKED", "5 to the cart")] * 2], "5 to the the cart", 3)
 def test_several_indexes_return_what_an_exhaustive_search_of_all_values_returns(

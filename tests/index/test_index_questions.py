@@ -78,6 +78,7 @@ async def test_a_question_finds_its_turn_by_its_words_its_vector_and_its_tokens(
     assert len(index.passage_tokens(index.select(Selection())).keys) == passages + 1
 
 
+@pytest.mark.full
 async def test_every_turn_is_asked_about_once(index: PersistentIndex) -> None:
     await follow(index, "cart", "tax")
     assert await add(index, ABOUT_TAX) == (2, 0)

@@ -78,6 +78,7 @@ async def test_an_index_of_a_graph_that_was_filled_again_holds_only_what_the_gra
     await store.close()
 
 
+@pytest.mark.full
 async def test_another_process_can_write_an_embedded_graph_while_a_batch_is_written(
     tmp_path: Path,
 ) -> None:
@@ -131,6 +132,7 @@ async def test_questions_stay_with_turns_that_were_committed_again_with_their_te
     assert with_term(index, "norway") == {turn("tax")}
 
 
+@pytest.mark.full
 async def test_a_catch_up_that_is_killed_while_it_reads_again_is_completed_by_the_next(
     tmp_path: Path,
 ) -> None:

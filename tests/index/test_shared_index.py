@@ -23,6 +23,7 @@ from turnetl.index.selection import Selection
 from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 
 
+@pytest.mark.full
 async def test_a_locked_catalog_is_busy_and_not_unusable(tmp_path: Path) -> None:
     with (
         closing(open_index(tmp_path)) as index,
@@ -46,6 +47,7 @@ async def test_who_may_read_the_catalog_may_read_the_words(tmp_path: Path) -> No
             assert _modes(tmp_path / "lexical") == {mode}
 
 
+@pytest.mark.full
 async def test_many_turns_are_forgotten_in_batches(tmp_path: Path) -> None:
     names = [f"turn{number}" for number in range(REMOVED_BATCH + 1)]
     steps: list[str] = []

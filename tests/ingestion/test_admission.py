@@ -140,6 +140,7 @@ async def test_a_budget_smaller_than_any_turn_still_brings_the_run_forward() -> 
         pass
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("prefetch", [1, 16])
 @pytest.mark.parametrize("groups", [1, 3])
@@ -161,6 +162,7 @@ async def test_a_budget_is_used_for_committed_turns_and_never_exceeded(
         assert committed == whole.committed[group][: len(committed)]
 
 
+@pytest.mark.full
 async def test_the_next_run_pays_for_nothing_twice(tmp_path: Path) -> None:
     turns = [group_turns(1, group, 4) for group in range(2)]
     for name in ("whole", "limited"):
@@ -176,6 +178,7 @@ async def test_the_next_run_pays_for_nothing_twice(tmp_path: Path) -> None:
     assert used == pytest.approx(whole.used, rel=0.1), "but for interrupted requests"
 
 
+@pytest.mark.full
 async def test_the_expected_cost_of_the_plan_is_that_of_the_run(tmp_path: Path) -> None:
     run = await run_groups([group_turns(3, 0, 20)], tmp_path, usd=0.08)
     (tmp_path / "whole").mkdir()

@@ -140,6 +140,7 @@ async def names_and_texts(store: GraphStore) -> list[set[str]]:
     return [{entity.name for entity in contents.entities}, {fact.text for fact in contents.facts}]
 
 
+@pytest.mark.full
 async def test_a_run_that_is_stopped_repeatedly_makes_the_same_graph_as_an_uninterrupted_one(
     store: GraphStore, lake: Lake, provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -172,6 +173,7 @@ async def _without_budget(
         return await names_and_texts(store), reservation
 
 
+@pytest.mark.full
 async def test_no_turn_is_quarantined_whichever_request_is_the_last_one(
     store: GraphStore, lake: Lake, provider: FakeProvider
 ) -> None:
@@ -196,6 +198,7 @@ async def test_a_budget_too_small_for_a_single_request_stops_before_the_first_on
     assert "0 of 1,000 tokens are used" in report.error
 
 
+@pytest.mark.full
 async def test_journaled_responses_are_used_even_with_an_empty_budget(
     store: GraphStore, lake: Lake, provider: FakeProvider, tmp_path: Path
 ) -> None:

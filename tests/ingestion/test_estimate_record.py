@@ -4,6 +4,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.builders import START
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.estimate_record import (
@@ -65,6 +67,7 @@ def test_parts_that_were_estimated_in_different_ways_have_no_sum(tmp_path: Path)
     assert assigned(tmp_path, "run", "a", "b") is None
 
 
+@pytest.mark.full
 def test_the_lake_keeps_the_last_estimates_only(tmp_path: Path) -> None:
     for number in range(KEPT + 20):
         estimate_record.save(tmp_path, estimate(str(number)))

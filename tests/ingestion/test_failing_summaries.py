@@ -50,6 +50,7 @@ def asked_about(model: CannedModel, name: str) -> list[str]:
     return [text for text in shown if text.startswith(f"{name} ")]
 
 
+@pytest.mark.full
 async def test_a_model_that_never_returns_a_text_is_asked_rarely_in_one_run_and_in_ten(
     store: GraphStore, tmp_path: Path
 ) -> None:
@@ -162,6 +163,7 @@ async def test_a_flush_after_the_last_commit_is_part_of_the_usage_in_the_graph(
     assert totals["run-a"].usage.calls == len(model.requests)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("allowed", [0, 1, 2])
 async def test_what_a_budget_leaves_of_a_flush_is_written_and_the_next_run_pays_for_the_rest_only(
     store: GraphStore, tmp_path: Path, allowed: int

@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.builders import GROUP, START
 from tests.extraction.canned_model import CannedModel
 from tests.graph import sample_changes
@@ -39,6 +41,7 @@ async def many_facts() -> Change:
     return replace(change, facts=tuple(facts))
 
 
+@pytest.mark.full
 async def test_a_turn_about_an_entity_with_ten_thousand_facts_sends_a_bounded_request(
     store: GraphStore, tmp_path: Path
 ) -> None:

@@ -169,6 +169,7 @@ async def test_a_budget_that_does_not_cover_the_flush_commits_the_last_turn(
     assert contents.entities != expected.entities
 
 
+@pytest.mark.full
 async def test_a_summary_of_a_model_that_somebody_edited_stays(
     graph_url: str, tmp_path: Path
 ) -> None:
@@ -235,6 +236,7 @@ async def test_no_fact_is_embedded_a_second_time_for_its_summary(
     assert len(facts) == len(set(facts)) == 3
 
 
+@pytest.mark.full
 async def test_a_redo_sends_all_requests_for_summaries_before_it_undoes_anything(
     graph_url: str, tmp_path: Path
 ) -> None:

@@ -96,6 +96,7 @@ CHANGES: dict[str, tuple[Callable[[], Extractor[Any]], Callable[[], Extractor[An
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_redo_of_stale_turns_equals_a_fresh_ingest_with_the_recipe_of_today(
     graph_url: str, lake: Lake, change: str
@@ -116,6 +117,7 @@ async def test_a_redo_of_stale_turns_equals_a_fresh_ingest_with_the_recipe_of_to
     assert redone != unchanged
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("make", [StructuralExtractor, llm])
 async def test_a_redo_with_an_unchanged_recipe_changes_nothing(
     graph_url: str, lake: Lake, make: Any
@@ -130,6 +132,7 @@ async def test_a_redo_with_an_unchanged_recipe_changes_nothing(
         assert await dump_in_order(graph_url) == before
 
 
+@pytest.mark.full
 async def test_an_exact_redo_repeats_the_turns_that_were_committed_out_of_order_too(
     graph_url: str, lake: Lake
 ) -> None:
@@ -208,6 +211,7 @@ async def test_a_turn_that_cannot_be_extracted_any_more_is_named_and_nothing_is_
     assert await dump_in_order(graph_url) == before
 
 
+@pytest.mark.full
 async def test_what_noise_rules_match_today_is_undone_and_not_ingested_again(
     graph_url: str, tmp_path: Path
 ) -> None:
@@ -271,6 +275,7 @@ def fresh() -> FreshGraphs:
     return {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("make", [StructuralExtractor, llm])
 @pytest.mark.parametrize(
     "ended_at", [("extract", 1), ("undo", 0), ("undo", 2), ("undo", 5), ("ingest", 2)]

@@ -41,6 +41,7 @@ async def equals_a_fresh_ingest(
     assert redone == await dump_in_order(url)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", EXTRACTORS)
 def test_an_exact_redo_of_any_turn_equals_a_fresh_ingest(
     graph_url: str, tmp_path: Path, name: str

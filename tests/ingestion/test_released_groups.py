@@ -61,6 +61,7 @@ def no_collections() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("depth", [0, 4])
 @pytest.mark.parametrize("name", EXTRACTORS)
 async def test_a_finished_group_is_released_while_another_goes_on(

@@ -42,6 +42,7 @@ from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.journal import JournaledModel
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", EXTRACTORS)
 async def test_the_graph_is_that_of_one_turn_after_the_other(
     store: GraphStore, tmp_path: Path, name: str
@@ -52,6 +53,7 @@ async def test_the_graph_is_that_of_one_turn_after_the_other(
     assert (comparable(await store.load(GROUP)), done) == (graph, alone)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", EXTRACTORS)
 @pytest.mark.parametrize("order", range(3))
 async def test_nothing_is_sent_in_vain_if_every_guess_is_right(
@@ -63,6 +65,7 @@ async def test_nothing_is_sent_in_vain_if_every_guess_is_right(
     assert ahead.unused.calls == 0
 
 
+@pytest.mark.full
 @settings(max_examples=10)
 @given(
     st.sampled_from([1, 2, 3]),
@@ -88,6 +91,7 @@ def test_whatever_arrives_first_or_fails_the_graph_is_that_of_one_turn_after_the
         assert asyncio.run(run_ahead(Path(folder))) == expected(seed, name, bad)
 
 
+@pytest.mark.full
 @settings(max_examples=6)
 @given(st.sampled_from([1, 2, 3]), st.integers(1, 8), st.integers(1, 60), st.booleans())
 def test_a_run_that_ends_anywhere_is_continued_to_the_same_graph_and_pays_for_nothing_twice(

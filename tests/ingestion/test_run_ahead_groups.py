@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from tests.builders import GROUP
 from tests.extraction.canned_model import request_text
 from tests.ingestion.ahead_runs import (
@@ -50,6 +52,7 @@ async def serial(folder: Path, group_id: GroupId, seed: int) -> Mapping[str, obj
         return comparable(await store.load(group_id))
 
 
+@pytest.mark.full
 async def test_groups_that_share_a_model_become_what_each_becomes_alone(
     store: GraphStore, tmp_path: Path
 ) -> None:

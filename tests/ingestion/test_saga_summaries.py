@@ -87,6 +87,7 @@ async def test_an_undo_leaves_the_summaries_of_the_turns_that_stay(
     assert len(found) == len({receipt.session_id for receipt in contents.receipts})
 
 
+@pytest.mark.full
 async def test_runs_of_a_turn_each_summarise_as_one_run_does(
     graph_url: str, tmp_path: Path
 ) -> None:

@@ -154,6 +154,7 @@ async def test_a_run_killed_before_a_commit_writes_nothing_of_the_turn_and_the_n
     assert await store.counts(group) == (3, 4, 3)
 
 
+@pytest.mark.full
 async def test_a_connection_that_breaks_after_the_commit_commits_once(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:

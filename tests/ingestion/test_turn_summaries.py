@@ -90,6 +90,7 @@ async def test_a_run_counts_each_decision_by_its_reason(store: GraphStore, tmp_p
     assert sum(count for reason, count in counted.items() if reason not in SKIPPED) == refreshed
 
 
+@pytest.mark.full
 async def test_runs_of_a_turn_each_decide_as_one_run_does(
     store: GraphStore, tmp_path: Path
 ) -> None:

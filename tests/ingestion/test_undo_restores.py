@@ -136,6 +136,7 @@ async def restores(
     assert await dump_graph(url) == before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", EXTRACTORS)
 def test_undoing_a_run_restores_the_graph_before_it(
     graph_url: str, tmp_path: Path, name: str

@@ -34,6 +34,7 @@ def filled(folder: Path) -> tuple[Lake, Path, Path]:
     return lake, path, lake.episodes_folder / "shop.parquet"
 
 
+@pytest.mark.full
 @SAME_FOLDER
 @given(DAMAGE)
 def test_one_flipped_bit_in_a_turns_file_is_never_read_as_other_values(
@@ -49,6 +50,7 @@ def test_one_flipped_bit_in_a_turns_file_is_never_read_as_other_values(
         lake.turns(SHOP)
 
 
+@pytest.mark.full
 @SAME_FOLDER
 @given(DAMAGE)
 def test_one_flipped_bit_in_an_episodes_table_is_never_read_as_other_values(
@@ -63,6 +65,7 @@ def test_one_flipped_bit_in_an_episodes_table_is_never_read_as_other_values(
     assert caught.value.path == path
 
 
+@pytest.mark.full
 @SAME_FOLDER
 @given(DAMAGE)
 def test_rows_that_are_not_verified_are_read_or_the_table_is_named(
@@ -75,6 +78,7 @@ def test_rows_that_are_not_verified_are_read_or_the_table_is_named(
         assert len(lake.scan_episodes(SHOP).collect().columns) == len(schema.EPISODES.columns)
 
 
+@pytest.mark.full
 @SAME_FOLDER
 @given(DAMAGE)
 def test_the_metadata_of_a_file_is_what_was_written_or_none(

@@ -151,6 +151,7 @@ def test_a_refused_request_says_what_to_check(s3: S3Server, url: ObjectUrl, tmp_
     assert read(machine(url, tmp_path), "x") == "one"
 
 
+@pytest.mark.full
 def test_a_server_that_is_down_is_busy(
     url: ObjectUrl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +184,7 @@ ANSWERS: dict[int, tuple[type[Exception], str]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("status", ANSWERS)
 def test_an_answer_of_the_server_becomes_one_sentence(
     status: int, url: ObjectUrl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -219,6 +221,7 @@ files.replace(files.root / "x", lambda file: file.write(b"x" * (8 << 20)))
 """
 
 
+@pytest.mark.full
 def test_a_killed_writer_leaves_the_object_as_it_was(url: ObjectUrl, tmp_path: Path) -> None:
     url = replace(url, prefix="lake")
     here = machine(url, tmp_path / "a")

@@ -58,6 +58,7 @@ def test_only_its_owner_may_read_the_key(tmp_path: Path, umask: int, folder_mode
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
+@pytest.mark.full
 def test_processes_that_start_together_get_the_same_key(tmp_path: Path) -> None:
     processes = [
         subprocess.Popen(

@@ -48,6 +48,7 @@ def claims(path: Path) -> int:
         return int(count)
 
 
+@pytest.mark.full
 def test_a_process_waits_for_the_response_to_a_request_that_another_has_sent(path: Path) -> None:
     with program(path, "sending") as sender, program(path, "asked") as waiting:
         assert claims(path) == 1
@@ -56,6 +57,7 @@ def test_a_process_waits_for_the_response_to_a_request_that_another_has_sent(pat
     assert claims(path) == 0
 
 
+@pytest.mark.full
 def test_a_process_sends_the_request_of_one_that_was_killed(path: Path) -> None:
     with program(path, "sending") as sender, program(path, "asked") as waiting:
         sender.send_signal(signal.SIGKILL)
@@ -100,6 +102,7 @@ async def test_a_request_that_failed_may_be_sent_by_another_process(path: Path) 
             pass
 
 
+@pytest.mark.full
 def test_two_runs_with_one_journal_and_two_graphs_send_no_request_twice(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

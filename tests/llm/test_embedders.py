@@ -98,6 +98,7 @@ async def test_the_number_of_attempts_is_limited(provider: FakeProvider) -> None
     assert len(provider.requests) == 3
 
 
+@pytest.mark.full
 async def test_a_hanging_server_gets_three_timeouts(provider: FakeProvider) -> None:
     provider.faults = [Fault(delivery="hangs")] * 7
     embedder = open_embedder_at(

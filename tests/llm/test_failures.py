@@ -208,6 +208,7 @@ FATAL_RESPONSES = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("status", "body", "expected"), FATAL_RESPONSES)
 async def test_an_error_that_the_user_must_fix_stops_the_run(
     http_model: ChatModel, provider: FakeProvider, status: int, body: str, expected: str

@@ -128,6 +128,7 @@ async def test_the_reranker_does_not_rank() -> None:
         await NoReranker().rank("q", ["a"])
 
 
+@pytest.mark.full
 def test_graphitis_telemetry_is_disabled() -> None:
     program = (
         "import turnetl.llm.graphiti\n"

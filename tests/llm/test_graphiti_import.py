@@ -56,6 +56,7 @@ def run(program: str, folder: Path, *, as_file: bool) -> str:
     return done.stdout.splitlines()[-1]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_env_file_of_the_working_directory_is_loaded(name: str, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(PLANTED)
@@ -63,6 +64,7 @@ def test_no_env_file_of_the_working_directory_is_loaded(name: str, tmp_path: Pat
     assert run(program, tmp_path, as_file=name != "model") == "None"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("as_file", [True, False], ids=["file", "argument"])
 def test_graphiti_alone_loads_the_file(tmp_path: Path, *, as_file: bool) -> None:
     """The tests above would find it."""
@@ -80,6 +82,7 @@ def test_a_program_may_load_a_file_of_its_own(tmp_path: Path) -> None:
     assert run(program, tmp_path, as_file=True) == "own"
 
 
+@pytest.mark.full
 def test_the_users_switch_stays_as_it_was() -> None:
     program = "import os, turnetl.llm.graphiti; print(os.environ['PYTHON_DOTENV_DISABLED'])"
     for own in ("0", "1"):

@@ -242,6 +242,7 @@ async def test_a_damaged_row_is_requested_again_and_replaced(
         assert stored.text == '{"new": 1}'
 
 
+@pytest.mark.full
 @settings(max_examples=scaled(50))
 @given(st.data())
 def test_with_any_damaged_bytes_no_wrong_response_is_returned(
@@ -291,6 +292,7 @@ async def test_an_unwritten_response_is_written_on_close_if_possible(filled_path
     assert model.requests == []
 
 
+@pytest.mark.full
 async def test_responses_lost_on_close_are_reported(
     filled_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -351,12 +353,14 @@ async def test_an_almost_full_disk_stops_the_run_before_any_cost(path: Path) -> 
     assert model.requests == []
 
 
+@pytest.mark.full
 def test_a_journal_that_cannot_grow_stops_the_run_before_any_cost(filled_path: Path) -> None:
     run = limited(filled_path, 1_000)
     assert run.stdout == "", "what was paid for is used"
     assert f"JournalUnusable: journal `{filled_path}` cannot be written" in run.stderr
 
 
+@pytest.mark.full
 def test_a_full_disk_uses_the_current_response_and_stops_before_the_next_request(
     filled_path: Path,
 ) -> None:

@@ -35,6 +35,7 @@ def output_of(process: "subprocess.Popen[str]") -> list[str]:
     return output.splitlines()
 
 
+@pytest.mark.full
 def test_several_processes_write_concurrently_without_loss(path: Path) -> None:
     """They also create the file concurrently; two of them send half of the requests."""
     process = [start(path, first, first + 200) for first in (0, 100, 200, 300)]
@@ -47,6 +48,7 @@ def test_several_processes_write_concurrently_without_loss(path: Path) -> None:
     assert all(len(lines) == 201 for lines in outputs)
 
 
+@pytest.mark.full
 def test_a_response_of_a_running_process_is_a_hit_in_another(path: Path) -> None:
     first = start(path, 0, 20, "wait")
     wait_for(first, "sent 20")
@@ -54,6 +56,7 @@ def test_a_response_of_a_running_process_is_a_hit_in_another(path: Path) -> None
     assert output_of(first) == []
 
 
+@pytest.mark.full
 def test_a_journal_can_be_pruned_during_a_run(path: Path) -> None:
     process = start(path, 0, 300, "wait")
     wait_for(process, "sent 300")

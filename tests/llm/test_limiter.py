@@ -295,6 +295,7 @@ def test_no_further_request_is_sent_to_a_blocked_model(limiter: MakeLimiter) -> 
     assert len(provider.arrived) == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("position", [0, 1, 2, 3, 7])
 @pytest.mark.parametrize("limits", [{"requests": 10}, {"tokens": 1_500}, {"concurrency": 2}])
 def test_a_cancelled_waiting_request_consumes_nothing(

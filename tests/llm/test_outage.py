@@ -95,6 +95,7 @@ async def ingest(
             await extractor.close()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("fault", "error"),
     [("500", ModelBusy), ("429", ModelBusy), ("dropped", ModelBusy), ("402", ModelUnusable)],

@@ -178,6 +178,7 @@ def test_the_library_is_not_imported_before_a_price_is_needed() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+@pytest.mark.full
 def test_a_lookup_opens_no_socket_and_starts_no_thread() -> None:
     program = (
         "import sys, threading\n"

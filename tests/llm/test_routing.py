@@ -135,6 +135,7 @@ async def test_a_single_model_for_all_prompts_keeps_its_name() -> None:
     assert opened.name == "gemini/flash"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("provider", registry.PROVIDERS)
 def test_only_the_configured_provider_is_imported(provider: str) -> None:
     program = (

@@ -58,6 +58,7 @@ def run(program: str, folder: Path, **chosen: str) -> str:
     return done.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("chosen", "printed"),
     [({}, "False"), ({"GRAPHITI_TELEMETRY_ENABLED": "true"}, "True")],
@@ -69,6 +70,7 @@ def test_telemetry_of_graphiti_is_off_by_default(
     assert run(ENABLED, tmp_path, **chosen).strip() == printed
 
 
+@pytest.mark.full
 def test_a_graphiti_object_connects_to_no_other_host(tmp_path: Path) -> None:
     run(BUILD, tmp_path)
     hosts = {host for host, _ in connection_audit.connections(tmp_path / "connections.txt")}

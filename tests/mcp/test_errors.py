@@ -24,6 +24,7 @@ from turnetl.pipeline.index_reader import open_index_reader
 SECRET = "what nobody else should read"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("tool", "arguments", "expected"),
     [
@@ -124,11 +125,13 @@ def test_without_a_graph_every_tool_says_so_and_answers_as_soon_as_there_is_one(
     with_client(copied, work)
 
 
+@pytest.mark.full
 def test_a_missing_index_is_made_before_the_first_answer(copied: Path) -> None:
     shutil.rmtree(copied / ".turnetl" / "lake" / "index")
     assert answer(copied, "list").startswith("2 projects")
 
 
+@pytest.mark.full
 def test_a_damaged_index_is_made_again(copied: Path) -> None:
     (index,) = (copied / ".turnetl" / "lake" / "index").iterdir()
     (index / CATALOG).write_bytes(b"no catalog" * 1_000)

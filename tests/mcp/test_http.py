@@ -45,6 +45,7 @@ def posted(served: tuple[str, str], body: bytes | None = None, **headers: str) -
     return httpx.post(url, json=message, headers=right | named)
 
 
+@pytest.mark.full
 def test_the_client_of_the_sdk_is_answered(served: tuple[str, str]) -> None:
     async def work() -> None:
         url, token = served
@@ -59,6 +60,7 @@ def test_the_client_of_the_sdk_is_answered(served: tuple[str, str]) -> None:
     asyncio.run(work())
 
 
+@pytest.mark.full
 def test_a_client_that_shares_no_code_with_the_sdk_is_answered(served: tuple[str, str]) -> None:
     async def work() -> None:
         url, token = served
@@ -114,6 +116,7 @@ def test_only_the_loopback_address_is_listened_on(served: tuple[str, str]) -> No
         pass
 
 
+@pytest.mark.full
 def test_a_token_of_the_settings_is_used_and_not_printed(filled: Path) -> None:
     token = "a-token-of-the-settings"
     with http_server(filled, TURNETL_MCP_TOKEN=token) as (url, printed):
@@ -121,6 +124,7 @@ def test_a_token_of_the_settings_is_used_and_not_printed(filled: Path) -> None:
         assert posted((url, token)).status_code == 200
 
 
+@pytest.mark.full
 def test_a_port_in_use_is_an_error_that_names_the_option(filled: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -49,6 +49,7 @@ def raw(served: Served, body: bytes, *headers: str, length: int | None = None) -
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -153,6 +154,7 @@ def test_a_body_that_is_too_large_is_refused_whether_it_says_its_length_or_not(
     assert answers(served)
 
 
+@pytest.mark.full
 def test_requests_at_the_same_time_are_all_answered_with_their_ids(served: Served) -> None:
     def ping(number: int) -> object:
         return posted(served, PING % str(number).encode()).json()["id"]

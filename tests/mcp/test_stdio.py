@@ -37,6 +37,7 @@ def lasting(filled: Path) -> Iterator[LineClient]:
         yield client
 
 
+@pytest.mark.full
 def test_the_client_of_the_sdk_is_answered(filled: Path) -> None:
     async def work() -> None:
         command, *arguments = command_line("mcp")
@@ -50,6 +51,7 @@ def test_the_client_of_the_sdk_is_answered(filled: Path) -> None:
     asyncio.run(work())
 
 
+@pytest.mark.full
 def test_a_client_that_shares_no_code_with_the_sdk_is_answered(filled: Path) -> None:
     async def work() -> None:
         lake = str(filled / ".turnetl" / "lake")
@@ -93,6 +95,7 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(
     assert lasting.receive()["id"] == 1
 
 
+@pytest.mark.full
 def test_a_request_that_is_malformed_or_huge_is_an_error_and_the_server_goes_on(
     filled: Path,
 ) -> None:
@@ -120,6 +123,7 @@ def test_a_text_that_was_cut_within_a_character_is_answered(lasting: LineClient)
     assert TURN in str(answer["result"])
 
 
+@pytest.mark.full
 def test_concurrent_requests_are_all_answered(filled: Path) -> None:
     with stdio_server(filled) as client:
         for number in range(1, 61):
@@ -129,6 +133,7 @@ def test_concurrent_requests_are_all_answered(filled: Path) -> None:
         assert not any(one["result"]["isError"] for one in answers)
 
 
+@pytest.mark.full
 def test_a_cancelled_request_affects_no_other(copied: Path) -> None:
     # It waits for the index, which is made from the graph.
     shutil.rmtree(copied / ".turnetl" / "lake" / "index")
@@ -145,6 +150,7 @@ def test_a_cancelled_request_affects_no_other(copied: Path) -> None:
         assert "result" not in answers.get(1, {})
 
 
+@pytest.mark.full
 def test_a_closed_standard_input_ends_the_server_without_a_message(filled: Path) -> None:
     with stdio_server(filled) as client:
         assert client.process.stdin is not None
@@ -153,6 +159,7 @@ def test_a_closed_standard_input_ends_the_server_without_a_message(filled: Path)
         assert client.end() == (0, "")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_server_without_a_message(number: signal.Signals, filled: Path) -> None:
     with stdio_server(filled) as client:
@@ -160,6 +167,7 @@ def test_a_signal_ends_the_server_without_a_message(number: signal.Signals, fill
         assert client.end() == (0, "")
 
 
+@pytest.mark.full
 def test_a_client_that_is_gone_ends_the_server_without_a_traceback(filled: Path) -> None:
     with stdio_server(filled) as client:
         assert client.process.stdout is not None

@@ -198,6 +198,7 @@ def wordy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("tool", "arguments", "characters"),
     [("open", {}, 3_000), ("fix", {"error": "KeyError: 'price'"}, 500)],
@@ -213,6 +214,7 @@ def test_pages_of_the_smallest_limit_have_every_character_of_an_answer(
     assert sum(page.count("漢") for page in found) >= characters
 
 
+@pytest.mark.full
 @given(max_tokens=st.integers(MIN_TOKENS, MAX_TOKENS), offset=st.integers(0, 40))
 def test_every_limit_and_offset_gives_an_answer_within_the_limit(
     max_tokens: int, offset: int, filled: Path

@@ -11,6 +11,8 @@ from turnetl.graph.migrations import MigrationPhase
 from turnetl.migration.change_report import MigrationCommand
 from turnetl.shadow_groups import sessions_group
 
+pytestmark = pytest.mark.full
+
 CUTOVER, ROLLBACK, FINISH = MigrationCommand
 MIDDLE = 14
 """A reading of the clock at which a part of all data has moved."""

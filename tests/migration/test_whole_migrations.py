@@ -141,6 +141,7 @@ def with_communities(sessions: Sequence[LegacySession]) -> LegacyGraph:
     return LegacyGraph(GROUP, tuple(episodes), (), (("1.py",), ("1.py",)))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("discards", [True, False], ids=["rollback", "finish"])
 def test_any_migration_is_taken_back_completely_or_completed_exactly(
     graph_url: str,

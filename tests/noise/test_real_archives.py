@@ -37,6 +37,7 @@ def test_exactly_the_noise_of_the_sample_archives_is_marked(
     assert marked == [(rule, "ok"), (rule, "ok great"), (rule, "thanks")]
 
 
+@pytest.mark.full
 @pytest.mark.archives
 @real_archives.needs_archives
 def test_nothing_worth_keeping_is_marked_in_real_archives(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def sdist(distributions: Path) -> set[str]:
         return {name.partition("/")[2] for name in archive.getnames()}
 
 
+@pytest.mark.full
 def test_the_wheel_contains_every_module_and_template(wheel: set[str]) -> None:
     expected = tracked("turnetl", "flows")
     expected |= {f"turnetl/_{name}" for name in tracked("templates")}

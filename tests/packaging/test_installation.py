@@ -34,6 +34,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 def test_without_fastembed_its_embedder_says_what_to_install(
     installation: Installation, folder: Path
 ) -> None:
@@ -45,6 +46,7 @@ def test_without_fastembed_its_embedder_says_what_to_install(
     assert "run `pip install 'turnetl[semantic]'`" in installation.evaluate(attempt, cwd=folder)
 
 
+@pytest.mark.full
 def test_the_main_job_runs_from_another_folder_and_opens_no_connection(
     installation: Installation, folder: Path
 ) -> None:
@@ -54,6 +56,7 @@ def test_the_main_job_runs_from_another_folder_and_opens_no_connection(
     assert connected_to == set()
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not no_network.is_available(), reason="needs Linux and `unshare -rn`")
 def test_the_main_job_runs_without_a_network_and_tries_to_send_nothing(
     installation: Installation, folder: Path
@@ -66,6 +69,7 @@ def test_the_main_job_runs_without_a_network_and_tries_to_send_nothing(
         assert sent == 0, name
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not no_network.is_available(), reason="needs Linux and `unshare -rn`")
 def test_a_connection_of_native_code_is_counted(folder: Path) -> None:
     # `bash` opens the connection itself.
@@ -96,6 +100,7 @@ def test_only_the_configured_graph_and_model_are_connected_to(
     assert connected_to == {host_and_port(neo4j.address), host_and_port(provider.url)}
 
 
+@pytest.mark.full
 def test_the_built_in_templates_are_found(installation: Installation, folder: Path) -> None:
     listed = installation.turnetl("templates", "list", "--json", cwd=folder)
     for template in sorted(path.name for path in (ROOT / "templates").glob("*.md")):
@@ -104,6 +109,7 @@ def test_the_built_in_templates_are_found(installation: Installation, folder: Pa
     assert str(ROOT) not in listed
 
 
+@pytest.mark.full
 def test_the_environment_has_neither_prefect_nor_development_tools(
     installation: Installation, folder: Path
 ) -> None:
@@ -112,6 +118,7 @@ def test_the_environment_has_neither_prefect_nor_development_tools(
     assert installation.evaluate(probe, cwd=folder) == str([None for _ in names])
 
 
+@pytest.mark.full
 def test_without_prefect_the_flows_say_what_to_install(
     installation: Installation, folder: Path
 ) -> None:
@@ -119,6 +126,7 @@ def test_without_prefect_the_flows_say_what_to_install(
     assert "pip install 'turnetl[prefect]'" in installation.evaluate(attempt, cwd=folder)
 
 
+@pytest.mark.full
 def test_the_main_job_runs_on_the_python_of_the_tests(
     installation: Installation, folder: Path
 ) -> None:
@@ -126,6 +134,7 @@ def test_the_main_job_runs_on_the_python_of_the_tests(
     assert version == sys.version
 
 
+@pytest.mark.full
 def test_every_module_of_the_package_imports_without_prefect(
     installation: Installation, folder: Path
 ) -> None:
@@ -141,6 +150,7 @@ def test_every_module_of_the_package_imports_without_prefect(
     )
 
 
+@pytest.mark.full
 def test_the_installed_version_is_shown(installation: Installation, folder: Path) -> None:
     assert "0.1.0" in installation.turnetl("--version", cwd=folder)
 

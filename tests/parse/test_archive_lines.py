@@ -73,6 +73,7 @@ def test_what_the_texts_of_the_archive_reveal_is_cut_in_every_string_of_the_line
     assert redacted[0].startswith('{"command": ["mysql", "--user", "root", "--password", "[RED')
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", sorted(ARCHIVES))
 def test_what_the_tables_cut_is_cut_in_the_lines_of_every_format(name: str, tmp_path: Path) -> None:
     source = SecretSource()

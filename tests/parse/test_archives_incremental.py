@@ -66,6 +66,7 @@ def test_a_turn_that_an_archive_holds_again_is_no_longer_counted(archive: Path, 
     assert prompts(lake) == ["Mend the cart.", "Push it."]
 
 
+@pytest.mark.full
 def test_retained_turns_change_what_the_filter_builds_from(archive: Path, lake: Lake) -> None:
     short, long = one_turn(), one_turn() + one_turn("Push it.", "p1")
     for content in (short, long, short):

@@ -205,6 +205,7 @@ CASES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.archives
 @pytest.mark.skipif(not real_archives.CASES.is_dir(), reason="no cases beside the archives")
 @pytest.mark.parametrize("name", CASES)

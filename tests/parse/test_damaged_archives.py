@@ -206,6 +206,7 @@ print(int(peak.split()[1]) // 1024)
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
 @pytest.mark.parametrize("turns", [1, 10_000])
 def test_a_hundred_megabytes_take_bounded_memory_in_one_line_or_in_many(

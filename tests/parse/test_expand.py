@@ -183,6 +183,7 @@ def test_messages_and_parts_of_a_store_belong_to_its_sessions(tmp_path: Path) ->
     assert names(parsing.expand([tmp_path])) == ["ses_1.json"]
 
 
+@pytest.mark.full
 def test_ten_thousand_archives_in_one_folder_are_found(tmp_path: Path) -> None:
     for number in range(10_000):
         (tmp_path / f"{number:05}.jsonl").touch()
@@ -191,6 +192,7 @@ def test_ten_thousand_archives_in_one_folder_are_found(tmp_path: Path) -> None:
     assert expanded.problems == ()
 
 
+@pytest.mark.full
 def test_folders_deeper_than_the_recursion_limit_are_searched(tmp_path: Path) -> None:
     deep = [tmp_path]
     for _ in range(sys.getrecursionlimit() + 50):

@@ -52,6 +52,7 @@ def test_a_damaged_line_with_too_many_values_or_too_long_to_be_repaired_is_inval
     assert prompts(lake) == ["Mend the cart."]
 
 
+@pytest.mark.full
 def test_an_element_with_too_many_values_is_counted_and_named(lake: Lake, tmp_path: Path) -> None:
     path = tmp_path / "s1.json"
     element = f'{{"id":"b","type":"user","x":[{MANY_VALUES}1]}}'
@@ -69,6 +70,7 @@ def test_separators_in_a_text_are_no_values() -> None:
     assert has_too_many_values(f'{{"a":"{text}","b":[{MANY_VALUES}1]}}'.encode())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("start", "row", "end"),
     [

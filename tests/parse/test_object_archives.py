@@ -180,6 +180,7 @@ def test_a_folder_with_a_name_that_is_no_path_is_reported_and_the_others_are_sea
     assert len(parsing.expand([f"{bucket.given}/other/below"], bucket.files()).archives) == 1
 
 
+@pytest.mark.full
 def test_a_server_that_does_not_answer_stops_the_run(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -262,6 +262,7 @@ def test_a_packed_archive_is_limited_by_its_size_on_disk(
     assert outcomes(run(lake, path)) == ["new"]
 
 
+@pytest.mark.full
 def test_large_data_beyond_the_limit_is_not_kept() -> None:
     bomb = gzip.compress(b"\0" * (80 << 20), compresslevel=1)
     result = decompress(bomb, 70 << 20)

@@ -50,6 +50,7 @@ def written(lake: Lake) -> dict[str, bytes]:
     return {str(path.relative_to(lake.root)): path.read_bytes() for path in files}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "redactor", [NoRedactor(), SecretRedactor(b"another key")], ids=["plain", "real"]
 )
@@ -86,6 +87,7 @@ def test_a_process_is_started_only_for_as_much_work_as_its_start_takes(
         run(Lake(tmp_path / "two"), *archives[:40], redactor=redactor, jobs=2, limits=PARALLEL)
 
 
+@pytest.mark.full
 def test_a_second_run_starts_no_process_and_changes_nothing(
     archives: list[Path], tmp_path: Path
 ) -> None:
@@ -97,6 +99,7 @@ def test_a_second_run_starts_no_process_and_changes_nothing(
     assert written(lake) == before
 
 
+@pytest.mark.full
 def test_a_killed_process_loses_one_archive_which_is_named(
     archives: list[Path], tmp_path: Path
 ) -> None:
@@ -110,6 +113,7 @@ def test_a_killed_process_loses_one_archive_which_is_named(
     assert len(lake.turn_paths()) == 39
 
 
+@pytest.mark.full
 def test_a_process_that_is_killed_while_it_writes_leaves_no_temporary_file(
     archives: list[Path], tmp_path: Path
 ) -> None:
@@ -141,6 +145,7 @@ def test_the_log_has_the_traceback_of_an_unexpected_error_in_any_process(
     assert caplog.text.count("Traceback") == caplog.text.count("raise AssertionError") == 3
 
 
+@pytest.mark.full
 def test_a_lake_that_cannot_be_written_stops_all_processes(
     archives: list[Path], tmp_path: Path
 ) -> None:
@@ -151,6 +156,7 @@ def test_a_lake_that_cannot_be_written_stops_all_processes(
         run(Lake(blocked), *archives, jobs=2, limits=PARALLEL)
 
 
+@pytest.mark.full
 def test_an_archive_named_twice_is_parsed_once(archives: list[Path], tmp_path: Path) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to(archives[0])
@@ -205,6 +211,7 @@ def parse_process(
             raise
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("archives")
 def test_ctrl_c_does_not_reach_a_worker_that_starts(tmp_path: Path) -> None:
     """Not even the first one, with which Python starts a process of its own."""
@@ -215,6 +222,7 @@ def test_ctrl_c_does_not_reach_a_worker_that_starts(tmp_path: Path) -> None:
     assert stdout.splitlines()[-1] == "40"
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("archives")
 @pytest.mark.parametrize("stop", ["SIGINT", "SIGTERM"])
 def test_a_run_that_is_stopped_while_a_worker_starts_prints_one_sentence(
@@ -228,6 +236,7 @@ def test_a_run_that_is_stopped_while_a_worker_starts_prints_one_sentence(
     assert not living_processes(process.pid)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("whole_group", [False, True], ids=["one", "group"])
 def test_a_stopped_run_ends_soon_with_one_sentence_and_leaves_complete_files_only(
@@ -251,6 +260,7 @@ def test_a_stopped_run_ends_soon_with_one_sentence_and_leaves_complete_files_onl
     assert not living_processes(process.pid)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("archives")
 def test_a_stopped_run_removes_the_temporary_file_of_a_worker_that_does_not_respond(
     tmp_path: Path,

@@ -100,6 +100,7 @@ def committed(report: IngestReport) -> dict[GroupId, int]:
     return {group.group: group.committed for group in report.groups}
 
 
+@pytest.mark.full
 async def test_a_busy_group_is_reported_with_its_error_beside_the_plans_of_the_others(
     store: GraphStore, settings: Settings
 ) -> None:
@@ -113,6 +114,7 @@ async def test_a_busy_group_is_reported_with_its_error_beside_the_plans_of_the_o
     assert view.exit_code(planned.report) == 1
 
 
+@pytest.mark.full
 async def test_a_dry_run_previews_no_request_of_a_busy_group(
     store: GraphStore, settings: Settings
 ) -> None:
@@ -124,6 +126,7 @@ async def test_a_dry_run_previews_no_request_of_a_busy_group(
     assert await preview_requests(planned, with_model, only, clock) == ()
 
 
+@pytest.mark.full
 async def test_a_group_that_was_busy_while_it_was_planned_is_planned_when_it_is_ingested(
     executor: Executor, store: GraphStore, settings: Settings
 ) -> None:
@@ -142,6 +145,7 @@ async def test_a_group_whose_planning_stays_busy_is_retried_as_a_task(
     assert committed(report) == TURNS
 
 
+@pytest.mark.full
 async def test_a_group_that_stays_busy_fails_alone(
     executor: Executor, store: GraphStore, settings: Settings
 ) -> None:
@@ -150,6 +154,7 @@ async def test_a_group_that_stays_busy_fails_alone(
     assert view.errors(report) == ["group `bookshop`: the graph is busy"]
 
 
+@pytest.mark.full
 async def test_an_outdated_group_is_not_ingested_also_if_the_graph_was_busy(
     store: GraphStore, settings: Settings, archive: Path
 ) -> None:

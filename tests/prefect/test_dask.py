@@ -66,6 +66,7 @@ def test_two_workers_make_what_one_machine_makes(
     assert (many.tables(), many.contents()) == expected
 
 
+@pytest.mark.full
 def test_a_worker_with_other_settings_refuses_the_run_before_any_work(
     server: PrefectServer, tmp_path: Path
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_worker_with_other_settings_refuses_the_run_before_any_work(
     assert not lake.exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -106,6 +108,7 @@ def test_a_worker_without_the_settings_of_the_model_uses_no_other_extractor(
     assert not lake.exists()
 
 
+@pytest.mark.full
 def test_a_worker_with_an_older_turnetl_refuses_the_run_before_any_work(
     server: PrefectServer, tmp_path: Path
 ) -> None:
@@ -118,6 +121,7 @@ def test_a_worker_with_an_older_turnetl_refuses_the_run_before_any_work(
     assert not lake.exists()
 
 
+@pytest.mark.full
 def test_a_cluster_without_workers_is_refused(server: PrefectServer, tmp_path: Path) -> None:
     with dask_cluster(server) as cluster:
         state = run(cluster.engine, tmp_path, tmp_path / "lake", "bolt://127.0.0.1:1")
@@ -125,12 +129,14 @@ def test_a_cluster_without_workers_is_refused(server: PrefectServer, tmp_path: P
     assert "has no worker: start one with `dask worker tcp://" in str(state.message)
 
 
+@pytest.mark.full
 def test_an_embedded_graph_is_refused(tmp_path: Path) -> None:
     graph = f"ladybug://{tmp_path / 'graph.lbug'}"
     state = run("dask:tcp://127.0.0.1:1", tmp_path, tmp_path / "lake", graph)
     assert str(state.message).startswith("an embedded graph has one writer process")
 
 
+@pytest.mark.full
 def test_a_scheduler_that_does_not_respond_is_named(tmp_path: Path) -> None:
     state = run(f"dask:tcp://127.0.0.1:{free_port()}", tmp_path, tmp_path, "bolt://127.0.0.1:1")
     assert str(state.message).startswith("no Dask scheduler responds at `tcp://127.0.0.1:")

@@ -14,7 +14,7 @@ from flows.dask_engine import DaskPacks
 from flows.dask_results import Pack, PackResults
 from turnetl.errors import BadUsage, Fatal, Retryable
 
-pytestmark = pytest.mark.prefect
+pytestmark = [pytest.mark.prefect, pytest.mark.full]
 
 
 @pytest.fixture(scope="module")

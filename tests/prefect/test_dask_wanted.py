@@ -7,7 +7,7 @@ from prefect import State
 
 from flows.dask_wanted import while_wanted
 
-pytestmark = pytest.mark.prefect
+pytestmark = [pytest.mark.prefect, pytest.mark.full]
 
 
 class EndlessWork:

@@ -18,6 +18,7 @@ from turnetl.settings import Settings
 pytestmark = pytest.mark.prefect
 
 
+@pytest.mark.full
 async def test_a_deployed_run_commits_the_turns_to_the_lake_of_the_workers_user(
     deployed: PrefectServer, tmp_path: Path
 ) -> None:
@@ -30,11 +31,13 @@ async def test_a_deployed_run_commits_the_turns_to_the_lake_of_the_workers_user(
         assert len(await store.receipts(group)) == 3
 
 
+@pytest.mark.full
 def test_a_failed_run_fails_in_prefect_too(deployed: PrefectServer, tmp_path: Path) -> None:
     done = deployed.run(*documented.run_of(f"{tmp_path}/nowhere"))
     assert done.returncode == 1, done.stdout + done.stderr
 
 
+@pytest.mark.full
 def test_a_folder_that_the_worker_cannot_see_is_named_in_the_state_of_the_run(
     deployed: PrefectServer, tmp_path: Path
 ) -> None:
@@ -86,6 +89,7 @@ WRONG: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_parameter_is_refused_before_a_run_exists(
     deployed: PrefectServer, name: str
@@ -97,6 +101,7 @@ def test_a_wrong_parameter_is_refused_before_a_run_exists(
     assert _runs(deployed) == before
 
 
+@pytest.mark.full
 def test_a_deployed_migration_compares_and_does_not_cut_over(
     deployed: PrefectServer, tmp_path: Path
 ) -> None:

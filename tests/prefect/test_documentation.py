@@ -17,6 +17,7 @@ from turnetl.settings.units import parse_budget
 TABLE = PAGE.partition("## Parameters")[2].partition("\n## ")[0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("flow", FLOWS.values(), ids=lambda flow: flow.name)
 def test_every_parameter_of_a_flow_is_documented_and_no_other(flow: Flow[..., Any]) -> None:
     rows = re.findall(r"^\| (`[^|]+) \| ([^|]+) \|", TABLE, flags=re.MULTILINE)
@@ -29,6 +30,7 @@ def test_every_parameter_of_a_flow_is_documented_and_no_other(flow: Flow[..., An
     assert sorted(documented) == sorted(flow.parameters.properties)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("flow", FLOWS.values(), ids=lambda flow: flow.name)
 def test_every_parameter_of_a_flow_has_a_description_in_the_form_of_the_ui(
     flow: Flow[..., Any],
@@ -37,6 +39,7 @@ def test_every_parameter_of_a_flow_has_a_description_in_the_form_of_the_ui(
     assert [name for name in parameters if not parameters[name].get("description")] == []
 
 
+@pytest.mark.full
 def test_the_documented_run_gives_parameters_of_the_flow() -> None:
     arguments = run_of("archive.jsonl")
     names = {word.partition("=")[0] for word in arguments if "=" in word}
@@ -44,6 +47,7 @@ def test_the_documented_run_gives_parameters_of_the_flow() -> None:
     assert names == {"archives"} <= parameters.keys()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "budget",
     [

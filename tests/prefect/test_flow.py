@@ -53,6 +53,7 @@ async def _run(archives: Path, lake: Path, **parameters: Any) -> State[Any]:
     return state
 
 
+@pytest.mark.full
 async def test_every_turn_is_committed_and_a_second_run_commits_nothing(
     archives: Path, tmp_path: Path
 ) -> None:
@@ -66,6 +67,7 @@ async def test_every_turn_is_committed_and_a_second_run_commits_nothing(
     assert (second["committed"], second["already_committed"]) == (0, sum(SAMPLES.values()))
 
 
+@pytest.mark.full
 async def test_the_decisions_about_summaries_of_a_run_are_an_artifact_with_a_row_per_group(
     archives: Path, tmp_path: Path
 ) -> None:
@@ -82,6 +84,7 @@ async def test_the_decisions_about_summaries_of_a_run_are_an_artifact_with_a_row
     assert " first" in str(artifact.data)
 
 
+@pytest.mark.full
 async def test_an_unreadable_archive_fails_the_run_but_the_others_are_ingested(
     archives: Path, tmp_path: Path
 ) -> None:
@@ -96,6 +99,7 @@ async def test_an_unreadable_archive_fails_the_run_but_the_others_are_ingested(
     assert (again["committed"], again["already_committed"]) == (0, sum(SAMPLES.values()))
 
 
+@pytest.mark.full
 async def test_a_malformed_line_does_not_fail_the_run(archives: Path, tmp_path: Path) -> None:
     with (archives / "2026-05-05-export.jsonl").open("a") as broken:
         broken.write("{no json\n")
@@ -104,6 +108,7 @@ async def test_a_malformed_line_does_not_fail_the_run(archives: Path, tmp_path: 
     assert (await state.aresult())["committed"] == sum(SAMPLES.values())
 
 
+@pytest.mark.full
 async def test_turns_without_a_time_fail_the_run_until_the_user_gives_one(tmp_path: Path) -> None:
     archives, lake = tmp_path / "archives", tmp_path / "lake"
     write_archive(
@@ -119,6 +124,7 @@ async def test_turns_without_a_time_fail_the_run_until_the_user_gives_one(tmp_pa
     assert "`yesterday` is not a valid time" in (wrong.message or "")
 
 
+@pytest.mark.full
 async def test_a_group_template_and_a_group_map_apply(archives: Path, tmp_path: Path) -> None:
     exceptions = tmp_path / "groups.toml"
     exceptions.write_text('[[group]]\nname = "photos"\nfolders = ["**/shoebox"]\n')
@@ -131,6 +137,7 @@ async def test_a_group_template_and_a_group_map_apply(archives: Path, tmp_path: 
     assert "`clay_tablets`" in (unread.message or "")
 
 
+@pytest.mark.full
 async def test_noise_rules_and_redaction_come_from_the_config(tmp_path: Path) -> None:
     archives, config = tmp_path / "archives", tmp_path / "config.json"
     said = conversation(
@@ -159,6 +166,7 @@ def archives_url(s3: S3Server, archives: Path, monkeypatch: pytest.MonkeyPatch) 
     return f"s3://{bucket}/logs"
 
 
+@pytest.mark.full
 async def test_archives_of_a_bucket_are_ingested(archives_url: str, tmp_path: Path) -> None:
     given, lake = [archives_url], str(tmp_path / "lake")
     for committed in (sum(SAMPLES.values()), 0):
@@ -166,6 +174,7 @@ async def test_archives_of_a_bucket_are_ingested(archives_url: str, tmp_path: Pa
         assert (await state.aresult())["committed"] == committed
 
 
+@pytest.mark.full
 async def test_a_relative_path_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     state = await backfill(["archives"], return_state=True)
     assert state.is_failed()
@@ -201,6 +210,7 @@ async def test_an_empty_range_of_times_fails_the_run_before_any_work(
     assert not (tmp_path / "lake").exists()
 
 
+@pytest.mark.full
 async def test_missing_model_slots_fail_the_run_and_the_message_says_how_to_create_them(
     archives: Path, tmp_path: Path
 ) -> None:
@@ -209,6 +219,7 @@ async def test_missing_model_slots_fail_the_run_and_the_message_says_how_to_crea
     assert "prefect gcl create missing-limit" in (state.message or "")
 
 
+@pytest.mark.full
 async def test_a_broken_archive_is_in_the_log_also_if_the_run_fails_later(
     archives: Path, tmp_path: Path, flow_log: pytest.LogCaptureFixture
 ) -> None:
@@ -271,6 +282,7 @@ def _report(*, error: str | None = None, retryable: bool = False) -> GroupReport
     )
 
 
+@pytest.mark.full
 async def test_model_parameters_apply_and_an_exhausted_budget_fails_the_run(
     archives: Path, tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +301,7 @@ async def test_model_parameters_apply_and_an_exhausted_budget_fails_the_run(
     assert "`5 euro` is not a budget" in (wrong.message or "")
 
 
+@pytest.mark.full
 async def test_nobody_else_may_read_what_a_run_or_a_library_writes(
     archives: Path, tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +324,7 @@ async def test_nobody_else_may_read_what_a_run_or_a_library_writes(
     assert {name for name, mode in modes.items() if mode not in ("0o700", "0o600")} == set()
 
 
+@pytest.mark.full
 async def test_a_search_beside_a_flow_run_answers_from_the_index(
     archives: Path, tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

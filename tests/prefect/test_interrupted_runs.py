@@ -18,7 +18,7 @@ from tests.servers.dask_cluster import dask_cluster
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider, Fault
 
-pytestmark = [pytest.mark.prefect, pytest.mark.xdist_group("own-prefect")]
+pytestmark = [pytest.mark.prefect, pytest.mark.xdist_group("own-prefect"), pytest.mark.full]
 
 BACKFILL = "backfill/backfill"
 

@@ -59,6 +59,7 @@ def artifact(key: str) -> str:
     return str(found.data)
 
 
+@pytest.mark.full
 def test_unless_it_is_told_to_cut_over_the_flow_ends_with_the_comparison(
     url: str, sessions: tuple[LegacySession, ...]
 ) -> None:
@@ -85,6 +86,7 @@ def test_unless_it_is_told_to_cut_over_the_flow_ends_with_the_comparison(
     assert [reason for reason in compared["reasons"] if f"- {reason}" not in comparison] == []
 
 
+@pytest.mark.full
 def test_a_cutover_that_the_comparison_speaks_against_must_be_accepted(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +107,7 @@ def test_what_only_a_cutover_reads_is_refused_without_one_before_any_work(url: s
     assert of_readers(url) == before
 
 
+@pytest.mark.full
 def test_a_cutover_after_a_comparison_that_passed_needs_nothing_else(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +124,7 @@ def assert_cut_over(url: str, state: State[Any]) -> None:
     assert [line for line in without_group(of_readers(url), old) if "TurnCommit" in line]
 
 
+@pytest.mark.full
 def test_an_incomplete_run_is_not_cut_over_also_if_that_is_accepted(url: str) -> None:
     before = of_readers(url)
     state = run(url, cutover=True, accept=True, limit=1)
@@ -129,6 +133,7 @@ def test_an_incomplete_run_is_not_cut_over_also_if_that_is_accepted(url: str) ->
     assert of_readers(url) == before
 
 
+@pytest.mark.full
 def test_a_run_that_failed_is_neither_compared_nor_cut_over(url: str, tmp_path: Path) -> None:
     before = of_readers(url)
     empty = tmp_path / "empty"

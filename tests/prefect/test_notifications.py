@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 POOL = "pool-of-the-notifications"
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 async def test_a_used_up_budget_reaches_the_webhook_with_its_flow_and_reason(
     tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch

@@ -86,6 +86,7 @@ def test_no_path_depends_on_the_folder_of_a_worker(file: dict[str, Any]) -> None
         assert all(path.startswith("~/") for path in archives)
 
 
+@pytest.mark.full
 def test_lake_and_graph_are_those_of_the_command(file: dict[str, Any]) -> None:
     for deployment in file["deployments"]:
         assert not {"lake", "graph"} & set(deployment.get("parameters", {}))
@@ -97,6 +98,7 @@ def test_its_parameters_are_parameters_of_the_flow(file: dict[str, Any]) -> None
         assert set(deployment.get("parameters", {})) <= set(flow.parameters.properties)
 
 
+@pytest.mark.full
 def test_no_deployment_cuts_a_migration_over(file: dict[str, Any]) -> None:
     [given] = [one["parameters"] for one in file["deployments"] if one["name"] == "migrate"]
     assert (given["cutover"], "accept" in given) == (False, False)

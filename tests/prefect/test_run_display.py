@@ -85,6 +85,7 @@ async def events(server: PrefectServer, run: str, names: Sequence[str]) -> list[
     pytest.fail(f"no events {names}: {found}")
 
 
+@pytest.mark.full
 async def test_a_quarantined_turn_is_in_the_report_with_its_reason_in_the_log_and_an_event(
     archive: Path,
     provider: FakeProvider,
@@ -113,6 +114,7 @@ async def test_a_quarantined_turn_is_in_the_report_with_its_reason_in_the_log_an
     assert resources[f"turnetl.run.{run_id(state)}"]["quarantined"] == len(turns)
 
 
+@pytest.mark.full
 async def test_names_tags_progress_and_cost_are_those_of_the_groups(
     archive: Path, server: PrefectServer
 ) -> None:
@@ -137,6 +139,7 @@ async def test_names_tags_progress_and_cost_are_those_of_the_groups(
     assert KEY not in text
 
 
+@pytest.mark.full
 async def test_a_budget_stop_is_a_state_of_its_own_and_no_failure(
     archive: Path, provider: FakeProvider, server: PrefectServer
 ) -> None:
@@ -150,6 +153,7 @@ async def test_a_budget_stop_is_a_state_of_its_own_and_no_failure(
     assert len(stopped["groups"]) == 1
 
 
+@pytest.mark.full
 async def test_a_provider_that_refuses_the_key_fails_the_run_with_an_event(
     archive: Path, provider: FakeProvider, server: PrefectServer
 ) -> None:
@@ -162,6 +166,7 @@ async def test_a_provider_that_refuses_the_key_fails_the_run_with_an_event(
     assert KEY not in str(found)
 
 
+@pytest.mark.full
 async def test_only_the_last_of_many_updates_is_published(server: PrefectServer) -> None:
     @flow
     async def work() -> None:

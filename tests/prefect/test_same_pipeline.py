@@ -19,6 +19,7 @@ from tests.prefect.stored_graph import stored_graph, stored_tables
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 
 
+@pytest.mark.full
 def test_changing_archives_make_the_same_lake_and_graph_through_command_and_flow(
     tmp_path: Path,
 ) -> None:

@@ -38,6 +38,7 @@ async def artifact(key: str) -> str:
     return str(found.data)
 
 
+@pytest.mark.full
 async def test_a_rescue_fills_the_lake_and_opens_no_graph(archives: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     state = await rescue([str(archives)], lake=str(lake), return_state=True)
@@ -50,6 +51,7 @@ async def test_a_rescue_fills_the_lake_and_opens_no_graph(archives: Path, tmp_pa
     assert "`/nowhere` does not exist" in (lost.message or "")
 
 
+@pytest.mark.full
 async def test_a_nightly_run_publishes_a_digest_and_a_report_with_a_link_to_the_run(
     archives: Path, tmp_path: Path
 ) -> None:
@@ -75,6 +77,7 @@ async def test_a_nightly_run_publishes_a_digest_and_a_report_with_a_link_to_the_
     assert "### Rename the cart to basket" in await artifact(DIGEST)
 
 
+@pytest.mark.full
 async def test_a_nightly_run_writes_the_page_on_everything_and_links_to_it(
     archives: Path, tmp_path: Path
 ) -> None:
@@ -107,6 +110,7 @@ def _closed_at_once(folder: Path) -> Path:
     return config
 
 
+@pytest.mark.full
 async def test_deferred_summaries_are_written_by_their_own_flow(
     archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +127,7 @@ async def test_deferred_summaries_are_written_by_their_own_flow(
     assert "`nothing`" in (unknown.message or "")
 
 
+@pytest.mark.full
 async def test_a_nightly_run_without_new_turns_writes_what_earlier_runs_deferred(
     archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +148,7 @@ async def test_a_nightly_run_without_new_turns_writes_what_earlier_runs_deferred
         assert await deferred() == left
 
 
+@pytest.mark.full
 async def test_deferred_summaries_that_cannot_be_written_are_a_warning_of_the_nightly_run(
     archives: Path, tmp_path: Path, flow_log: pytest.LogCaptureFixture
 ) -> None:

@@ -62,6 +62,7 @@ def subjects(report: DoctorReport, kind: FindingKind, *, fixed: bool = False) ->
     return [one.subject for one in report.findings if (one.kind, one.fixed) == (kind, fixed)]
 
 
+@pytest.mark.full
 async def test_the_set_up_creates_what_is_missing_and_a_second_one_changes_nothing(
     server: PrefectServer, client: PrefectClient, tmp_path: Path
 ) -> None:
@@ -102,6 +103,7 @@ async def _delete_what_another_test_made(client: PrefectClient) -> None:
         await client.delete_variable_by_name(LAKE_VARIABLE)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 async def test_the_automation_notifies_once_a_block_is_named(client: PrefectClient) -> None:
     webhook = SlackWebhook(url=SecretStr("https://hooks.example.org/team"))
@@ -118,6 +120,7 @@ async def test_the_automation_notifies_once_a_block_is_named(client: PrefectClie
             await ServerSetup(POOL, 3, "/lake", notify=wrong).execute()
 
 
+@pytest.mark.full
 async def test_a_run_without_a_sign_of_life_is_found_and_set_to_crashed(
     server: PrefectServer, client: PrefectClient, tmp_path: Path
 ) -> None:
@@ -135,6 +138,7 @@ async def test_a_run_without_a_sign_of_life_is_found_and_set_to_crashed(
     assert shown.json["version"] == VERSION
 
 
+@pytest.mark.full
 async def test_slots_that_no_run_holds_are_found_and_given_back(
     deployed: PrefectServer, client: PrefectClient
 ) -> None:
@@ -152,6 +156,7 @@ async def test_slots_that_no_run_holds_are_found_and_given_back(
     assert subjects(await examined(), FindingKind.LEAKED_SLOTS) == []
 
 
+@pytest.mark.full
 async def test_other_versions_of_deployments_and_workers_and_a_missing_worker_are_found(
     client: PrefectClient,
 ) -> None:
@@ -171,6 +176,7 @@ async def test_other_versions_of_deployments_and_workers_and_a_missing_worker_ar
     await client.delete_deployment(made)
 
 
+@pytest.mark.full
 async def test_a_server_that_does_not_respond_is_named_without_its_password() -> None:
     url = f"http://user:a-password@127.0.0.1:{free_port()}/api"
     with (
@@ -181,6 +187,7 @@ async def test_a_server_that_does_not_respond_is_named_without_its_password() ->
     assert "a-password" not in str(refused.value)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("status", "body", "error", "message"),
     [
@@ -210,6 +217,7 @@ async def test_a_url_without_a_scheme_is_named_with_an_example() -> None:
         await ServerSetup(POOL, 3, "/lake").execute()
 
 
+@pytest.mark.full
 def test_without_a_server_the_command_says_which_variable_to_set(tmp_path: Path) -> None:
     for command in ("setup", "doctor"):
         done = turnetl_process("prefect", command, folder=tmp_path, PREFECT_HOME=str(tmp_path))

@@ -69,6 +69,7 @@ async def without(client: PrefectClient) -> None:
         await client.delete_variable_by_name(LAKE_VARIABLE)
 
 
+@pytest.mark.full
 async def test_what_the_set_up_makes_is_created_if_it_is_missing(
     server: PrefectServer, client: PrefectClient, tmp_path: Path
 ) -> None:
@@ -119,6 +120,7 @@ async def test_other_limits_blocks_and_variables_are_named_with_what_to_do(
         assert set(await findings()) == {FindingKind.MISSING_LIMIT}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("deleted", ["queue", "pool"])
 async def test_a_deployment_whose_queue_or_pool_was_deleted_is_found(
     client: PrefectClient, deleted: str
@@ -138,6 +140,7 @@ async def test_a_deployment_whose_queue_or_pool_was_deleted_is_found(
         assert "`prefect --no-prompt deploy --all`" in found.remedy
 
 
+@pytest.mark.full
 async def test_a_sharded_backfill_without_the_deployment_of_its_shards_is_found(
     server: PrefectServer, client: PrefectClient
 ) -> None:

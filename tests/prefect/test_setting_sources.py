@@ -44,6 +44,7 @@ def shown(server: PrefectServer, run: str) -> str:
     )
 
 
+@pytest.mark.full
 async def test_lake_graph_and_key_come_from_blocks_and_variables_and_are_not_shown(
     tmp_path: Path,
     provider: FakeProvider,
@@ -98,6 +99,7 @@ async def test_a_missing_block_or_variable_is_named_with_its_setting(source: str
         await load_run_settings(None, None, None, settings_from={"llm.model": source})
 
 
+@pytest.mark.full
 async def test_a_wrong_value_of_a_block_is_not_repeated(tmp_path: Path) -> None:
     await save_secret("wrong-url", "ftp://user:some-secret@host")
     state = await run(tmp_path, settings_from={"llm.base_url": "secret/wrong-url"})

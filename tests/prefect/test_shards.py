@@ -34,12 +34,14 @@ def ended(*states: State[Any]) -> dict[Shard, FlowRun]:
     }
 
 
+@pytest.mark.full
 def test_a_run_is_completed_if_all_of_its_shards_are() -> None:
     done = State(type=StateType.COMPLETED, message="3 turns committed, 0 before")
     state = state_of(ended(done, done))
     assert (state.type, state.message) == (StateType.COMPLETED, "all 2 shards completed")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [StateType.FAILED, StateType.CRASHED, StateType.CANCELLED])
 def test_a_run_fails_with_the_reason_of_its_first_shard_that_was_not_completed(
     kind: StateType,
@@ -51,12 +53,14 @@ def test_a_run_fails_with_the_reason_of_its_first_shard_that_was_not_completed(
     assert state.message == f"shard 2/4 {lost.name}: the worker died (and 1 more)"
 
 
+@pytest.mark.full
 def test_a_run_whose_shard_the_budget_ended_is_budget_stopped() -> None:
     done, stopped = State(type=StateType.COMPLETED), budget_stopped("the budget is used up")
     state = state_of(ended(done, stopped))
     assert (state.name, state.message) == ("BudgetStopped", "shard 2/2: the budget is used up")
 
 
+@pytest.mark.full
 def test_each_shard_gets_its_part_of_the_budget_and_together_they_never_exceed_it() -> None:
     budget = Settings(budget=BudgetSettings(usd=1, tokens=100))
     assert divided_budget(budget, 3) == {"budget": ["0.333333usd", "33 tokens"]}
@@ -126,6 +130,7 @@ def test_a_run_whose_shards_fail_fails_with_the_reason_of_the_first(
     assert state["message"].startswith(f"shard 1/2 Failed: `{tmp_path}/nowhere` does not exist")
 
 
+@pytest.mark.full
 @OF_SERVER
 def test_an_embedded_graph_is_refused_before_a_shard_starts(
     deployed: PrefectServer, tmp_path: Path

@@ -16,6 +16,7 @@ print(is_telemetry_enabled(), get_current_settings().server.analytics_enabled)
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("chosen", "printed"),
     [

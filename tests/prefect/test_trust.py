@@ -20,6 +20,7 @@ async def run_flow(planted: PlantedFolder, **parameters: Any) -> State[Any]:
     return state
 
 
+@pytest.mark.full
 async def test_a_flow_sends_nothing_to_the_endpoint_of_an_untrusted_working_directory(
     tmp_path: Path,
     provider: FakeProvider,

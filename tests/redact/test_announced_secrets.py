@@ -148,6 +148,7 @@ def passwords(syntax: str, values: str) -> list[Canary]:
     ]
 
 
+@pytest.mark.full
 def test_a_password_is_redacted_in_sentences_of_many_languages_and_apart_from_its_name() -> None:
     canaries = []
     for syntax in SAID:
@@ -181,6 +182,7 @@ def test_a_chosen_password_in_quotes_is_redacted_in_a_syntax_of_the_first_held_o
     assert left(passwords(syntax, QUOTED)) == []
 
 
+@pytest.mark.full
 def test_no_chosen_password_token_or_key_of_the_fourth_held_out_set_is_left() -> None:
     (held_out,) = (held_out for held_out in HELD_OUT_SETS if held_out.name == "fourth")
     canaries = [
@@ -193,6 +195,7 @@ def test_no_chosen_password_token_or_key_of_the_fourth_held_out_set_is_left() ->
     assert left(announced) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("values", [BARE, QUOTED])
 def test_a_chosen_password_is_redacted_in_every_kind_of_announcement(values: str) -> None:
     assert left([of for syntax in ANNOUNCED[values] for of in passwords(syntax, values)]) == []
@@ -230,6 +233,7 @@ def test_a_chosen_password_is_redacted_in_every_disguise(group: str) -> None:
         assert left([of for text in texts for of in passwords(disguise(text), BARE)]) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", TOKENS)
 def test_a_token_is_redacted_in_every_place(kind: str) -> None:
     canaries = []
@@ -240,6 +244,7 @@ def test_a_token_is_redacted_in_every_place(kind: str) -> None:
     assert left(canaries) == []
 
 
+@pytest.mark.full
 def test_keys_seeds_and_payment_numbers_are_redacted() -> None:
     assert left([*keys(), *payment_numbers()]) == []
 

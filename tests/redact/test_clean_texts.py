@@ -16,6 +16,7 @@ SECRETS = st.sampled_from(sorted(CANARIES)).map(lambda kind: CANARIES[kind]()[1]
 TEXTS = st.lists(st.lists(PIECES | SECRETS, max_size=4).map("".join), max_size=5)
 
 
+@pytest.mark.full
 @given(st.lists(TEXTS, max_size=4))
 def test_the_candidates_are_those_of_a_search_of_all_texts(calls: list[list[str]]) -> None:
     clean = CleanTexts()

@@ -53,6 +53,7 @@ def cuts(begin: str, lines: list[str], end: str) -> list[list[str]]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("label", KINDS)
 def test_no_line_of_a_cut_key_is_left_whatever_precedes_it(label: str) -> None:
     first, other = KINDS[label]

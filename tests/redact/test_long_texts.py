@@ -22,6 +22,7 @@ REDACTOR = SecretRedactor()
 LINE = "what was done in this turn, in plain words\n"
 
 
+@pytest.mark.full
 @given(TEXTS)
 def test_one_search_for_all_rules_gives_the_matches_of_each_rule(texts: list[str]) -> None:
     data = "\n".join(texts).encode("utf-8", "surrogatepass")
@@ -71,6 +72,7 @@ def test_windows_cover_the_text_and_overlap_by_little(size: int, line: str) -> N
     assert sum(end - start for start, end in parts) <= size * 1.1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", CANARIES)
 def test_no_canary_is_left_in_a_long_text(kind: str) -> None:
     canaries = [CANARIES[kind]() for _ in range(3)]
@@ -81,6 +83,7 @@ def test_no_canary_is_left_in_a_long_text(kind: str) -> None:
     assert REDACTOR.redact([clean]) == ([clean], [0])
 
 
+@pytest.mark.full
 def test_a_secret_at_the_boundary_of_two_windows_is_redacted() -> None:
     boundary = (256 << 10) - len(LINE) * 6000
     for offset in range(boundary - 30, boundary + 30, 7):
@@ -89,6 +92,7 @@ def test_a_secret_at_the_boundary_of_two_windows_is_redacted() -> None:
         assert (token[-20:] in clean, count) == (False, 1)
 
 
+@pytest.mark.full
 def test_as_many_secrets_as_lines_are_redacted_in_all_texts() -> None:
     secrets = [fresh(24) for _ in range(5000)]
     texts = ["".join(f"API_KEY={secret}\n" for secret in secrets), " ".join(secrets), "no"]
@@ -106,6 +110,7 @@ def test_a_long_run_after_a_keyword_is_read_a_few_times_only(keyword: str, run: 
     assert REDACTOR.redact([text]) == ([text], [0])
 
 
+@pytest.mark.full
 def test_a_long_text_with_many_placeholders_is_redacted() -> None:
     text = "[REDACTED:password:0123456789abcdef] and\n" * 20_000
     (clean,), (count,) = REDACTOR.redact([f"{text}API_KEY={fresh(32)}"])

@@ -46,6 +46,7 @@ def source(tmp_path: Path) -> SecretSource:
     return source
 
 
+@pytest.mark.full
 def test_no_secret_is_written_logged_or_displayed(source: SecretSource, tmp_path: Path) -> None:
     texts = [*run(tmp_path, f"ladybug://{tmp_path / 'graph.lbug'}")]
     texts += written(tmp_path / ".turnetl") + written(tmp_path, "graph.lbug*")

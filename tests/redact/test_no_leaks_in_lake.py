@@ -82,6 +82,7 @@ def written(lake: Path) -> str:
     return "\n".join(texts).replace(r"\n", "\n")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", CANARIES)
 def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: SecretRedactor) -> None:
     secret, text = CANARIES[kind]()

@@ -37,6 +37,7 @@ def names(tmp_path: Path) -> SecretNames:
     return names
 
 
+@pytest.mark.full
 def test_no_secret_name_is_stored_or_displayed(names: SecretNames, tmp_path: Path) -> None:
     texts = [*run(tmp_path, f"ladybug://{tmp_path / 'graph.lbug'}")]
     texts += written(tmp_path / ".turnetl") + written(tmp_path, "graph.lbug*")

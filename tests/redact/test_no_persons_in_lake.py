@@ -23,6 +23,7 @@ RECOGNISED_ALONE = frozenset({"e-mail address", "IPv4", "IPv6", "MAC", "SSN", "C
 """Kinds that are recognised by themselves, whatever stands around them."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_no_personal_data_reaches_the_lake(name: str, tmp_path: Path) -> None:
     canaries = [canary for canary in personal_canaries() if canary.kind in RECOGNISED_ALONE]

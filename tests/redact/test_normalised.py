@@ -45,6 +45,7 @@ PARTS = st.one_of(
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]+:([0-9a-f]{16})\]")
 
 
+@pytest.mark.full
 @given(st.lists(PARTS, max_size=12))
 def test_the_view_is_what_a_reader_sees(parts: list[tuple[str, str]]) -> None:
     text, seen = ("".join(part) for part in zip(*parts, strict=True)) if parts else ("", "")
@@ -136,6 +137,7 @@ def boundaries(draw: st.DrawFn) -> str:
 TOKEN_KINDS = sorted(set(TOKENS) - {"JSON web token"})
 
 
+@pytest.mark.full
 @settings(max_examples=40)
 @given(
     st.lists(
@@ -195,12 +197,14 @@ def test_a_token_that_quoted_printable_breaks_is_cut_with_its_digest(break_: str
     assert clean.endswith("] and more")
 
 
+@pytest.mark.full
 @given(st.lists(boundaries(), max_size=3), st.sampled_from(["", "a", "word "]))
 def test_the_view_of_long_runs_of_signs_takes_no_longer(signs: list[str], text: str) -> None:
     for sign in ("\\", "%25", "&amp;", "=", "^", "`", *signs):
         assert len([*views((sign * 3000 + text).encode())]) <= 12
 
 
+@pytest.mark.full
 @given(st.lists(st.sampled_from(["", "", *HIDDEN]), min_size=24, max_size=24))
 def test_no_character_of_a_disguised_secret_is_left(hidden: list[str]) -> None:
     secret = fresh(24)

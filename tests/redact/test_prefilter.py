@@ -70,6 +70,7 @@ def is_match(rule: SecretRule, data: bytes) -> bool:
     return any(spans_of_rule(rule, data, lambda rule, start: rule.compiled.search(data, start)))
 
 
+@pytest.mark.full
 @given(TEXTS)
 def test_every_rule_that_finds_a_secret_in_a_text_is_selected_with_it(texts: list[str]) -> None:
     found = candidates(texts, SCANNER)
@@ -80,6 +81,7 @@ def test_every_rule_that_finds_a_secret_in_a_text_is_selected_with_it(texts: lis
             assert rule in RuleMatcher(data, RULES, literal_search(RULES)).rules
 
 
+@pytest.mark.full
 @given(st.sampled_from(RULES), st.data())
 def test_every_match_of_a_rule_starts_with_a_required_literal(
     rule: SecretRule, data: st.DataObject

@@ -33,6 +33,7 @@ def redactor() -> SecretRedactor:
     return SecretRedactor(KEY)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("kind", ALL_CANARIES)
 def test_no_canary_is_left(redactor: SecretRedactor, kind: str, context: str) -> None:
@@ -45,6 +46,7 @@ def test_no_canary_is_left(redactor: SecretRedactor, kind: str, context: str) ->
     assert clean[2] == "after"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ALL_CANARIES)
 def test_redacting_twice_changes_nothing(redactor: SecretRedactor, kind: str) -> None:
     texts = [context(ALL_CANARIES[kind]()[1]) for context in CONTEXTS.values()]
@@ -156,6 +158,7 @@ def test_redaction_never_fails_and_twice_changes_nothing(texts: list[str]) -> No
     assert SHARED.redact(once) == (once, [0] * len(texts))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("run", ["x", "a1B2", "a:", "/", "=", " ", "eyJ", "password=", "1\n"])
 def test_long_runs_of_one_fragment_are_redacted_once(redactor: SecretRedactor, run: str) -> None:
     ends = f"-----BEGIN PRIVATE KEY-----\n token: authorization: bearer{run * 4000}"

@@ -111,6 +111,7 @@ SLOW_RUNS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", SLOW_RUNS)
 def test_no_text_takes_long(kind: str) -> None:
     """A pattern that reads the text again from each position would take hours."""

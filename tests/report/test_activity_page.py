@@ -34,6 +34,7 @@ def test_whatever_every_text_of_a_report_is_the_page_has_the_same_tags(text: str
     assert not re.search(r"https?:|url\(|@import", page)
 
 
+@pytest.mark.full
 @given(st.text(min_size=1))
 def test_no_text_adds_a_tag_or_an_attribute(text: str) -> None:
     found = shape(activity_page(full_report(f"p{text}")))
@@ -129,6 +130,7 @@ def test_costs_without_a_price_are_unknown_and_not_zero() -> None:
     assert "they saved unknown" in ParsedPage(activity_page(full_report())).text
 
 
+@pytest.mark.full
 def test_the_same_report_is_the_same_page() -> None:
     assert activity_page(full_report()) == activity_page(full_report())
 

@@ -76,6 +76,7 @@ def test_the_page_says_whether_a_cutover_is_refused_and_why() -> None:
     assert "The turns may replace the old data" in migration_page(report())
 
 
+@pytest.mark.full
 @given(st.text(min_size=1))
 def test_no_text_adds_a_tag_or_an_attribute(text: str) -> None:
     assert shape(migration_page(report(text, reasons=(text,)))) == PLAIN

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ def comparison(text: str) -> TemplateComparison:
     )
 
 
+@pytest.mark.full
 @given(st.text(min_size=1))
 def test_no_text_adds_a_tag_or_an_attribute(text: str) -> None:
     def shape(page: str) -> list[str]:

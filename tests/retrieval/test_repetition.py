@@ -65,6 +65,7 @@ async def hit(
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("query", ["", "changelog", "git push"])
 async def test_a_selected_fact_that_repeats_the_prompt_is_first(query: str) -> None:
     assert (await hit(query, Selection(relation="PREFERS"))).fact == PREFERS

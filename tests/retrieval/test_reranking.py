@@ -91,6 +91,7 @@ async def hits(model: ChatModel | None, count: int = TURNS, limit: int = TURNS) 
     )
 
 
+@pytest.mark.full
 async def test_the_best_turns_are_ordered_by_the_model_and_the_others_follow() -> None:
     staged = await hits(None)
     ranks = {hit.turn_id: rank for rank, hit in enumerate(staged)}
@@ -104,12 +105,14 @@ async def test_the_best_turns_are_ordered_by_the_model_and_the_others_follow() -
     assert [hit.relevance for hit in reranked[RERANKED:]] == [None] * (TURNS - RERANKED)
 
 
+@pytest.mark.full
 async def test_a_turn_below_the_limit_can_become_the_first() -> None:
     last = (await hits(None))[RERANKED - 1]
     model = rating(lambda text: 100 if last.prompt[:40] in text else 0)
     assert [hit.turn_id for hit in await hits(model, limit=1)] == [last.turn_id]
 
 
+@pytest.mark.full
 async def test_turns_that_the_model_does_not_rate_follow_those_it_rates(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -132,12 +135,14 @@ async def test_a_turn_is_sent_with_its_day_its_prompt_its_best_passages_and_its_
     assert len(text) < 2_000
 
 
+@pytest.mark.full
 async def test_a_repeated_search_sends_equal_requests() -> None:
     first, second = rating(lambda _: 50), rating(lambda _: 50)
     assert await hits(first) == await hits(second)
     assert first.requests == second.requests
 
 
+@pytest.mark.full
 async def test_a_failure_of_the_model_ends_the_search() -> None:
     with pytest.raises(ModelBusy):
         await hits(scripted([ModelBusy("overloaded")]))

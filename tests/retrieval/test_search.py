@@ -199,6 +199,7 @@ async def test_nothing_is_found_in_an_empty_graph() -> None:
     assert await hits_for("cart", group({})) == []
 
 
+@pytest.mark.full
 async def test_the_limit_is_the_maximum_number_of_hits() -> None:
     same = group(dict.fromkeys(["first", "second", "third"], "user: count the carts"))
     assert len(await hits_for("cart", same, limit=2)) == 2
@@ -214,6 +215,7 @@ async def test_only_turns_between_since_and_until_are_hits() -> None:
     assert turns(hits) == [turn("cart")]
 
 
+@pytest.mark.full
 async def test_all_groups_are_searched_together() -> None:
     farm = GroupId("farm")
     other = GroupContents(
@@ -274,6 +276,7 @@ async def test_a_short_verb_matches_in_every_form(query: str) -> None:
     }
 
 
+@pytest.mark.full
 @settings(max_examples=scaled(50))
 @given(query=st.text(max_size=30), text=st.text(max_size=200), fact_text=st.text(max_size=30))
 async def test_unusual_texts_never_raise(query: str, text: str, fact_text: str) -> None:

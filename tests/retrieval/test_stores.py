@@ -1,5 +1,7 @@
 """Every store returns the same hits, because every store loads the same group."""
 
+import pytest
+
 from tests.builders import GROUP, empty_group
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history, receipt
 from tests.retrieval.searching import search_groups
@@ -8,6 +10,7 @@ from turnetl.graph_model import GroupContents
 from turnetl.llm.embedders import WordLlamaEmbedder
 
 
+@pytest.mark.full
 async def test_a_stored_group_has_the_hits_of_the_group_that_was_written(store: GraphStore) -> None:
     embedder = WordLlamaEmbedder()
     lease = await store.acquire(

@@ -85,6 +85,7 @@ def attempts(
     return asked
 
 
+@pytest.mark.full
 def test_a_summariser_that_never_returns_a_text_is_asked_more_and_more_rarely() -> None:
     assert attempts(60) == [0, 1, 3, 7, 15, 31]
     late = attempts(1_000)

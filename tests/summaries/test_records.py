@@ -63,6 +63,7 @@ def recorded(history: Sequence[Turn]) -> tuple[list[str], list[dict[str, EntityS
     return records, after
 
 
+@pytest.mark.full
 @given(st.lists(turns, max_size=6))
 def test_without_the_latest_turns_the_summaries_are_as_before_them(history: list[Turn]) -> None:
     records, after = recorded(history)

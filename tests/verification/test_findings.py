@@ -40,6 +40,7 @@ async def test_an_empty_group_has_no_findings(graph_url: str) -> None:
     assert found(await verify_url(graph_url)) == {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.name)
 async def test_a_planted_error_is_found_and_nothing_else(
     graph_url: str, error: PlantedError
@@ -103,6 +104,7 @@ async def test_the_data_of_another_program_are_counted_and_not_repaired(graph_ur
     assert verification.repairs == ()
 
 
+@pytest.mark.full
 async def test_an_entity_that_is_used_by_now_is_not_removed(graph_url: str) -> None:
     await fill(graph_url, [change("q0", [entity("unused.py")], mentions=())])
     [repair] = (await verify_url(graph_url)).repairs

@@ -29,6 +29,7 @@ async def responses(visitor: Visitor) -> list[httpx.Response]:
     return [*found, await visitor.client.post(start)]
 
 
+@pytest.mark.full
 async def test_every_response_has_a_policy_that_loads_and_runs_nothing_of_others(
     visitor: Visitor,
 ) -> None:

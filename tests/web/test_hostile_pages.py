@@ -106,6 +106,7 @@ def structure(page: ParsedPage) -> list[tuple[str, list[str]]]:
     return [(tag, sorted(attributes)) for tag, attributes in page.tags]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("template", VIEWS)
 @settings(max_examples=25, suppress_health_check=(HealthCheck.data_too_large, HealthCheck.too_slow))
 @given(st.data(), st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1)))
@@ -133,6 +134,7 @@ def test_a_link_to_a_search_asks_for_the_same_query(text: str) -> None:
     assert read_form(parse_qsl(query)) == read_form([("q", stored)])
 
 
+@pytest.mark.full
 async def test_pages_over_hostile_archives_show_their_texts_and_run_nothing(tmp_path: Path) -> None:
     write_hostile(tmp_path / "archives")
     lake = turnetl.Settings(lake=tmp_path / "lake")

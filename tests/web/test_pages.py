@@ -28,6 +28,7 @@ BAD_IDS = (
 RESUME = f"cd /home/dev/bookshop && claude --resume {SESSION}"
 
 
+@pytest.mark.full
 async def test_the_first_page_lists_projects_and_the_last_turns_with_their_lines(
     visitor: Visitor,
 ) -> None:
@@ -49,6 +50,7 @@ async def test_the_first_page_shows_weeks_decisions_errors_and_entities(visitor:
         assert heading in page.text
 
 
+@pytest.mark.full
 async def test_the_first_page_has_the_turns_that_were_added_since(tmp_path: Path) -> None:
     settings = turnetl.Settings(lake=tmp_path / "lake")
     archives = tmp_path / "archives"
@@ -83,6 +85,7 @@ async def test_the_report_is_made_of_what_there_is_now_and_leads_to_the_pages(
     assert {href for href in page.attributes("href") if href.startswith("#")} <= ids
 
 
+@pytest.mark.full
 async def test_reports_are_made_beside_each_other(visitor: Visitor) -> None:
     async def links_of(group: str) -> dict[str, str]:
         return links(await visitor.page("report", group=group))
@@ -247,6 +250,7 @@ async def test_an_entity_is_followed_from_a_turn_to_its_other_turns(visitor: Vis
     assert "Migration 0007" in fixes.text
 
 
+@pytest.mark.full
 async def test_a_link_to_an_entity_leads_to_it_and_not_to_one_that_is_named_like_its_id(
     tmp_path: Path, visitor: Visitor
 ) -> None:
@@ -318,6 +322,7 @@ async def test_an_id_of_something_else_leads_to_its_own_page(
     assert response.headers["location"].startswith(f"{leads_to}?id={id_}")
 
 
+@pytest.mark.full
 async def test_a_name_that_several_entities_have_leads_to_each_of_them(tmp_path: Path) -> None:
     lake = turnetl.Settings(lake=tmp_path / "lake")
     for project in ("shop", "till"):
@@ -338,6 +343,7 @@ async def test_a_name_that_several_entities_have_leads_to_each_of_them(tmp_path:
             assert ["shop" in text for text in projects] != ["till" in text for text in projects]
 
 
+@pytest.mark.full
 async def test_turns_at_one_line_of_archives_with_one_name_are_all_linked(tmp_path: Path) -> None:
     lake = turnetl.Settings(lake=tmp_path / "lake")
     for folder, prompt in {"one": "Add a cart", "two": "Refund an order"}.items():
@@ -390,6 +396,7 @@ async def test_a_very_long_query_is_answered_or_refused_with_a_sentence(visitor:
     assert "the address is too long" in refused.text
 
 
+@pytest.mark.full
 async def test_requests_at_the_same_time_are_all_answered(visitor: Visitor) -> None:
     addresses = ("", "timeline", "turn?id=66185fa7", "search?q=cart", "lines?id=66185fa7") * 8
     found = await asyncio.gather(*(visitor.get(address) for address in addresses))
@@ -405,6 +412,7 @@ async def test_a_request_that_is_cancelled_leaves_the_others_alone(visitor: Visi
     assert (await visitor.get("turn", id=TURN)).status_code == 200
 
 
+@pytest.mark.full
 async def test_every_link_of_every_page_leads_to_a_page(visitor: Visitor) -> None:
     """From the first page, over all turns, sessions, entities, files, facts and lists."""
     start = str(visitor.client.base_url) + visitor.keys.start_page

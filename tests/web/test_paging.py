@@ -44,6 +44,7 @@ async def numbers(visitor: Visitor, address: str) -> list[int]:
     return found
 
 
+@pytest.mark.full
 async def test_the_timeline_has_every_turn_once_newest_first(long: Visitor) -> None:
     assert await numbers(long, "timeline?group=shop") == [*range(TURNS)][::-1]
 

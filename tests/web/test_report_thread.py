@@ -86,6 +86,7 @@ async def test_work_whose_caller_is_cancelled_ends_and_releases_what_it_opened(k
     assert work.released.is_set()
 
 
+@pytest.mark.full
 async def test_a_caller_that_is_cancelled_does_not_wait_for_work_that_does_not_respond() -> None:
     work = StoppedWork()
     task = asyncio.create_task(run_in_thread(work.blocks))

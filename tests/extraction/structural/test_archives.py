@@ -37,6 +37,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[TurnFin
     }
 
 
+@pytest.mark.full
 def test_no_entity_has_a_generated_name(findings: dict[str, list[TurnFindings]]) -> None:
     names = {
         entity.name for turns in findings.values() for turn in turns for entity in turn.entities

@@ -179,6 +179,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("text", HOSTILE, ids=[text[:8].strip() or "blank" for text in HOSTILE])
 def test_megabytes_in_every_field_are_extracted(text: str) -> None:
     calls = (

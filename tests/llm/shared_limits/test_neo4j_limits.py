@@ -19,6 +19,7 @@ def limits(url: str, **values: str) -> LimitsStore:
     return store
 
 
+@pytest.mark.full
 async def test_a_server_that_does_not_answer_is_named() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

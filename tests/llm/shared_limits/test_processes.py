@@ -15,6 +15,8 @@ from tests.llm.shared_limits.worker_program import Work, WorkerSpec, command
 from tests.servers.faults import RequestCap
 from tests.servers.provider import FakeProvider
 
+pytestmark = pytest.mark.full
+
 MINUTE, WINDOW = 4.0, 7.0
 """Seconds: the provider's minute, and that of the workers, which leaves room for a slow machine."""
 PER_MINUTE = 30

@@ -62,6 +62,7 @@ def used(provider: CountedProvider) -> float:
     return provider.between(MINUTE, MINUTES * MINUTE) / (MINUTES - 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("count", "active"), [(1, 1), (2, 2), (2, 1), (4, 4), (12, 12)])
 @pytest.mark.parametrize("per_minute", [1, 10, 60, 600])
 def test_almost_all_requests_per_minute_are_used_and_never_more(
@@ -83,6 +84,7 @@ def test_almost_all_tokens_per_minute_are_used_and_never_more(count: int, active
     assert used(workers.provider) * 1_050 >= 95_000
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("concurrency", [1, 3, 8])
 @pytest.mark.parametrize(("count", "active"), [(2, 2), (2, 1), (4, 4)])
 def test_almost_all_slots_are_used_and_never_more(
@@ -95,6 +97,7 @@ def test_almost_all_slots_are_used_and_never_more(
     assert used(workers.provider) >= 0.9 * 60 * concurrency
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "limits", [ProviderLimits(60, None, 100), ProviderLimits(None, None, 4)], ids=["rate", "slots"]
 )
