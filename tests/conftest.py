@@ -41,6 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="only the tests that a run without it leaves out, and all hypothesis examples",
     )
+    parser.addoption("--exhaustive", action="store_true", help="only what takes hours")
     parser.addoption(
         "--rewrite-upstream",
         action="store_true",
@@ -83,6 +84,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if NEO4J_FIXTURE in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.neo4j)
     is_of_run = _is_of_full_run if config.getoption("full") else _is_of_short_run
+    if config.getoption("exhaustive"):
+        is_of_run = _is_exhaustive
     config.hook.pytest_deselected(items=[item for item in items if not is_of_run(item)])
     items[:] = filter(is_of_run, items)
     _assign_groups(items)
@@ -90,7 +93,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_of_short_run(item: pytest.Item) -> bool:
     """Return whether `make test` runs it: with Neo4j, only the contracts and one journey."""
-    if item.get_closest_marker("full") is not None:
+    if item.get_closest_marker("full") is not None or _is_exhaustive(item):
         return False
     is_of_both_stores = item.path.stem.endswith("_contract") or item.get_closest_marker("journey")
     return item.get_closest_marker("neo4j") is None or bool(is_of_both_stores)
@@ -99,7 +102,12 @@ def _is_of_short_run(item: pytest.Item) -> bool:
 def _is_of_full_run(item: pytest.Item) -> bool:
     """Return whether `make test-full` runs it: what `make test` leaves out, and drawn inputs."""
     function = getattr(item, "obj", None)
-    return not _is_of_short_run(item) or getattr(function, "is_hypothesis_test", False)
+    is_drawn = getattr(function, "is_hypothesis_test", False)
+    return (not _is_of_short_run(item) or is_drawn) and not _is_exhaustive(item)
+
+
+def _is_exhaustive(item: pytest.Item) -> bool:
+    return item.get_closest_marker("exhaustive") is not None
 
 
 def _assign_groups(items: list[pytest.Item]) -> None:

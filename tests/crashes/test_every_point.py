@@ -1,7 +1,7 @@
 """A command may die at any point: its repetition leaves what an undisturbed run leaves.
 
 A point is a suspension or a resumption of a task, a change of a file, or a use of a connection. The
-normal run tries a sample of them. With --full, and in `python -m benchmarks.crashes`, a command is
+normal run tries a sample of them. With --exhaustive, and in `python -m benchmarks.crashes`, a command is
 killed in every state in which it is at one of its points: see `states.py`.
 """
 
@@ -41,7 +41,7 @@ def check(
     assert not failed
 
 
-@pytest.mark.full
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", SAMPLES)
 def test_a_command_that_dies_is_completed_by_its_repetition(
     embedded: TrialRunner, command: str
@@ -52,7 +52,7 @@ def test_a_command_that_dies_is_completed_by_its_repetition(
         check(embedded, command, "TEAR", sample(points, 1, None, of=is_write))
 
 
-@pytest.mark.full
+@pytest.mark.exhaustive
 def test_a_forget_that_dies_while_the_copy_of_the_graph_is_merged_is_completed(
     embedded: TrialRunner,
 ) -> None:
@@ -89,7 +89,7 @@ def test_a_command_on_a_server_that_dies_is_completed_by_its_repetition(
         check(served, command, "CUT", sample(points, 1, None, of=is_socket))
 
 
-@pytest.mark.full
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_may_be_killed_in_every_state(
     two_programs: tuple[str, Sequence[TrialProgram]], command: str
@@ -103,14 +103,14 @@ def test_a_command_may_be_killed_in_every_state(
     assert not tried.failed
 
 
-@pytest.mark.full
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", COMMANDS)
 def test_any_write_of_a_command_may_be_torn(embedded: TrialRunner, command: str) -> None:
     points = embedded.points(command)
     check(embedded, command, "TEAR", sample(points, MANY, None, of=is_write))
 
 
-@pytest.mark.full
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_disk_that_fills_up_at_any_point_is_an_error_and_the_repetition_completes_the_command(
     embedded: TrialRunner, command: str
@@ -119,7 +119,7 @@ def test_a_disk_that_fills_up_at_any_point_is_an_error_and_the_repetition_comple
     check(embedded, command, "FULL", sample(points, MANY, None, of=is_growth))
 
 
-@pytest.mark.full
+@pytest.mark.exhaustive
 @pytest.mark.neo4j
 @pytest.mark.parametrize("command", GRAPHS)
 def test_a_connection_that_is_cut_at_any_point_loses_and_repeats_nothing(
@@ -129,7 +129,7 @@ def test_a_connection_that_is_cut_at_any_point_loses_and_repeats_nothing(
     check(served, command, "CUT", sample(points, MANY, served.port, of=is_socket))
 
 
-@pytest.mark.full
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("is_later", [False, True])
 def test_a_command_that_is_stopped_while_another_one_runs_leaves_nothing_half_done(
