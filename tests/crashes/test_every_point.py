@@ -1,8 +1,8 @@
 """A command may die at any point: its repetition leaves what an undisturbed run leaves.
 
 A point is a suspension or a resumption of a task, a change of a file, or a use of a connection. The
-normal run tries a sample of them. With --exhaustive, and in `python -m benchmarks.crashes`, a command is
-killed in every state in which it is at one of its points: see `states.py`.
+normal run tries a sample of them. With --exhaustive, and in `python -m benchmarks.crashes`, a
+command is killed in every state in which it is at one of its points: see `states.py`.
 """
 
 from collections.abc import Sequence
