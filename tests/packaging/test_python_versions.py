@@ -25,7 +25,11 @@ def test_the_wheel_installs_from_the_index_and_does_the_main_job(
 ) -> None:
     installed = Installation(tmp_path)
     (wheel,) = distributions.glob("*.whl")
-    subprocess.run([*UV, "venv", "--python", python, tmp_path / "venv"], check=True)
+    make = [*UV, "venv", "--python", python, str(tmp_path / "venv")]
+    made = subprocess.run(make, check=False, capture_output=True, text=True)
+    if made.returncode != 0 and "Failed to download" in made.stderr:
+        pytest.skip(f"no Python {python} on this machine, and uv cannot download one")
+    assert made.returncode == 0, made.stderr
     subprocess.run([*UV, "pip", "install", "--python", installed.python, wheel], check=True)
     version = installed.evaluate("import sys; print(sys.version)", cwd=tmp_path)
     assert version.startswith(f"{python}.")
