@@ -30,6 +30,10 @@ class SkipReason(Reason):
     SUMMARY = "summary", "The row holds the title or the summary of a session."
     SNAPSHOT = "snapshot", "The row records the state of files."
     SESSION_METADATA = "session_metadata", "The row describes the session."
+    UNCONFIRMED = (
+        "unconfirmed",
+        "The message has no event, unlike the prompt beside it: the client probably wrote it.",
+    )
     CONTEXT = "context", "The client wrote the text to describe its environment to the model."
 
     # Text under the user's role that no user wrote.

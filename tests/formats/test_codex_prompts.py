@@ -159,7 +159,44 @@ def test_a_message_beside_the_users_own_that_no_event_repeats_is_the_clients() -
     for rows in ([message("user", unknown), *own], [*own, message("user", unknown)]):
         parsed = rollout(started(1), *rows, answer("event", "Sorted.", 1))
         assert conversation(parsed) == [("Sort it", ["Sorted."])]
-        assert parsed.counts.skipped[SkipReason.CONTEXT] == 1
+        assert parsed.counts.skipped[SkipReason.UNCONFIRMED] == 1
+
+
+TAGGED = ("<task>please sort it</task>", "<sort_task>\nplease sort it\n</sort_task>")
+
+
+@pytest.mark.parametrize("text", TAGGED)
+@pytest.mark.parametrize("kind", ["event", "item"])
+def test_a_text_in_an_unknown_tag_that_alone_was_responded_to_is_a_prompt(
+    kind: str, text: str
+) -> None:
+    confirmed = [prompt(kind, "Count it", 1), answer(kind, "Twelve.", 1)]
+    tagged = [message("user", text), answer("event", "Sorted.", 2)]
+    expected = [("Count it", ["Twelve."]), (text, ["Sorted."])]
+    within = [started(1), *confirmed, ended(1), started(2), *tagged, ended(2)]
+    for rows in (within, [*confirmed, *tagged]):
+        assert conversation(rollout(*rows)) == expected
+    context = message("user", "<new_kind_of_context>\n7 GB\n</new_kind_of_context>")
+    assert conversation(rollout(*confirmed, context, *tagged)) == expected
+
+
+@pytest.mark.parametrize("text", TAGGED)
+def test_a_text_in_an_unknown_tag_of_a_task_that_was_never_responded_to_is_a_prompt(
+    text: str,
+) -> None:
+    first = [started(1), prompt("event", "Count it", 1), answer("event", "Twelve.", 1), ended(1)]
+    rows = [*first, started(2), message("user", text)]
+    for more in ([], [started(3), prompt("event", "Print it", 3)]):
+        prompts = [said for said, _ in conversation(rollout(*rows, *more))]
+        assert prompts[:2] == ["Count it", text]
+
+
+def test_a_text_in_an_unknown_tag_within_a_running_task_is_the_clients() -> None:
+    notice = message("user", "<new_kind_of_notice>\n7 GB\n</new_kind_of_notice>")
+    rows = [prompt("event", "Sort it", 1), answer("event", "Reading.", 1), notice]
+    parsed = rollout(started(1), *rows, answer("event", "Sorted.", 1), ended(1))
+    assert conversation(parsed) == [("Sort it", ["Reading.", "Sorted."])]
+    assert parsed.counts.skipped[SkipReason.UNCONFIRMED] == 1
 
 
 def test_what_codex_asks_its_reviewer_is_no_prompt() -> None:

@@ -19,7 +19,7 @@ FORMATS = (
         2,
         "claude:ClaudeHistory",
     ),
-    Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 3, "codex:Codex"),
+    Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 4, "codex:Codex"),
     Format("codex_json", "rollouts of the first Codex CLI (JSON)", 3, "codex:CodexDocument"),
     Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 3, "gemini:GeminiJson"),
     Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 3, "gemini:GeminiJsonl"),

@@ -128,9 +128,11 @@ class CodexConversation:
         """Open a turn at each held message: the agent responds, and no event repeats them.
 
         Args:
-            entry: the row of the response; None at the end of the session.
+            entry: the row of the response; None at the end of the session or of a task.
         """
-        prompts, inserted = self.prompts.take_all()
+        has_prompt = self.has_new_turn or self.task.has_prompt
+        is_due = entry is not None or self.task.is_running
+        prompts, inserted = self.prompts.take_all(lacks_prompt=is_due and not has_prompt)
         self._open_each(prompts, entry)
         self._count_inserted(inserted)
 
@@ -158,8 +160,8 @@ class CodexConversation:
                 self.builder.counts.recount(SkipReason.DUPLICATE, None, 1)
 
     def _count_inserted(self, inserted: list[Prompt]) -> None:
-        """Count messages as inserted by Codex that were counted as duplicates."""
-        self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.CONTEXT, len(inserted))
+        """Count messages as taken for Codex's own that were counted as duplicates."""
+        self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.UNCONFIRMED, len(inserted))
 
     def _open_turn(self, prompt: Prompt, kinds: set[PromptKind]) -> SkipReason | None:
         """Open a turn at a prompt, and close the one before it."""

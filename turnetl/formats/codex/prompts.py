@@ -18,8 +18,8 @@ from turnetl.formats.codex.rows import CodexEntry
 PromptKind = Literal["event", "item", "message"]
 """The kind of the row that holds a prompt."""
 _ENCLOSED = re.compile(r"\s*<([a-z]+(?:[_-][a-z]+)+)[\s>].*</\1>\s*", re.DOTALL)
-"""A text within one tag whose name has several words, as Codex encloses what it inserts. This is
-asked only in rollouts whose prompts have events."""
+"""A text within one unknown tag whose name has several words, as Codex encloses what it inserts.
+This is asked only in rollouts whose prompts have events."""
 _PLACEHOLDER = re.compile(r"\s*\[(?:redacted|trimmed)[^\]]*\]\s*", re.IGNORECASE)
 
 
@@ -102,10 +102,20 @@ class Prompts:
         inserted, self.held = self.held[:match], self.held[match + 1 :]
         return [], inserted, True
 
-    def take_all(self) -> tuple[list[Prompt], list[Prompt]]:
-        """Return the held messages that are prompts, and those that are not, at a response."""
+    def take_all(self, *, lacks_prompt: bool) -> tuple[list[Prompt], list[Prompt]]:
+        """Return the held messages that are prompts, and those that are not.
+
+        Args:
+            lacks_prompt: whether the agent responds, or was to respond, to one of them: then the
+                last is a prompt in whatever tag it is, if none is one for certain.
+        """
         held, self.held = self.held, []
-        return _without_inserted(held) if self._has_events else (held, [])
+        if not self._has_events:
+            return held, []
+        own, inserted = _without_inserted(held)
+        if lacks_prompt and not own and held and _ENCLOSED.fullmatch(held[-1].text):
+            own, inserted = held[-1:], held[:-1]
+        return own, inserted
 
     def add_turn_id(self, turn_id: str | None) -> None:
         """Complete the ids of the held messages."""

@@ -20,6 +20,11 @@ class CodexTask:
     def is_running(self) -> bool:
         return self._is_running
 
+    @property
+    def has_prompt(self) -> bool:
+        """Whether a task is running and has its prompt."""
+        return self._is_running and self._has_prompt
+
     def start(self, turn_id: str | None) -> None:
         """Start a task. The previous one may have no event at its end."""
         self._has_prompt = self._has_prompt and not self._is_running
@@ -32,6 +37,6 @@ class CodexTask:
 
     def add_prompt(self) -> bool:
         """Add a prompt; return whether it steers the running task."""
-        is_steering = self._is_running and self._has_prompt
+        is_steering = self.has_prompt
         self._has_prompt = True
         return is_steering
