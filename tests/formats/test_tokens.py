@@ -43,11 +43,20 @@ CODEX = (
 
 
 def test_a_count_that_is_no_count_is_missing_and_the_others_are_kept() -> None:
-    values: tuple[object, ...] = (None, -1, 10**30, "many", [], {}, 2**40)
+    values: tuple[object, ...] = (None, -1, 10**30, "many", [], {}, 2**40, 12.5, -1.0, 1e30, True)
     for damaged in values:
         used = {"input_tokens": damaged, "cache_read_input_tokens": "7", "output_tokens": 3}
         [turn] = read(claude("user", 1), claude("assistant", 2, id="m1", usage=used)).turns
         assert tokens(turn) == [(0, None, 7, 3, None)]
+
+
+def test_a_whole_count_that_is_written_as_a_float_counts() -> None:
+    used = {"input_tokens": 12.0, "cache_read_input_tokens": 1e3, "output_tokens": 3}
+    [turn] = read(claude("user", 1), claude("assistant", 2, id="m1", usage=used)).turns
+    assert tokens(turn) == [(12, None, 1000, 3, None)]
+    reported = {"input_tokens": 1e3, "cached_input_tokens": 800.0, "output_tokens": 50.0}
+    [turn] = read(*CODEX, count(2, reported, reported)).turns
+    assert tokens(turn) == [(200, None, 800, 50, None)]
 
 
 def test_a_repeated_row_and_one_without_content_have_greater_counts() -> None:

@@ -11,8 +11,8 @@ PROMPT_HISTORY = "claude_history"
 """The format of prompts without responses. Transcripts of Claude Code hold both."""
 
 FORMATS = (
-    Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 4, "claude:ClaudeCode"),
-    Format("claude_web", "sessions exported from claude.ai/code (JSON)", 3, "claude:ClaudeWeb"),
+    Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 5, "claude:ClaudeCode"),
+    Format("claude_web", "sessions exported from claude.ai/code (JSON)", 4, "claude:ClaudeWeb"),
     Format(
         PROMPT_HISTORY,
         "prompts in Claude Code's history.jsonl (JSONL)",
@@ -20,20 +20,20 @@ FORMATS = (
         "claude:ClaudeHistory",
     ),
     Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 4, "codex:Codex"),
-    Format("codex_json", "rollouts of the first Codex CLI (JSON)", 3, "codex:CodexDocument"),
-    Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 3, "gemini:GeminiJson"),
-    Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 3, "gemini:GeminiJsonl"),
+    Format("codex_json", "rollouts of the first Codex CLI (JSON)", 4, "codex:CodexDocument"),
+    Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 4, "gemini:GeminiJson"),
+    Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 4, "gemini:GeminiJsonl"),
     Format(
         "gemini_stream",
         "Gemini CLI runs printed with --output-format stream-json (JSONL)",
-        3,
+        4,
         "gemini:GeminiStream",
     ),
     Format(
         "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
     ),
     Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
-    Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 3, "opencode:OpenCode"),
+    Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 4, "opencode:OpenCode"),
 )
 """Every format, in the order in which they are tried: the first that recognises an archive reads
 it."""

@@ -1,7 +1,7 @@
 """Decoding of JSON into the few fields that a format uses, with repair of damaged JSON.
 
 A field of a type that the format does not expect counts as missing. A number may be written as a
-string.
+string, and a whole one as a float.
 """
 
 import json
@@ -122,7 +122,7 @@ def _convert(expected: Any, value: Any) -> Any:
             return decode_lenient(option, value)
         if isinstance(value, list) and get_origin(option) is list:
             return list(_convert_each(get_args(option)[0], value))
-    return msgspec.convert(value, expected, strict=not _is_number_as_text(expected, value))
+    return msgspec.convert(value, expected, strict=not _is_number_in_other_form(expected, value))
 
 
 def _convert_each(expected: Any, values: list[Any]) -> Iterator[Any]:
@@ -139,8 +139,10 @@ def _is_struct(option: type) -> bool:
     return issubclass(option, msgspec.Struct)
 
 
-def _is_number_as_text(expected: Any, value: Any) -> bool:
-    return isinstance(value, str) and str not in _options(expected)
+def _is_number_in_other_form(expected: Any, value: Any) -> bool:
+    """Return whether a value may be a number as a text, or a whole one as a float (`12.0`)."""
+    is_text = isinstance(value, str) and str not in _options(expected)
+    return is_text or isinstance(value, float)
 
 
 def _is_repairable(raw: bytes) -> bool:
