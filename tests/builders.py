@@ -79,6 +79,7 @@ def episode(native: str = "p0", *, noise: str | None = None, **fields: Any) -> E
         turn=built,
         noise=noise,
         copies=0,
+        variants=0,
         text=text,
         chunks=(text,),
         chars_before=built.chars,

@@ -115,6 +115,8 @@ class Episode:
     """The name of the rule that marks the turn as noise, or None if the turn is kept."""
     copies: int
     """Number of other archives that hold the same turn."""
+    variants: int | None
+    """Number of those that hold it with another text; None: an older turnetl wrote the table."""
     text: str
     """The episode body, as it is sent."""
     chunks: tuple[str, ...]

@@ -115,11 +115,16 @@ clock. `ingestion.candidates` decides it; no table records it."""
 
 EPISODES = Table(
     "episodes",
-    6,
+    7,
     (
         *TURNS.columns,
         Column("noise", pl.String, "rule that marks the turn as noise; null if it is kept"),
         Column("copies", pl.Int32, "number of other archives that hold the same turn"),
+        Column(
+            "variants",
+            pl.Int32,
+            "number of those that hold it with another text, which is not kept",
+        ),
         Column("text", pl.String, "episode body, as it is sent"),
         Column("chunks", TEXTS, "`text` in chunks of one prompt each; empty: it is one chunk"),
         Column("chars_before", pl.Int64, "`chars` of the turn"),
@@ -128,7 +133,7 @@ EPISODES = Table(
         Column("text_hash", pl.String, "digest of `chunks`"),
         Column("kind", pl.String, "main content of the turn: `error_heavy`, `code_heavy`, ..."),
     ),
-    {5: _CACHE_COLUMNS},
+    {5: _CACHE_COLUMNS | {"variants"}, 6: frozenset({"variants"})},
 )
 """One row for each turn of the group, sorted by (started_at, session_id, ordinal). `ordinal` counts
 within the session over all of its archives. A turn that is open in its archive is closed by

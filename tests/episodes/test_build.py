@@ -247,7 +247,7 @@ def test_a_text_depends_on_no_other_column_of_its_turn_than_those_that_are_compa
     counts = {"cache_write_tokens": 4, "cache_read_tokens": 3, "reasoning_tokens": 1}
     turn = at(1, "p1", tool_calls=calls, usage=(used,), **counts, **names)
     rows = frames.turns(unique_turn(0), turn).collect()
-    marked = rows.with_columns(copies=pl.lit(0), noise=pl.lit(None, pl.String))
+    marked = rows.with_columns(copies=pl.lit(0), variants=pl.lit(0), noise=pl.lit(None, pl.String))
     without_time = pl.element().struct.with_fields(ended_at=pl.lit(None, pl.Datetime("us", "UTC")))
     changed = marked.with_columns(
         pl.col("tool_calls").list.eval(without_time)

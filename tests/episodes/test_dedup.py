@@ -9,6 +9,7 @@ import polars as pl
 from tests import frames
 from tests.builders import START, turn
 from turnetl import ids, schema
+from turnetl.episodes.report import group_report
 from turnetl.model import ClosedBy, SessionId, Turn, TurnId
 
 
@@ -52,6 +53,18 @@ def test_a_prompt_in_two_formats_is_one_turn() -> None:
     assert table["turn_id"].to_list() == [local.turn_id]
     assert table["archive"].to_list() == ["export.json"]
     assert table["copies"].to_list() == [1]
+
+
+def test_a_turn_with_another_text_in_another_archive_is_a_variant_and_not_a_copy() -> None:
+    kept = unique_turn("p0", 0, "s1", assistant_text="On the laptop.", chars=90)
+    same = replace(kept, archive="copy.jsonl")
+    other = unique_turn(
+        "p0", 0, "s1", assistant_text="On the desk.", chars=80, archive="desk.jsonl"
+    )
+    table = built(kept, same, other)
+    assert table.select("assistant_text", "copies", "variants").rows() == [("On the laptop.", 2, 1)]
+    report = group_report(kept.group_id, table)
+    assert (report.turns, report.copies, report.variants) == (1, 1, 1)
 
 
 def test_a_prompt_typed_while_a_task_runs_remains_a_separate_turn() -> None:

@@ -100,8 +100,8 @@ def test_the_size_of_partitions_changes_no_turn(tmp_path: Path, memory_limit: in
         ).equals(whole)
 
 
-def test_the_columns_are_those_of_turns_with_copies_and_noise(tmp_path: Path) -> None:
-    columns = [*schema.TURNS.polars.names(), "copies", "noise"]
+def test_the_columns_are_those_of_turns_with_copies_variants_and_noise(tmp_path: Path) -> None:
+    columns = [*schema.TURNS.polars.names(), "copies", "variants", "noise"]
     for limit in (0, 1 << 30):
         assert {
             tuple(rows.columns)

@@ -148,6 +148,7 @@ def test_each_of_several_equal_prompts_is_a_copy_of_the_nearest() -> None:
     table = built(*transcripts, *prompts)
     assert ids_of(table) == [one.turn_id for one in transcripts]
     assert table["copies"].to_list() == [1, 1, 1]
+    assert table["variants"].to_list() == [0, 0, 0]
 
 
 def test_what_a_transcript_holds_once_replaces_one_prompt_the_nearest() -> None:

@@ -33,8 +33,9 @@ def parse(archive: Path, lake: Lake) -> list[str]:
 
 def make_older(path: Path, table: schema.Table, version: int) -> None:
     """Write a table as an older turnetl wrote it: input with the cache, and no other counts."""
-    columns = tuple(column for column in table.columns if column.name not in ADDED)
-    rows = pl.read_parquet(path).with_columns(input_tokens=pl.lit(3050, pl.Int64)).drop(ADDED)
+    added = table.later_columns[version]
+    columns = tuple(column for column in table.columns if column.name not in added)
+    rows = pl.read_parquet(path).with_columns(input_tokens=pl.lit(3050, pl.Int64)).drop(added)
     metadata = json.loads(read_metadata(path))
     left_out = [name for name in metadata if name.endswith("_digest")]
     for name in ("tokens", "subagent_usage", *left_out):
@@ -89,7 +90,7 @@ def test_turns_whose_archive_is_gone_stay_with_their_old_counts(lake: Lake, arch
     shutil.rmtree(archive)
     build(lake, lake.groups())
     assert counts(lake) == [3050, None, None, 520, None, 1]
-    assert json.loads(read_metadata(lake.episodes_path(SHOP)))["schema"] == "6"
+    assert json.loads(read_metadata(lake.episodes_path(SHOP)))["schema"] == "7"
 
 
 def test_a_turn_that_its_archive_lost_stays_with_its_old_counts(lake: Lake, archive: Path) -> None:

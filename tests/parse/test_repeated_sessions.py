@@ -185,8 +185,10 @@ def test_a_codex_fork_that_repeats_its_parent_gives_each_turn_once(tmp_path: Pat
 def test_snapshots_of_a_gemini_session_give_each_turn_once(tmp_path: Path) -> None:
     alone = episode_rows(tmp_path / "alone", "gemini_json/session.json")
     both = episode_rows(tmp_path / "both", "gemini_json/snapshot.json", "gemini_json/session.json")
-    assert both.drop("copies").equals(alone.drop("copies"))
+    counts = ("copies", "variants")
+    assert both.drop(counts).equals(alone.drop(counts))
     assert both["copies"].to_list() == [1, 0]
+    assert both["variants"].to_list() == [1, 0]
 
 
 def test_an_opencode_session_in_an_export_and_a_store_gives_each_turn_once(

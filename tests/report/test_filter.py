@@ -21,6 +21,7 @@ def group(name: str, *noise: NoiseCount, kept: int = 3, chars: int = 1_000) -> F
         kept=kept,
         noise=noise,
         copies=0,
+        variants=0,
         chars_before=chars + sum(count.chars for count in noise),
         chars_after=chars // 5,
         tokens=chars // 20,
@@ -55,6 +56,16 @@ def test_a_group_has_a_row_one_for_its_kept_turns_and_one_per_rule() -> None:
         "copy": [2, 400, 0, 0, 100],
         "repeat": [1, 80, 0, 0, 20],
     }
+
+
+def test_copies_and_versions_with_another_text_are_counted_apart() -> None:
+    assert table_lines(BOOKS)[-1] == "tokens are estimates"
+    repeated = replace(BOOKS, copies=2, variants=1)
+    assert " ".join(" ".join(table_lines(repeated, width=200)).split()).endswith(
+        "tokens are estimates; 2 copies of these turns in other archives not counted; "
+        "1 variant with another text in other archives not kept"
+    )
+    assert (as_json(repeated)["copies"], as_json(repeated)["variants"]) == (2, 1)
 
 
 def test_json_has_the_numbers_of_the_table() -> None:
@@ -110,7 +121,7 @@ def test_twenty_groups_with_long_names_and_numbers_fit_a_terminal() -> None:
 
 
 def test_a_text_longer_than_its_turn_saves_less_than_zero() -> None:
-    short = FilteredGroup(GroupId("x"), 1, 1, (), 0, chars_before=10, chars_after=30, tokens=8)
+    short = FilteredGroup(GroupId("x"), 1, 1, (), 0, 0, chars_before=10, chars_after=30, tokens=8)
     assert as_json(short)["tokens_saved"] == -5
 
 

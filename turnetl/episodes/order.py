@@ -14,9 +14,12 @@ KEYS = (
 )
 """The columns of `schema.TURNS` that determine identity and order."""
 RESOLVED = (
-    *("turn_id", "session_id", "parent_session_id", "ordinal", "closed", "closed_by", "copies"),
+    *("turn_id", "session_id", "parent_session_id", "ordinal", "closed", "closed_by"),
+    *("copies", "variants"),
 )
 """The columns whose values for a turn depend on all rows of the group."""
+_COUNTS = ("copies", "variants")
+"""Those that no turns file has."""
 
 
 def order_turns(keys: pl.DataFrame) -> pl.DataFrame:
@@ -33,25 +36,26 @@ def order_turns(keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def unique_turns(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return each turn of a group once, oldest first, with `copies`.
+    """Return each turn of a group once, oldest first, with `copies` and `variants`.
 
     Args:
         rows: the columns of `schema.TURNS`.
     """
     numbered = rows.with_row_index("row")
     order = order_turns(numbered.select("row", *KEYS).collect()).drop("started_at", "chars")
-    unresolved = numbered.drop([name for name in RESOLVED if name != "copies"])
+    unresolved = numbered.drop([name for name in RESOLVED if name not in _COUNTS])
     joined = order.lazy().join(unresolved, on="row", maintain_order="left")
-    return joined.select(*rows.collect_schema().names(), "copies")
+    return joined.select(*rows.collect_schema().names(), *_COUNTS)
 
 
 def _deduplicated(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return each turn once, from the archive that contains most of it, with `copies`.
+    """Return each turn once, from the archive that contains most of it, with `_COUNTS`.
 
     The turn is closed if an archive that contains as much of it says so.
     """
     duplicated = pl.col("turn_id").is_duplicated()
-    single = rows.filter(~duplicated).with_columns(pl.lit(0, pl.Int32).alias("copies"))
+    none = (pl.lit(0, pl.Int32).alias(name) for name in _COUNTS)
+    single = rows.filter(~duplicated).with_columns(*none)
     return pl.concat([single, _best_copies(rows.filter(duplicated))])
 
 
@@ -68,8 +72,13 @@ def _best_copies(rows: pl.DataFrame) -> pl.DataFrame:
     }
     identical = ["turn_id", "content_hash"]
     ranked = rows.sort([*descending], descending=[*descending.values()])
+    is_kept_text = pl.col("content_hash") == pl.col("content_hash").first()
+    # The history of prompts has no responses: its rows are copies, although their text differs.
+    same = pl.col("archive").filter(is_kept_text | pl.col("replayed")).n_unique()
+    archives = pl.col("archive").n_unique()
     return ranked.with_columns(
-        (pl.col("archive").n_unique().over("turn_id") - 1).cast(pl.Int32).alias("copies"),
+        (archives - 1).over("turn_id").cast(pl.Int32).alias("copies"),
+        (archives - same).over("turn_id").cast(pl.Int32).alias("variants"),
         pl.col("closed").any().over(identical),
         pl.coalesce("closed_by", pl.col("closed_by").drop_nulls().first().over(identical)),
     ).unique("turn_id", keep="first", maintain_order=True)

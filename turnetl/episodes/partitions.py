@@ -33,9 +33,10 @@ def partition(
     max_chars: int = PARTITION_CHARS,
     memory_limit: int = MEMORY_LIMIT,
 ) -> Generator[pl.DataFrame]:
-    """Yield each turn once, in table order: the columns of `schema.TURNS`, `copies` and `noise`.
+    """Yield each turn once, in table order.
 
-    Close the generator if you stop early: it then deletes its files from the folder.
+    The columns are those of `schema.TURNS`, `copies`, `variants` and `noise`. Close the
+    generator if you stop early: it then deletes its files from the folder.
 
     Args:
         batches: rows of `schema.TURNS`, of one group.

@@ -40,7 +40,7 @@ def remark_table(
     rows = lake.scan_episodes(group)
     counted = [pl.col(name).alias(f"counted_{name}") for name in COUNTED]
     with lake.reading_episodes(group):
-        keys = rows.select(*key_columns(rules), *counted, "copies").collect()
+        keys = rows.select(*key_columns(rules), *counted, "copies", "variants").collect()
     marks = _marks(keys, rules)
     columns = keys.select(pl.col(f"counted_{name}").alias(name) for name in COUNTED)
     report = group_report(group, columns.with_columns(marks))

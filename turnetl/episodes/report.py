@@ -11,7 +11,7 @@ import polars as pl
 
 from turnetl.model import GroupId
 
-COUNTED = ("noise", "copies", "chars_before", "chars_after", "tokens")
+COUNTED = ("noise", "copies", "variants", "chars_before", "chars_after", "tokens")
 """The columns of `schema.EPISODES` that `group_report` reads."""
 _CHARS_PER_TOKEN = 4
 """Used if the group has no kept text to derive it from."""
@@ -33,12 +33,14 @@ class FilteredGroup:
 
     group: GroupId
     turns: int
-    """Number of turns, without copies; see `copies`."""
+    """Number of turns, without copies; see `copies` and `variants`."""
     kept: int
     noise: tuple[NoiseCount, ...]
     """Counts by rule name; only rules that matched."""
     copies: int
     """Rows of further archives that are copies of the turns counted above."""
+    variants: int
+    """Rows of further archives that are these turns with another text, which is not kept."""
     chars_before: int
     """Characters of all turns as in the archives."""
     chars_after: int
@@ -91,6 +93,10 @@ class FilterReport:
         return sum(group.copies for group in self.groups)
 
     @property
+    def variants(self) -> int:
+        return sum(group.variants for group in self.groups)
+
+    @property
     def chars_before(self) -> int:
         return sum(group.chars_before for group in self.groups)
 
@@ -112,12 +118,15 @@ def group_report(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
     kept = episodes.filter(pl.col("noise").is_null())
     marked = episodes.drop_nulls("noise").group_by("noise")
     noise = marked.agg(pl.len(), pl.col("chars_before").sum()).sort("noise")
+    # A table that an older turnetl wrote has nulls.
+    variants = int(episodes["variants"].sum())
     return FilteredGroup(
         group=group,
         turns=episodes.height,
         kept=kept.height,
         noise=tuple(NoiseCount(*row) for row in noise.iter_rows()),
-        copies=int(episodes["copies"].sum()),
+        copies=int(episodes["copies"].sum()) - variants,
+        variants=variants,
         chars_before=int(episodes["chars_before"].sum()),
         chars_after=int(kept["chars_after"].sum()),
         tokens=int(kept["tokens"].sum()),

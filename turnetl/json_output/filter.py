@@ -39,6 +39,13 @@ class FilterCountsOutput(KeptOutput):
     copies: Annotated[
         int, described("Copies of these turns in other archives; they are not counted.")
     ]
+    variants: Annotated[
+        int,
+        described(
+            "Versions of these turns with another text in other archives; they are not counted, "
+            "and the one with the most characters is kept."
+        ),
+    ]
     kept: Annotated[KeptOutput, described("The turns that are not noise.")]
     noise: Annotated[dict[str, NoiseOutput], described("The noise, by rule.")]
 
@@ -81,6 +88,7 @@ def _values(groups: Sequence[FilteredGroup]) -> dict[str, Any]:
         "tokens": kept.tokens,
         "tokens_saved": kept.tokens_saved + sum(rule.tokens_saved for rule in marked),
         "copies": sum(group.copies for group in groups),
+        "variants": sum(group.variants for group in groups),
         "kept": kept,
         "noise": noise,
     }

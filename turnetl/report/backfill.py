@@ -25,8 +25,7 @@ def table(
     parts: list[RenderableType] = []
     if report.parsed.archives or report.parsed.is_shard:
         parts.append(parse.table(report.parsed))
-        if report.filtered.copies:
-            parts.append(filtering.copies(report.filtered))
+        parts += filtering.repeated(report.filtered)
         parts.append(ingest.table(report.ingested))
     if sample_queries:
         parts += ["", "Try a search:"]

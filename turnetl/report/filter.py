@@ -31,9 +31,16 @@ def table(report: FilterReport) -> RenderableType:
     return Group(view, Text(_summary(report)))
 
 
-def copies(report: FilterReport) -> str:
+def repeated(report: FilterReport) -> list[str]:
     """Return how many turns occur in other archives too, where they are not counted."""
-    return f"{plural(report.copies, 'copy', 'copies')} of these turns in other archives not counted"
+    found = []
+    if report.copies:
+        copies = plural(report.copies, "copy", "copies")
+        found.append(f"{copies} of these turns in other archives not counted")
+    if report.variants:
+        variants = plural(report.variants, "variant", "variants")
+        found.append(f"{variants} with another text in other archives not kept")
+    return found
 
 
 def _add_rows(view: Table, name: str, counts: FilterCountsOutput) -> None:
@@ -54,8 +61,7 @@ def _summary(report: FilterReport) -> str:
     if not report.groups:
         return "no turns yet: run `turnetl parse ARCHIVES`"
     parts = ["tokens are estimates"]
-    if report.copies:
-        parts.append(copies(report))
+    parts += repeated(report)
     if report.removed_temporary_files:
         parts.append(removed_files(report.removed_temporary_files))
     if all(group.unchanged for group in report.groups):
