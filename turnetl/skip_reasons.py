@@ -99,6 +99,12 @@ class SkipReason(Reason):
         "packed",
         "The file is a packed folder or compressed in a way that turnetl does not read.",
     )
+    RENAMED = (
+        "renamed",
+        "The file's name is that of an archive put aside, as a backup; name it to read it.",
+    )
+    BESIDE_SESSION = "beside_session", "An agent keeps the file beside its sessions."
+    OTHER_FILE = "other_file", "The file of a folder is no archive by its name or its start."
     UNKNOWN_FORMAT = "unknown_format", "No known format matches the file."
     WRONG_FORMAT = "wrong_format", "The file contains nothing in the format given with --format."
     TRUNCATED = "truncated", "The end of the file is missing."

@@ -14,6 +14,7 @@ from tests.fakes.redactors import NoRedactor
 from turnetl.agents import ArchiveState, Source, SourcesReport, find_sources
 from turnetl.lake import Lake
 from turnetl.parsing import parse_archives
+from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 DAY = timedelta(days=1)
@@ -242,6 +243,16 @@ def test_an_archive_that_cannot_be_opened_is_unreadable(tmp_path: Path) -> None:
     report = found(tmp_path)
     assert states(report) == {"s1.jsonl": "new", "torn.jsonl.gz": "unreadable"}
     assert any("loop.jsonl" in problem for problem in source(report).problems)
+
+
+def test_files_beside_the_archives_are_counted_by_reason(tmp_path: Path) -> None:
+    folder = transcript(tmp_path / ".claude").parent
+    for name in ("notes.txt", "old.jsonl.bak"):
+        (folder / name).touch()
+    report = found(tmp_path)
+    assert source(report).other_files == {SkipReason.OTHER_FILE: 1, SkipReason.RENAMED: 1}
+    assert report.other_files == source(report).other_files
+    assert not source(report).problems
 
 
 def test_a_database_of_opencode_is_named_with_the_way_out(tmp_path: Path) -> None:

@@ -142,6 +142,18 @@ def test_databases_and_packed_files_in_a_folder_are_counted(tmp_path: Path) -> N
     assert first == "1 archive: 1 new; 7 other files not read: 1 database, 6 packed"
 
 
+def test_files_that_are_no_archives_are_counted_once_and_do_not_fail(tmp_path: Path) -> None:
+    write_archive(tmp_path / "all" / "in" / "talk.jsonl", conversation("add a cart"))
+    for name in ("a.txt", "c.jsonl.bak"):
+        (tmp_path / "all" / "in" / name).touch()
+    folders = (tmp_path / "all", tmp_path / "all" / "in")
+    result = run_in_process("parse", *folders, "--json", folder=tmp_path)
+    assert (result.exit_code, result.messages) == (0, [])
+    assert result.json["other_files"] == {"other_file": 1, "renamed": 1}
+    [first, *_] = run_in_process("parse", *folders, folder=tmp_path).stdout.splitlines()
+    assert first == "1 archive: 1 unchanged; 2 other files not read: 1 other_file, 1 renamed"
+
+
 def test_any_number_of_jobs_gives_the_same_tables(tmp_path: Path) -> None:
     serial, parallel = tmp_path / "serial", tmp_path / "parallel"
     for lake, jobs in ((serial, "1"), (parallel, "3")):

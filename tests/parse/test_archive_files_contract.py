@@ -112,6 +112,8 @@ def test_a_folder_is_searched_for_archives(place: ArchivePlace) -> None:
     for name in ("b.jsonl", "a/x.JSON.gz", "a/deep/y.json.zst", "notes.md", "z.jsonl.bak"):
         place.put(name, b"{}\n")
     assert names(place) == ["a/deep/y.json.zst", "a/x.JSON.gz", "b.jsonl"]
+    found = parsing.expand([place.given], place.files())
+    assert found.other_files == {SkipReason.OTHER_FILE: 1, SkipReason.RENAMED: 1}
     assert names(place, f"{place.given}/") == names(place)
     assert names(place, f"{place.given}/a/", f"{place.given}/b.jsonl") == names(place)
 

@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+from itertools import chain, permutations
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,52 @@ def test_a_folder_is_searched_and_its_archives_are_sorted(folder: Path) -> None:
     expanded = parsing.expand([folder])
     assert names(expanded) == ["a.json", "b.jsonl"]
     assert expanded.problems == ()
+    assert expanded.other_files == {SkipReason.OTHER_FILE: 1}
+
+
+OTHERS = {
+    SkipReason.OTHER_FILE: ("a.txt", "LICENSE", "b.parquet", "package.json5"),
+    SkipReason.RENAMED: (
+        "c.jsonl.bak",
+        "x.jsonl.deleted.2026-03-02T09",
+        "y.JSON~",
+        "z.json.gz.old",
+    ),
+    SkipReason.DATABASE: ("opencode.db",),
+    SkipReason.PACKED: ("a.zip", "b.jsonl.bz2"),
+}
+
+
+@pytest.mark.parametrize("given", ["{}", "{}/**/*", "{}/*/*"])
+def test_each_file_of_a_folder_that_is_not_read_is_counted_under_a_reason(
+    given: str, tmp_path: Path
+) -> None:
+    for name in (*chain(*OTHERS.values()), "read.jsonl"):
+        (tmp_path / "in" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_text("text")
+    found = parsing.expand([given.format(tmp_path)])
+    assert found.other_files == {reason: len(files) for reason, files in OTHERS.items()}
+    assert names(found) == ["read.jsonl"]
+
+
+def test_each_file_of_folders_that_hold_each_other_is_counted_once(folder: Path) -> None:
+    (folder / "shop" / "kept.db").touch()
+    (folder.parent / "link").symlink_to(folder)
+    once = parsing.expand([folder])
+    assert once.other_files == {SkipReason.OTHER_FILE: 1, SkipReason.DATABASE: 1}
+    given = map(str, (folder, folder / "shop", folder.parent / "link", folder / "**" / "*"))
+    for order in permutations(given):
+        found = parsing.expand(order)
+        assert (found.other_files, len(found.problems)) == (once.other_files, 1)
+    named = parsing.expand([folder, folder / "shop" / "notes.md"])
+    assert (len(named.archives), named.other_files) == (3, {SkipReason.DATABASE: 1})
+
+
+def test_a_folder_with_other_files_only_has_no_archive(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    found = parsing.expand([tmp_path])
+    assert "holds no .jsonl or .json file" in only_message(found)
+    assert found.other_files == {SkipReason.OTHER_FILE: 1}
 
 
 def test_a_glob_gives_the_archives_that_it_matches(folder: Path) -> None:
@@ -230,6 +277,7 @@ def test_files_that_an_agent_keeps_beside_a_session_are_no_archives(tmp_path: Pa
     session = tmp_path / "projects" / "-srv-shop" / "7d0c2f1a-0000-4000-8000-000000000001"
     for name in (
         "tool-results/mcp.json",
+        "tool-results/output.txt",
         "subagents/agent-a.meta.json",
         "subagents/workflows/wf/journal.jsonl",
         "subagents/agent-a.jsonl",
@@ -240,3 +288,4 @@ def test_files_that_an_agent_keeps_beside_a_session_are_no_archives(tmp_path: Pa
         (session / name).write_text('{"messages": [{"role": "user", "content": "x"}]}')
     found = parsing.expand([tmp_path])
     assert (names(found), found.problems) == (["agent-a.jsonl"], ())
+    assert found.other_files == {SkipReason.BESIDE_SESSION: 6}

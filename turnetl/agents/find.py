@@ -6,9 +6,9 @@ are counted as long as that is cheap.
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from stat import S_ISDIR
@@ -78,6 +78,7 @@ class _Listed:
     paths: tuple[str, ...] = ()
     archives: tuple[Path, ...] = ()
     problems: tuple[str, ...] = ()
+    other_files: Mapping[SkipReason, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ def _list(location: Location) -> _Listed:
         paths=paths,
         archives=expanded.archives,
         problems=(*problems, *_databases(location)),
+        other_files=expanded.other_files,
     )
 
 
@@ -222,6 +224,7 @@ def _source(
         retention=listed.retention,
         retention_hint=deletion_hint(location),
         problems=(*listed.retention.problems, *listed.problems),
+        other_files=listed.other_files,
     )
 
 

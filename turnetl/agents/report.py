@@ -1,11 +1,15 @@
 """The archives of the agents of a machine, compared with the lake."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import reduce
 from pathlib import Path
 
 from turnetl.agents.retention import Retention
+from turnetl.reason import add_counts
+from turnetl.skip_reasons import SkipReason
 
 
 class ArchiveState(StrEnum):
@@ -56,6 +60,8 @@ class Source:
     """The setting with which the agent keeps archives longer; empty: there is none."""
     problems: tuple[str, ...] = ()
     """A sentence for each part of the folder that cannot be read."""
+    other_files: Mapping[SkipReason, int] = field(default_factory=dict)
+    """The number of files in `paths` that are no archives, by reason."""
 
     @property
     def pending(self) -> tuple[FoundArchive, ...]:
@@ -90,6 +96,12 @@ class SourcesReport:
     def found(self) -> tuple[Source, ...]:
         """Return the folders that exist."""
         return tuple(source for source in self.sources if source.exists)
+
+    @property
+    def other_files(self) -> Mapping[SkipReason, int]:
+        """Return the number of files in all folders that are no archives, by reason."""
+        none: Mapping[SkipReason, int] = {}
+        return reduce(add_counts, (source.other_files for source in self.sources), none)
 
     @property
     def pending(self) -> tuple[Source, ...]:

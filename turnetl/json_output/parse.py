@@ -86,6 +86,10 @@ class ParseOutput(JsonOutput):
         described("Groups that several folders share only by their name."),
     ]
     problems: Annotated[list[ProblemOutput], described("What was skipped, and why.")]
+    other_files: Annotated[
+        dict[SkipReason, int],
+        described("Files in folders that are no archives, by reason.", keys=SkipReason),
+    ]
     removed_temporary_files: Annotated[
         int, described("Temporary files of killed runs that were removed from the lake.")
     ]
@@ -118,6 +122,7 @@ def _values(report: ParseReport) -> dict[str, Any]:
             for collision in report.name_collisions
         ],
         "problems": [_problem(problem) for problem in report.problems],
+        "other_files": dict(report.other_files),
         "removed_temporary_files": report.removed_temporary_files,
     }
 

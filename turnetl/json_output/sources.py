@@ -5,6 +5,7 @@ from typing import Annotated
 from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.lake import path_text
+from turnetl.skip_reasons import SkipReason
 
 
 class SourceArchiveOutput(JsonOutput):
@@ -67,6 +68,10 @@ class AgentSourceOutput(JsonOutput):
     problems: Annotated[
         list[str], described("A sentence for each part of the folder that cannot be read.")
     ]
+    other_files: Annotated[
+        dict[SkipReason, int],
+        described("Files beside its archives that are none, by reason.", keys=SkipReason),
+    ]
 
 
 class SourcesOutput(JsonOutput):
@@ -98,6 +103,7 @@ def _source(source: Source) -> AgentSourceOutput:
         kept_by=None if setting is None else path_text(setting),
         archives=[_archive(archive) for archive in source.archives],
         problems=list(source.problems),
+        other_files=dict(source.other_files),
     )
 
 

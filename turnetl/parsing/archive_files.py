@@ -93,7 +93,7 @@ class ArchiveFiles(Protocol):
 
         Args:
             folder: the folder to search.
-            on_problem: called for what cannot be searched or is not a file.
+            on_problem: called for what cannot be searched, is not a file, or is no archive.
 
         Raises:
             BadArchive: the folder cannot be listed.

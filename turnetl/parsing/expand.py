@@ -2,10 +2,12 @@
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from turnetl.errors import BadArchive
@@ -15,8 +17,8 @@ from turnetl.object_url import SCHEMES, archive_url
 from turnetl.parsing import opencode_store, prompt_history
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL
-from turnetl.parsing.other_files import is_beside_session
-from turnetl.parsing.report import OTHER_KINDS, Problem
+from turnetl.parsing.other_files import KINDS, OtherFile, is_beside_session, unread_kind
+from turnetl.parsing.report import Problem
 from turnetl.parsing.walk import FoundFile, has_archive_suffix
 from turnetl.skip_reasons import SkipReason
 from turnetl.url_scheme import url_scheme
@@ -28,6 +30,9 @@ _NO_ARCHIVE = "holds no .jsonl or .json file, compressed or not; name another fo
 _NO_MATCH = "matches no file with an archive suffix; check the glob"
 
 
+_Item = FoundFile | OtherFile | Problem
+
+
 @dataclass(frozen=True, slots=True)
 class ExpandedPaths:
     """The archives that paths lead to."""
@@ -36,6 +41,8 @@ class ExpandedPaths:
     """Each once, sorted."""
     problems: tuple[Problem, ...]
     """One for each path without an archive, and for each skipped entry of a folder."""
+    other_files: Mapping[SkipReason, int] = field(default_factory=dict)
+    """The number of files in folders that are no archives, by reason. Each is counted once."""
 
 
 def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL) -> ExpandedPaths:
@@ -55,18 +62,24 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
     """
     archives: dict[str, Path] = {}
     problems: dict[str, Problem] = {}
+    others: dict[str, OtherFile] = {}
+    real_folder = cache(os.path.realpath)
     given = [os.path.expanduser(path) for path in paths]  # noqa: PTH111  Path() drops a final /
     files.look_up(_named_objects(given))
     for path in given:
         for item in _expand(path, files):
             if isinstance(item, Problem):
                 problems.setdefault(item.message, item)
+            elif isinstance(item, OtherFile):
+                others.setdefault(_real_path(item.path, real_folder), item)
             else:
                 archives |= {
                     real: path for real, path in _archives_in(item, files) if real not in archives
                 }
     ordered = sorted(archives.values(), key=lambda path: path.parts)
-    return ExpandedPaths(tuple(ordered), tuple(problems.values()))
+    unread = [other for real, other in others.items() if real not in archives]
+    counts = Counter(other.reason for other in unread)
+    return ExpandedPaths(tuple(ordered), (*problems.values(), *_sentences(unread)), counts)
 
 
 def _archives_in(file: FoundFile, files: ArchiveFiles) -> list[tuple[str, Path]]:
@@ -84,7 +97,7 @@ def _named_objects(paths: Iterable[str]) -> Iterator[Path]:
                 yield Path(str(url))
 
 
-def _expand(path: str, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
+def _expand(path: str, files: ArchiveFiles) -> Iterable[_Item]:
     if (scheme := url_scheme(path)) is not None and scheme in files.schemes:
         return _in_object_store(path, scheme, files)
     if scheme:
@@ -101,10 +114,10 @@ def _expand(path: str, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
     if not glob.has_magic(path):
         return [_problem(path, SkipReason.MISSING, "does not exist; check the path")]
     items = [item for match in _matches(path) for item in match]
-    return items or [_problem(path, SkipReason.MISSING, _NO_MATCH)]
+    return _or_problem(items, _problem(path, SkipReason.MISSING, _NO_MATCH))
 
 
-def _in_object_store(given: str, scheme: str, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
+def _in_object_store(given: str, scheme: str, files: ArchiveFiles) -> Iterable[_Item]:
     try:
         url = archive_url(given)
     except ValueError as error:
@@ -116,7 +129,7 @@ def _in_object_store(given: str, scheme: str, files: ArchiveFiles) -> Iterable[F
         return [Problem(path_text(path), None, error.reason, str(error))]
 
 
-def _objects(path: Path, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
+def _objects(path: Path, files: ArchiveFiles) -> Iterable[_Item]:
     """Return the archives of a URL.
 
     Raises:
@@ -125,7 +138,7 @@ def _objects(path: Path, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
     if has_archive_suffix(path.name) and files.is_file(path):
         return [FoundFile(str(path), str(path))]
     if files.is_folder(path):
-        return list(_search(path, files)) or [_problem(path, SkipReason.EMPTY, _NO_ARCHIVE)]
+        return _in_folder(path, files)
     if files.is_file(path):
         return [FoundFile(str(path), str(path))]
     depth = next((place for place, part in enumerate(path.parts) if glob.has_magic(part)), None)
@@ -133,44 +146,63 @@ def _objects(path: Path, files: ArchiveFiles) -> Iterable[FoundFile | Problem]:
         what = "does not exist, and no object is below it; check the URL"
         return [_problem(path, SkipReason.MISSING, what)]
     items = list(_matches_below(Path(*path.parts[:depth]), path.parts[depth:], files))
-    return items or [_problem(path, SkipReason.MISSING, _NO_MATCH)]
+    return _or_problem(items, _problem(path, SkipReason.MISSING, _NO_MATCH))
 
 
-def _existing(given: str) -> Iterable[FoundFile | Problem]:
+def _existing(given: str) -> Iterable[_Item]:
     path = Path(given)
     if path.is_dir():
-        return list(_search(path, LOCAL)) or [_problem(path, SkipReason.EMPTY, _NO_ARCHIVE)]
+        return _in_folder(path, LOCAL)
     if path.is_file():
         return [_named_file(given)]
     what = "is neither a file nor a folder; name an archive"
     return [_problem(path, SkipReason.NOT_A_FILE, what)]
 
 
-def _search(folder: Path, files: ArchiveFiles) -> Iterator[FoundFile | Problem]:
-    """Yield the archives in a folder, and then what could not be searched."""
-    problems: list[Problem] = []
+def _in_folder(folder: Path, files: ArchiveFiles) -> Iterable[_Item]:
+    empty = _problem(folder, SkipReason.EMPTY, _NO_ARCHIVE)
+    return _or_problem(list(_search(folder, files)), empty)
+
+
+def _or_problem(items: Sequence[_Item], problem: Problem) -> Sequence[_Item]:
+    """Return the items, and the problem if there is no archive and no sentence among them."""
+    says_nothing = all(isinstance(item, OtherFile) and not item.what for item in items)
+    return [*items, problem] if says_nothing else items
+
+
+def _search(folder: Path, files: ArchiveFiles) -> Iterator[_Item]:
+    """Yield the archives in a folder, and then what could not be searched or is no archive."""
+    others: list[OtherFile | Problem] = []
 
     def on_problem(path: str, reason: SkipReason, what: str) -> None:
-        if reason in OTHER_KINDS:
-            others.setdefault((reason, what), []).append(path)
-        else:
-            problems.append(_problem(Path(path), reason, what))
+        is_other = reason in KINDS
+        others.append(
+            OtherFile(path, reason, what) if is_other else _problem(Path(path), reason, what)
+        )
 
-    others: dict[tuple[SkipReason, str], list[str]] = {}
     store_members = []
     for file in files.walk(folder, on_problem):
         if file.path.endswith(".json") and _is_store_member(Path(file.path), files):
             store_members.append(Path(file.path))
-        elif not is_beside_session(file.path):
+        elif is_beside_session(file.path):
+            others.append(OtherFile(file.path, SkipReason.BESIDE_SESSION, ""))
+        else:
             yield file
     with suppress(BadArchive):
         for parts, number in opencode_store.orphan_parts(store_members, files):
             what = f"holds {number:,} parts of a missing message"
             on_problem(str(parts), SkipReason.ORPHAN, what)
-    yield from problems
-    for (reason, what), paths in others.items():
-        problem = _problem(Path(paths[0]), reason, f"is {what}", _others(paths[1:]))
-        yield replace(problem, files=len(paths))
+    yield from others
+
+
+def _sentences(others: Iterable[OtherFile]) -> Iterator[Problem]:
+    """Yield a problem for all files about which the same is to be said."""
+    kinds: dict[tuple[SkipReason, str], list[str]] = {}
+    for other in others:
+        if other.what:
+            kinds.setdefault((other.reason, other.what), []).append(other.path)
+    for (reason, what), paths in kinds.items():
+        yield _problem(Path(paths[0]), reason, f"is {what}", _others(paths[1:]))
 
 
 def _others(paths: Sequence[str]) -> str:
@@ -190,7 +222,7 @@ def _is_store_member(path: Path, files: ArchiveFiles) -> bool:
         return False
 
 
-def _matches(pattern: str) -> Iterator[Iterable[FoundFile | Problem]]:
+def _matches(pattern: str) -> Iterator[Iterable[_Item]]:
     """Yield the archives that a glob matches, and those in the folders that it matches."""
     parts = Path(pattern).parts
     if _ANY_DEPTH not in parts:
@@ -199,6 +231,8 @@ def _matches(pattern: str) -> Iterator[Iterable[FoundFile | Problem]]:
                 yield _search(Path(match), LOCAL)
             elif has_archive_suffix(match):
                 yield [_named_file(match)]
+            elif os.path.isfile(match):  # noqa: PTH113 - as above
+                yield [OtherFile(match, *unread_kind(match))]
         return
     # Not left to `glob`, which does not terminate where links form a cycle.
     depth = parts.index(_ANY_DEPTH)
@@ -206,9 +240,7 @@ def _matches(pattern: str) -> Iterator[Iterable[FoundFile | Problem]]:
         yield _matches_below(Path(top), parts[depth:], LOCAL)
 
 
-def _matches_below(
-    top: Path, pattern: Sequence[str], files: ArchiveFiles
-) -> Iterator[FoundFile | Problem]:
+def _matches_below(top: Path, pattern: Sequence[str], files: ArchiveFiles) -> Iterator[_Item]:
     for item in _search(top, files):
         if isinstance(item, Problem) or _matches_parts(
             pattern, Path(item.path).relative_to(top).parts
@@ -234,6 +266,14 @@ def _matches_parts(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 def _matches_name(name: str, pattern: str) -> bool:
     """Match as a shell does: a pattern must start with a dot to match a hidden name."""
     return fnmatchcase(name, pattern) and name.startswith(".") <= pattern.startswith(".")
+
+
+def _real_path(path: str, real_folder: Callable[[str], str]) -> str:
+    """Return the same for every path that leads to the file."""
+    if os.path.islink(path):  # noqa: PTH114 - as `_named_file`
+        return os.path.realpath(path)
+    folder, name = os.path.split(path)
+    return os.path.join(real_folder(folder), name)  # noqa: PTH118 - as above
 
 
 def _named_file(path: str) -> FoundFile:

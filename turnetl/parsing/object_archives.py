@@ -20,7 +20,7 @@ from turnetl.lake.parallel import in_parallel
 from turnetl.object_url import SCHEMES, ObjectUrl, url_text
 from turnetl.parsing.archive_files import ArchiveFile
 from turnetl.parsing.object_tree import ObjectTree
-from turnetl.parsing.other_files import WITHOUT_SUFFIX, other_kind
+from turnetl.parsing.other_files import WITHOUT_SUFFIX, unread_kind
 from turnetl.parsing.walk import FoundFile, OnProblem, has_archive_suffix
 from turnetl.skip_reasons import SkipReason
 
@@ -119,8 +119,8 @@ class ObjectArchives:
             entry = found.rpartition("/")[2]
             if has_archive_suffix(found) or entry in WITHOUT_SUFFIX:
                 yield FoundFile(path, path)
-            elif (other := other_kind(entry)) is not None:
-                on_problem(path, *other)
+            elif entry:  # the name of an empty object that stands for a folder ends with a slash
+                on_problem(path, *unread_kind(path))
 
     def _content(self, store: ObjectStore, name: str, size: int) -> tuple[bytes, ObjectState]:
         """Return an object, which has another size than 0 if `size` is not 0.

@@ -1,11 +1,14 @@
 """Files beside archives that hold no archive that turnetl reads: what they are, and what to do.
 
-Agents' databases and packed files may hold sessions: they are counted and named. Files that agents
-keep beside sessions, such as long outputs of tools, hold none, whatever their content looks like.
+All are counted. Agents' databases and packed files may hold sessions: they are named, too. Files
+that agents keep beside sessions, such as long outputs of tools, hold none, whatever their content
+looks like.
 """
 
 import re
 from fnmatch import fnmatchcase
+from pathlib import PurePath
+from typing import NamedTuple
 
 from turnetl.skip_reasons import SkipReason
 
@@ -36,6 +39,12 @@ _STARTS = (
     (b"\xfd7zXZ", "x.xz"),
 )
 """First bytes of a file, and a name that says the same."""
+_is_renamed = re.compile(r"\.jsonl?(?:\.gz|\.zst)?[.~_-]", re.IGNORECASE).search
+KINDS = (
+    *(SkipReason.DATABASE, SkipReason.PACKED, SkipReason.RENAMED),
+    *(SkipReason.BESIDE_SESSION, SkipReason.OTHER_FILE),
+)
+"""Reasons why files in folders are no archives."""
 _TAR, _TAR_AT = b"ustar", 257
 _CODEX_PROMPT = re.compile(rb'\s*\{\s*"session_id"\s*:\s*"[^"]*"\s*,\s*"ts"\s*:\s*\d+\s*,\s*"text"')
 _SESSION = r"/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -48,6 +57,16 @@ _is_beside_session = re.compile(
 WITHOUT_SUFFIX = ("raw_transcript",)
 """Names of archives without a suffix. In an object store no other one is opened."""
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*\"|\[\s*[\[{])")
+
+
+class OtherFile(NamedTuple):
+    """A file in a folder that is not read."""
+
+    path: str
+    reason: SkipReason
+    """One of `KINDS`."""
+    what: str
+    """The end of a sentence that says what it is and what to do; empty: it is only counted."""
 
 
 def is_beside_session(path: str) -> bool:
@@ -63,6 +82,16 @@ def may_be_archive(name: str) -> bool:
 def starts_as_json(head: bytes) -> bool:
     """Return whether a file that starts like this may be an archive."""
     return _JSON.match(head) is not None
+
+
+def unread_kind(path: str) -> tuple[SkipReason, str]:
+    """Return why a file in a folder is not read, and the end of a sentence about it: see `what`."""
+    name = PurePath(path).name
+    if (kind := other_kind(name)) is not None:
+        return kind
+    if is_beside_session(path):
+        return SkipReason.BESIDE_SESSION, ""
+    return (SkipReason.RENAMED if _is_renamed(name) else SkipReason.OTHER_FILE), ""
 
 
 def other_kind(name: str) -> tuple[SkipReason, str] | None:

@@ -1,16 +1,15 @@
 """Reports on parsed archives: the outcome of each archive and the counts of its lines."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.model import GroupId
 from turnetl.parsing.grouping import NameCollision
+from turnetl.reason import add_counts
 from turnetl.skip_reasons import SkipReason
-
-OTHER_KINDS = (SkipReason.DATABASE, SkipReason.PACKED)
-"""Reasons why files in folders that may hold sessions are no archives."""
 
 
 class Outcome(StrEnum):
@@ -31,8 +30,6 @@ class Problem:
     line: int | None
     reason: SkipReason
     message: str
-    files: int = 1
-    """Skipped files: a sentence may name several of a kind."""
 
     def of(self, path: str) -> "Problem":
         """Return the problem with another name of the path, also in the message."""
@@ -73,6 +70,8 @@ class ParseReport:
     archives: tuple[ArchiveReport, ...] = ()
     path_problems: tuple[Problem, ...] = ()
     """One for each given path that led to no archive."""
+    other_files: Mapping[SkipReason, int] = field(default_factory=dict)
+    """The number of files in folders that are no archives, by reason. Each is counted once."""
     dry_run: bool = False
     """Nothing was written: the outcomes are those that a run would have."""
     name_collisions: tuple[NameCollision, ...] = ()
@@ -86,6 +85,7 @@ class ParseReport:
         return ParseReport(
             self.archives + other.archives,
             self.path_problems + other.path_problems,
+            add_counts(self.other_files, other.other_files),
             self.dry_run or other.dry_run,
             self.name_collisions + other.name_collisions,
             self.removed_temporary_files + other.removed_temporary_files,
@@ -118,15 +118,6 @@ class ParseReport:
             *self.path_problems,
             *(problem for problem in archive_problems if problem is not None),
         )
-
-    @property
-    def other_files(self) -> Counter[SkipReason]:
-        """The number of files in folders that may hold sessions and are no archives, by kind."""
-        counts = Counter[SkipReason]()
-        for problem in self.path_problems:
-            if problem.reason in OTHER_KINDS:
-                counts[problem.reason] += problem.files
-        return counts
 
     @property
     def groups(self) -> tuple[GroupId, ...]:

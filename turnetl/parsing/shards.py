@@ -21,7 +21,7 @@ def own_archives(shard: Shard | None, found: ExpandedPaths) -> ExpandedPaths:
 
 
 def other_archives(shard: Shard, found: ExpandedPaths) -> ExpandedPaths:
-    """Return the archives of the other shards, without problems.
+    """Return the archives of the other shards, without problems and without other files.
 
     They are in an order of this shard's own: shards that end early rarely read the same archives.
     """

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from turnetl.parsing.other_files import may_be_archive, other_kind, starts_as_json
+from turnetl.parsing.other_files import may_be_archive, starts_as_json, unread_kind
 from turnetl.skip_reasons import SkipReason
 
 _SUFFIXES = tuple(
@@ -17,7 +17,8 @@ _HEAD = 64
 """Bytes that are read of a file without a suffix."""
 
 OnProblem = Callable[[str, SkipReason, str], None]
-"""Receives a path, the reason why it is skipped, and the end of a sentence about it."""
+"""Receives a path, the reason why it is skipped, and the end of a sentence about it, which is empty
+if the path is only counted."""
 
 
 def has_archive_suffix(name: str) -> bool:
@@ -38,7 +39,7 @@ def walk_files(folder: str, on_problem: OnProblem) -> Iterator[FoundFile]:
 
     Args:
         folder: the folder to search.
-        on_problem: called for a path that cannot be searched or is not a file.
+        on_problem: called for a path that cannot be searched, is not a file, or is no archive.
     """
     walk = _FolderWalk(on_problem)
     yield from walk.files([(folder, os.path.realpath(folder))])
@@ -69,11 +70,12 @@ class _FolderWalk:
         """Yield a file that is an archive by its name, or by its start if it has no suffix."""
         if has_archive_suffix(entry.name):
             yield from self._file(entry, real_folder)
-        elif may_be_archive(entry.name):
-            if _is(entry.is_file) and starts_as_json(_head(entry.path)):
-                yield from self._file(entry, real_folder)
-        elif (other := other_kind(entry.name)) is not None and _is(entry.is_file):
-            self.on_problem(entry.path, *other)
+        elif not _is(entry.is_file):
+            return
+        elif may_be_archive(entry.name) and starts_as_json(_head(entry.path)):
+            yield from self._file(entry, real_folder)
+        else:
+            self.on_problem(entry.path, *unread_kind(entry.path))
 
     def _file(self, entry: os.DirEntry[str], real_folder: str) -> Iterator[FoundFile]:
         if not _is(entry.is_file):

@@ -70,7 +70,10 @@ class ParsePlan:
             redactor = wiring.redactor(self.settings, stores=False)
             problems = redacted_problems(problems, redactor)
         empty = parsing.ParseReport(
-            path_problems=problems, dry_run=self.dry_run, is_shard=self.shard is not None
+            path_problems=problems,
+            other_files=self.paths.other_files,
+            dry_run=self.dry_run,
+            is_shard=self.shard is not None,
         )
         return with_name_collisions(sum(batches, empty))
 

@@ -1,7 +1,7 @@
 """The report of parsing: the outcome of archives and their lines."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from rich.console import Group, RenderableType
@@ -136,13 +136,18 @@ def _first_names(names: Sequence[str]) -> str:
     return f"{listed} ..." if len(names) > _LISTED else listed
 
 
+def other_files(counts: Mapping[SkipReason, int]) -> str:
+    """Return how many files in folders were not read, by reason."""
+    kinds = ", ".join(f"{count:,} {reason}" for reason, count in sorted(counts.items()))
+    return f"{plural(sum(counts.values()), 'other file')} not read: {kinds}"
+
+
 def _archives(report: ParseReport) -> Text:
     text = "no archives"
     if report.archives:
         text = f"{plural(len(report.archives), 'archive')}: {_outcomes(report.archives)}"
-    if others := report.other_files:
-        kinds = ", ".join(f"{count:,} {reason}" for reason, count in sorted(others.items()))
-        text += f"; {plural(others.total(), 'other file')} not read: {kinds}"
+    if report.other_files:
+        text += f"; {other_files(report.other_files)}"
     return Text(text)
 
 

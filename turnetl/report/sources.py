@@ -10,6 +10,7 @@ from rich.text import Text
 
 from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
 from turnetl.report.layout import caption, limited, plural, unwrapped
+from turnetl.report.parse import other_files
 
 SOON = timedelta(days=7)
 """Before an archive is deleted, it is listed for this long."""
@@ -35,7 +36,10 @@ def table(report: SourcesReport, home: Path) -> RenderableType:
     if len(report.found) > 1:
         view.add_section()
         view.add_row(Text("all"), *_numbers(report.found, report.at))
-    return Group(view, caption(_summary(report)), *_absent(report, home), *_deletions(report, home))
+    summary = _summary(report)
+    if report.other_files:
+        summary += f"; {other_files(report.other_files)}"
+    return Group(view, caption(summary), *_absent(report, home), *_deletions(report, home))
 
 
 def messages(report: SourcesReport) -> list[str]:
