@@ -208,6 +208,25 @@ def test_a_group_whose_turns_changed_since_the_filter_is_not_redone(
     assert (result.exit_code, "run `turnetl filter`" in result.stderr) == (1, True)
 
 
+def test_of_a_group_that_was_undone_nothing_is_left_to_redo_and_an_ingest_is_next(
+    filled: Path, provider: FakeProvider
+) -> None:
+    assert run_in_process("undo", "--group", "shop", "--yes", folder=filled).exit_code == 0
+    for selection in (("--group", "shop"), ("--since", "1d")):
+        for more in ("--yes", "--dry-run"):
+            result = redo(filled, provider, *selection, more)
+            assert result.exit_code == 2
+            assert result.messages[0] == (
+                "turnetl: nothing is left to redo: the graph holds no turn of the selected groups, "
+                "and 3 turns are pending, new or undone: `turnetl ingest` ingests them"
+            )
+    shown = redo(filled, provider, "--stale", "--dry-run")
+    assert shown.exit_code == 0
+    assert " ".join(shown.stdout.split()) == (
+        "nothing is stale: there is nothing to redo; 3 turns ready for `turnetl ingest`"
+    )
+
+
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.group_redo import GroupRedoPlan, plan_group_redo
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.redo_report import GroupRedo, RequestCounts
-from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.ingestion.report import GroupReport
 from turnetl.model import GroupId
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import previews_of
@@ -27,6 +27,18 @@ _NO_JOURNAL = (
     "a redo with a model needs the journal, which holds all responses before the first turn is "
     "undone: remove the setting `journal`"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRedo:
+    """The groups of a redo, planned once."""
+
+    groups: tuple[GroupReport, ...]
+    """Those that may hold selected turns, with an error for each that cannot be redone."""
+    plans: Mapping[GroupId, GroupRedoPlan]
+    """Of each group of which turns are selected, unless it has an error."""
+    ready: int
+    """Turns of all selected groups that the next ingest commits, new or undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +76,8 @@ class RedoPlanning:
         if settings.extractor_name != "structural" and not settings.journal:
             raise BadUsage(_NO_JOURNAL)
 
-    async def plan(
-        self, store: GraphStore
-    ) -> tuple[PlannedGroups, Mapping[GroupId, GroupRedoPlan]]:
+    async def plan(self, store: GraphStore) -> PlannedRedo:
         """Plan the selected groups with this graph.
-
-        Returns:
-            The ingest plans of the selected groups, with an error for each that cannot be redone;
-            and the redo of each group of which turns are selected, unless it has an error.
 
         Raises:
             BadUsage: an unknown group, or a prefix of none or several ids.
@@ -90,10 +96,10 @@ class RedoPlanning:
         planned = await plan_groups_in(
             store, turn_files(lake), self.settings, options, self.clock, verify=True
         )
-        planned = await self._checked(store, planned)
+        groups = await self._checked(store, planned)
         scope = ingest_scope(self.settings, options, self.clock())
         plans: dict[GroupId, GroupRedoPlan] = {}
-        for group in planned.report.groups:
+        for group in groups:
             if group.error is None:
                 redo = await plan_group_redo(
                     planned.plans[group.group],
@@ -107,17 +113,17 @@ class RedoPlanning:
                 )
                 if redo is not None:
                     plans[group.group] = redo
-        return planned, plans
+        return PlannedRedo(groups, plans, planned.report.ready)
 
-    async def _checked(self, store: GraphStore, planned: PlannedGroups) -> PlannedGroups:
-        """Return the plans of groups that may have selected turns, with the errors of a redo."""
+    async def _checked(self, store: GraphStore, planned: PlannedGroups) -> tuple[GroupReport, ...]:
+        """Return the groups that may hold selected turns, with the errors of a redo."""
         groups = [group for group in planned.report.groups if _may_hold_turns(group)]
         if self.selection.session is not None or self.selection.turn is not None:
             receipts = {group.group: await store.receipts(group.group) for group in groups}
             try:
                 self._check_ids([one for of_group in receipts.values() for one in of_group])
             except BadUsage as error:
-                raise BadUsage(f"{error}{undone_advice(planned.report)}") from error
+                raise BadUsage(f"{error}{_undone_advice(planned.report.ready)}") from error
             groups = [group for group in groups if self._names_one(receipts[group.group])]
         if self.settings.extractor is None:
             extractor = self.settings.extractor_name
@@ -125,7 +131,7 @@ class RedoPlanning:
                 group if group.error else ingesting.refused_change(group, extractor)
                 for group in groups
             ]
-        return replace(planned, report=replace(planned.report, groups=tuple(groups)))
+        return tuple(groups)
 
     def _check_ids(self, receipts: Sequence[Receipt]) -> None:
         selection = self.selection
@@ -173,13 +179,25 @@ class RedoPlanning:
         return counts
 
 
-def undone_advice(report: IngestReport) -> str:
+def nothing_selected(planned: PlannedRedo) -> str:
+    """Return why a redo has nothing to do, and what to do next if its turns may be undone."""
+    if planned.groups or not planned.ready:
+        return f"no turn in the graph meets all of these conditions{_undone_advice(planned.ready)}"
+    # Nothing records which of them were undone.
+    turns = plural(planned.ready, "turn is", "turns are")
+    return (
+        "nothing is left to redo: the graph holds no turn of the selected groups, and "
+        f"{turns} pending, new or undone: `turnetl ingest` ingests them"
+    )
+
+
+def _undone_advice(ready: int) -> str:
     """Return the end of a sentence about turns that are not found: a redo may have undone them."""
-    if not report.ready:
+    if not ready:
         return ""
     return (
-        f"; {plural(report.ready, 'turn is', 'turns are')} ready to be ingested: if a redo was "
-        "stopped, `turnetl ingest` ingests what it undid"
+        f"; {plural(ready, 'turn is', 'turns are')} ready to be ingested: if a redo was stopped, "
+        "`turnetl ingest` ingests what it undid"
     )
 
 

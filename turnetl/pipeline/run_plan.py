@@ -140,9 +140,9 @@ class _Planning:
         planning.check()
         check_graph(self._settings)
         async with wiring.store(self._settings, write=False) as store:
-            planned, plans = await planning.plan(store)
-            workloads = [Workload(one.ingest, one.redo.undo) for one in plans.values()]
-            return await self._report(store, workloads, planned.report.groups, "redo")
+            planned = await planning.plan(store)
+            workloads = [Workload(one.ingest, one.redo.undo) for one in planned.plans.values()]
+            return await self._report(store, workloads, planned.groups, "redo")
 
     async def _report(
         self,

@@ -22,7 +22,7 @@ from turnetl.model import GroupId
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import IndexUpdates
 from turnetl.pipeline.kept_report import kept_report
-from turnetl.pipeline.redo_planning import RedoPlanning, undone_advice
+from turnetl.pipeline.redo_planning import RedoPlanning, nothing_selected
 from turnetl.pipeline.run_ingest import assigned_estimate
 from turnetl.pipeline.run_records import recording, run_recorder
 from turnetl.progress import Progress, ProgressUpdate, ignore_progress
@@ -59,18 +59,17 @@ async def preview_redo(
     planning.check()
     check_graph(settings)
     async with wiring.store(settings, write=False) as store:
-        planned, plans = await planning.plan(store)
+        planned = await planning.plan(store)
         groups = [
-            await planning.preview(store, plans[group.group])
-            if group.group in plans
+            await planning.preview(store, planned.plans[group.group])
+            if group.group in planned.plans
             else GroupRedo(group.group, error=group.error, exit_code=group.exit_code)
-            for group in planned.report.groups
-            if group.group in plans or group.error
+            for group in planned.groups
+            if group.group in planned.plans or group.error
         ]
     if not groups and not selection.stale:
-        sentence = "no turn in the graph meets all of these conditions"
-        raise BadUsage(sentence + undone_advice(planned.report))
-    return RedoReport(selection, exact, tuple(groups), planned.report.ready)
+        raise BadUsage(nothing_selected(planned))
+    return RedoReport(selection, exact, tuple(groups), planned.ready)
 
 
 async def redo(
@@ -114,8 +113,8 @@ async def redo(
                 leased = replace(run, on_lease=recorder.started)
                 redoing = _Redoing(resources, leased, stack, progress, index.committed)
                 async with index.running(), recording(recorder):
-                    _, plans = await planning.plan(resources.store)
-                    report = await redoing.redo(preview, plans)
+                    planned = await planning.plan(resources.store)
+                    report = await redoing.redo(preview, planned.plans)
                     keep(report)
                     await recorder.ended(_ingest_report(report))
             await index.finish()
