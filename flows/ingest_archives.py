@@ -24,6 +24,7 @@ from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
+from turnetl.report.layout import plural
 from turnetl.report.page_file import check_page
 from turnetl.settings import Settings
 
@@ -108,5 +109,6 @@ def backfill_state(report: BackfillReport) -> State[dict[str, Any]]:
     if is_failure(view.exit_code(report)):
         return failed(view.errors(report))
     ingested = report.ingested
-    message = f"{ingested.committed} turns committed, {ingested.already_committed} before"
+    committed = plural(ingested.committed, "turn")
+    message = f"{committed} committed, {ingested.already_committed:,} before"
     return Completed(message=message, data=data)

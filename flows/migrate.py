@@ -42,6 +42,7 @@ from turnetl.json_output.migrate_plan import migration_plan_output
 from turnetl.json_output.migrate_run import migration_run_output
 from turnetl.report import migration_change, migration_run
 from turnetl.report.ingest import is_failure
+from turnetl.report.layout import plural
 from turnetl.settings import ExtractorName
 
 
@@ -157,16 +158,17 @@ def _final_state(outcome: pipeline.MigrationOutcome) -> State[dict[str, Any]]:
     refused = [change for change in outcome.changes if not change.is_done]
     if refused:
         return failed([text for one in refused for text in migration_change.messages(one)])
-    return Completed(message=_summary(outcome), data=msgspec.to_builtins(_reports(outcome)))
+    return Completed(message=summary(outcome), data=msgspec.to_builtins(_reports(outcome)))
 
 
-def _summary(outcome: pipeline.MigrationOutcome) -> str:
-    turns = f"{outcome.run.ingested.committed:,} turns committed"
+def summary(outcome: pipeline.MigrationOutcome) -> str:
+    """Return the message of a flow that ended well."""
+    turns = f"{plural(outcome.run.ingested.committed, 'turn')} committed"
     if outcome.changes:
-        return f"{turns}; {len(outcome.changes):,} groups cut over"
+        return f"{turns}; {plural(len(outcome.changes), 'group')} cut over"
     compared = outcome.comparison.groups if outcome.comparison else ()
     passed = sum(group.passed for group in compared)
-    return f"{turns}; {passed:,} of {len(compared):,} groups may be cut over; none was"
+    return f"{turns}; {passed:,} of {plural(len(compared), 'group')} may be cut over; none was"
 
 
 def _reports(outcome: pipeline.MigrationOutcome) -> dict[str, Any]:

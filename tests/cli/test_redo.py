@@ -63,7 +63,7 @@ def test_before_a_redo_starts_it_says_why_how_many_turns_and_how_many_requests(
     [part] = status(filled, provider)["stale_parts"]
     assert f"{part['part']} {part['name']}: {part['old'][:8]} -> {part['new'][:8]}" in text
     assert "3 turns: recipe changed" in text
-    assert "3 turns; 6 requests to extract them, about" in text
+    assert "this redo repeats 3 turns; 6 requests to extract them, about" in text
     assert "when they were ingested, all their requests were" in text
     counted = redo(filled, provider, "--stale", "--dry-run", "--json").json
     assert (counted["turns"], counted["extraction"]["requests"]) == (TURNS, 2 * TURNS)

@@ -107,7 +107,7 @@ def _later(turn: UndoneTurn, group: GroupRedo) -> Text:
 
 def _expected(report: RedoReport) -> str:
     extraction, used = report.extraction, report.used
-    parts = [plural(report.turns, "turn")]
+    parts = [f"this redo repeats {plural(report.turns, 'turn')}"]
     if extraction != RequestCounts():
         parts.append(
             f"{plural(extraction.requests, 'request')} to extract them, about "
