@@ -48,6 +48,13 @@ def printed(view: RenderableType) -> str:
     return captured.get()
 
 
+def lines(view: RenderableType, width: int) -> list[str]:
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(view)
+    return captured.get().splitlines()
+
+
 def row(text: str, name: str) -> list[str]:
     """Return the words of the row that begins with the name."""
     rows = [line.replace("│", " ").split() for line in text.splitlines()]
@@ -170,15 +177,28 @@ def test_status_of_groups_without_cost_prints_no_cost() -> None:
     assert "tokens" not in text
 
 
-@pytest.mark.parametrize("view", [ingest.table, status.table])
 @pytest.mark.parametrize("width", [80, 1_000])
-def test_a_long_group_name_is_never_truncated(view: Any, width: int) -> None:
+def test_a_long_group_name_is_never_truncated(width: int) -> None:
     name = "somebody_with_a_long_name_" * 5
-    console = Console(width=width)
-    with console.capture() as captured:
-        console.print(view(report(group(name, noise={"acknowledgement": 12}))))
-    cells = [line.split("│")[1].strip() for line in captured.get().splitlines() if "│" in line]
-    assert "".join(cells) == name
+    shown = report(group(name, noise={"acknowledgement": 12}))
+    cells = [line.split("│")[1] for line in lines(ingest.table(shown), width) if "│" in line]
+    assert "".join(map(str.strip, cells)) == name
+    first_words = (line.split()[0] for line in lines(status.table(shown), width) if line.split())
+    assert name in "".join(first_words)
+
+
+def test_status_breaks_no_name_and_no_number_in_80_columns() -> None:
+    names = [f"somebody_with_a_long_project_{n}" for n in range(3)]
+    counts = GroupCounts(123_456, 234_567, 345_678)
+    noise = {"an_own_rule_with_a_long_name": 123_456}
+    groups = [group(name, turns=123_456, noise=noise, counts=counts) for name in names]
+    text = lines(status.table(report(*groups)), 80)
+    assert max(map(len, text)) <= 80
+    for name in names:
+        assert [line.split()[-2:] for line in text if line.split()[:1] == [name]] == [
+            ["234,567", "345,678"]
+        ]
+    assert sum("an_own_rule_with_a_long_name" in line for line in text) == 3
 
 
 def test_one_turn_is_no_plural() -> None:

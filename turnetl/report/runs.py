@@ -10,7 +10,7 @@ from rich.text import Text
 from turnetl.graph_model import TurnRun
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.report import costs, estimates, summary_counts
-from turnetl.report.layout import caption, format_minute, plural
+from turnetl.report.layout import caption, format_minute, indented, plural
 from turnetl.summaries.reasons import reason_counts
 
 _SHORT_ID = 8
@@ -19,30 +19,24 @@ _NO_RUNS = "no run has written to this graph; `turnetl backfill ARCHIVES` is the
 
 
 def table(report: RunsReport) -> RenderableType:
-    """Render a row per run."""
+    """Render a row per run, and below it what made its turns and their groups."""
     if not report.runs:
         return caption(_NO_RUNS)
-    view = Table(box=None, padding=(0, 2, 0, 0))  # narrow enough for a terminal
-    view.add_column("run", no_wrap=True)
-    view.add_column("started", no_wrap=True)
-    view.add_column("state", no_wrap=True)
+    view = Table(box=None, padding=(0, 2, 0, 0))
+    # One column: beside the numbers, a terminal of 80 columns has no room for names.
+    view.add_column("run       started           state\n  extractor: groups", overflow="fold")
     for name in ("turns", "entities", "facts", "cost"):
-        view.add_column(name, justify="right")
-    view.add_column("extractor", overflow="fold")
-    view.add_column("groups", overflow="fold")
+        view.add_column(name, justify="right", no_wrap=True)
     for recorded in report.runs:
         run = recorded.run
         view.add_row(
-            run.run_id[:_SHORT_ID],
-            format_minute(run.started_at),
-            _state(recorded),
+            Text.assemble(_short(run), _state(recorded)),
             f"{run.committed:,}",
             f"{run.entities_new:,}",
             f"{run.facts_new:,}",
             costs.format_cost(run.usage.cost),
-            Text(_extractor(run)),
-            Text(", ".join(run.groups)),
         )
+        view.add_row(indented(Text(": ".join(filter(None, _origin(run)))), 2))
     cost = [caption(costs.OF_RUNS)] if any(each.run.usage.calls for each in report.runs) else []
     return Group(view, caption(_count(report)), *cost)
 
@@ -96,6 +90,16 @@ def _properties(recorded: RecordedRun) -> list[tuple[str, str | Text]]:
 
 def _state(recorded: RecordedRun) -> Text:
     return Text(recorded.state.value, style=_STYLES.get(recorded.state, ""))
+
+
+def _short(run: TurnRun) -> str:
+    """Return how the line of a run begins."""
+    return f"{run.run_id[:_SHORT_ID]}  {format_minute(run.started_at)}  "
+
+
+def _origin(run: TurnRun) -> tuple[str, str]:
+    """Return what made the turns of a run, and their groups."""
+    return _extractor(run), ", ".join(run.groups)
 
 
 def _extractor(run: TurnRun) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from rich.box import SIMPLE
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -16,7 +17,7 @@ from turnetl.migration.phases import phase_text, remedy
 from turnetl.model import GroupId, Usage
 from turnetl.recipe_parts import RecipePart
 from turnetl.report import costs, index, summary_counts
-from turnetl.report.layout import add_group_column, caption, plural
+from turnetl.report.layout import add_group_column, caption, indented, plural
 
 _LISTED = 3
 """Quarantined turns of a group, and groups, that a message lists; --json has all."""
@@ -29,14 +30,14 @@ _DIGITS = 8
 
 
 def table(report: IngestReport) -> RenderableType:
-    """Render a row per group: its counts, the turns that are not in the graph, and its cost."""
+    """Render a row per group, and below it the turns that are not in the graph, and its cost."""
     if not report.groups:
         return caption(_summary(report))
-    view = Table()
-    add_group_column(view)
+    view = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    # One column: beside the numbers, a terminal of 80 columns has no room for two.
+    add_group_column(view, "group\n  not in the graph, and why")
     for name in ("turns", "committed", "pending", "entities", "facts"):
-        view.add_column(name, justify="right")
-    view.add_column("not in the graph, and why", overflow="fold")
+        view.add_column(name, justify="right", no_wrap=True)
     for group in report.groups:
         counts = (
             f"{group.turns + group.missing_from_lake:,}",
@@ -46,8 +47,9 @@ def table(report: IngestReport) -> RenderableType:
         _, entities, facts = graph_counts(group)
         lines = [*uncommitted_lines(group), *_extractor_lines(group), *_cost_lines(group)]
         lines += [*_summary_lines(group), *_session_level_lines(group), *_migration_lines(group)]
-        cell = reasons_cell(lines)
-        view.add_row(Text(group.group), *counts, entities, facts, cell)
+        view.add_row(Text(group.group, style="bold"), *counts, entities, facts)
+        for line in lines:
+            view.add_row(indented(reasons_cell([line]), 2))
     line = index.status_line(report.index, report.index_problem)
     has_cost = any(group.usage and group.usage.calls for group in report.groups)
     cost = [caption(costs.OF_TURNS)] if has_cost else []
