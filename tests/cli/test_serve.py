@@ -70,6 +70,17 @@ def test_a_host_that_other_machines_may_reach_is_refused(host: str, shop: Path) 
     assert "ssh -L" in result.stderr
 
 
+def test_a_lake_that_is_named_and_does_not_exist_is_refused_as_by_search(tmp_path: Path) -> None:
+    refused = [
+        run_in_process(*command, "--lake", "missing", folder=tmp_path)
+        for command in (("serve", "--port", "0"), ("search", "cart"))
+    ]
+    assert refused[0].exit_code == refused[1].exit_code == 1
+    assert refused[0].messages == refused[1].messages
+    assert "there is no graph at" in refused[0].messages[0]
+    assert not (tmp_path / "missing").exists()
+
+
 @pytest.mark.parametrize("port", ["-1", "65536", "http"])
 def test_a_port_that_is_none_is_refused(port: str, shop: Path) -> None:
     result = run_in_process("serve", "--port", port, folder=shop)

@@ -33,7 +33,13 @@ def serve(
         port: Port to listen on; 0 picks a free one.
     """
     from turnetl.json_output.serve import ServeOutput
+    from turnetl.pipeline.index import check_graph
     from turnetl.web.serving import serve as serve_pages
+
+    settings = common.settings()
+    # The user's own lake may appear later; a name that leads nowhere is misspelt.
+    if common.lake is not None and settings.lake_url is None and not settings.lake.exists():
+        check_graph(settings)
 
     def print_address(url: str) -> None:
         console.print_result(url, ServeOutput(url=url), as_json=common.json)
@@ -44,7 +50,7 @@ def serve(
     with suppress(KeyboardInterrupt):
         console.run_async(
             serve_pages(
-                common.settings(),
+                settings,
                 now,
                 host=host,
                 port=port,
