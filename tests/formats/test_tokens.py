@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from operator import itemgetter
 
 from tests.formats.usage import tokens
 from turnetl import formats
@@ -106,6 +107,50 @@ def test_a_count_without_the_last_request_is_what_the_session_used_since_the_one
     rows = (count(2, None, usage(100, 40, 5)), count(3, None, usage(250, 90, 6)))
     [turn] = read(*CODEX, *rows).turns
     assert tokens(turn) == [(60, None, 40, 5, None), (100, None, 50, 1, None)]
+
+
+STEP = usage(100, 40, 5)
+TOTALS = [usage(100 * number, 40 * number, 5 * number) for number in range(10)]
+COUNTS = [count(number % 10, STEP, TOTALS[number]) for number in range(1, 7)]
+
+
+def used_by(*rows: Mapping[str, object]) -> list[tuple[int, str | None]]:
+    """Return the input and the model of each request of the only turn, without its cache."""
+    [turn] = read(*CODEX, *rows).turns
+    return [(one.tokens().input, one.model) for one in turn.usage.values()]
+
+
+def test_counts_that_are_lost_are_counted_with_the_total_after_them() -> None:
+    whole = used_by(*COUNTS)
+    assert whole == [(60, "gpt-6")] * 6
+    for first, end in ((1, 2), (1, 5), (3, 4)):
+        found = used_by(*COUNTS[:first], *COUNTS[end:])
+        assert sum(tokens for tokens, _ in found) == 6 * 60
+        assert max(found, key=itemgetter(0)) == (max(60, (end - first) * 60), "gpt-6")
+    [turn] = read(*CODEX, COUNTS[0], COUNTS[4]).turns
+    assert tokens(turn) == [
+        (60, None, 40, 5, None),
+        (180, None, 120, 15, None),
+        (60, None, 40, 5, None),
+    ]
+
+
+def test_lost_counts_during_which_the_model_changed_have_no_model() -> None:
+    found = used_by(COUNTS[0], codex(2, "turn_context", model="gpt-7"), *COUNTS[3:])
+    assert found == [(60, "gpt-6"), (120, None), *[(60, "gpt-7")] * 3]
+
+
+def test_totals_that_do_not_continue_those_before_them_are_no_lost_counts() -> None:
+    session = codex(3, "session_meta", id="019cade0-1f00-7abc-8000-000000000001", cwd="/srv/shop")
+    record = codex(3, "token_usage_record", usage=usage(7, 0, 1), response_id="r1")
+    emptied = count(3, usage(0, 0, 0), usage(0, 0, 0))
+    other = count(3, STEP, usage(130, 40, 5))
+    for between in (session, record, emptied, other):
+        found = [tokens for tokens, _ in used_by(*COUNTS[:2], between, COUNTS[5])]
+        assert [tokens for tokens in found if tokens > 10] == [60] * found.count(60)
+    assert used_by(COUNTS[5]) == [(60, "gpt-6")]
+    damaged = count(3, STEP, {"input_tokens": "many"} | {"output_tokens": 15})
+    assert {tokens for tokens, _ in used_by(*COUNTS[:2], damaged, COUNTS[5])} == {60}
 
 
 def test_a_prompt_that_is_smaller_than_its_cache_has_no_input() -> None:

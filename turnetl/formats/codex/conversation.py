@@ -43,8 +43,10 @@ class CodexConversation:
     """The time on the row of the last prompt."""
     _item_time: datetime | None = None
     """The time in the last id that held one."""
-    _requests: Requests = field(default_factory=Requests)
+    requests: Requests = field(default_factory=Requests)
     """The requests whose tokens were reported."""
+    _reported_model: str | None = None
+    """That of the last of them."""
     _responses: dict[str, MessageUsages] = field(default_factory=dict)
     """The usages with the first report of a response, by its id."""
     _subagent_calls: set[str] = field(default_factory=set)
@@ -250,17 +252,16 @@ class CodexConversation:
         Args:
             entry: the row that reports them.
         """
-        request = self._requests.read(entry.item)
-        if request is None or self.sessions.replaying:
-            return
-        own = self.sessions.own
-        self.builder.subagents.add(
-            own,
-            None,
-            started_by=self.sessions.started_by,
-            key=request.key(own or ""),
-            message=self._tokens(entry, request),
-        )
+        is_copied, own = self.sessions.replaying, self.sessions.own
+        for request in self.requests.read(entry.item, is_copied=is_copied):
+            if not is_copied:
+                self.builder.subagents.add(
+                    own,
+                    None,
+                    started_by=self.sessions.started_by,
+                    key=request.key(own or ""),
+                    message=self._tokens(entry, request),
+                )
 
     def count_subagent_call(self, item: CodexItem) -> None:
         """Count a tool call of a subagent once. That of a copied row counts in its parent."""
@@ -272,17 +273,19 @@ class CodexConversation:
         self.builder.counts.tool_calls += 1
 
     def add_usage(self, entry: CodexEntry) -> SkipReason | None:
-        """Add the tokens of a request, unless other rows reported them."""
-        request, turn = self._requests.read(entry.item), self.turn
-        if request is None:
+        """Add the tokens of a request, unless other rows reported them, and of lost ones."""
+        requests = self.requests.read(entry.item, is_copied=self.sessions.replaying)
+        turn, own = self.turn, self.sessions.own
+        for request in requests:
+            tokens = self._tokens(entry, request)
+            if turn is None:
+                self.builder.subagents.add_own(own, request.key(own or ""), tokens)
+            else:
+                key = request.key(turn.session_id)
+                add_message(self._first_usages(turn, request), key, tokens)
+        if not requests:
             return SkipReason.TOKEN_USAGE
-        tokens = self._tokens(entry, request)
-        if turn is None:
-            own = self.sessions.own
-            self.builder.subagents.add_own(own, request.key(own or ""), tokens)
-            return SkipReason.PREAMBLE
-        add_message(self._first_usages(turn, request), request.key(turn.session_id), tokens)
-        return None
+        return SkipReason.PREAMBLE if turn is None else None
 
     def _first_usages(self, turn: RawTurn, request: Request) -> MessageUsages:
         """Return the usages of the turn that reported a response first."""
@@ -290,7 +293,12 @@ class CodexConversation:
         return turn.usage if key is None else self._responses.setdefault(key, turn.usage)
 
     def _tokens(self, entry: CodexEntry, request: Request) -> MessageTokens:
-        return MessageTokens(request.usage, self.metadata.model, self.time(entry.row))
+        model = self.metadata.model
+        if request.is_lost and model != self._reported_model:
+            # Some of it may be that of the model before.
+            return MessageTokens(request.usage, None, self.time(entry.row))
+        self._reported_model = model
+        return MessageTokens(request.usage, model, self.time(entry.row))
 
     def finish(self) -> None:
         """Complete the last turn at the end of the archive."""

@@ -3,6 +3,11 @@
 A `token_count` says what the last request used and what the session has used so far; it is repeated
 whenever the rate limits change. Newer versions also write a `token_usage_record` for each response,
 and for compaction only that.
+
+Counts may be lost with damaged lines. What a total has more than the total before it and the last
+request together is then counted as one request, as far as that is certain: a process that resumes
+or forks a session continues totals that this rollout may lack, and they start again at zero when
+the context window is full.
 """
 
 from collections import Counter
@@ -25,6 +30,8 @@ class Request(NamedTuple):
     response_id: str | None
     place: str
     """What tells it from other requests of its session; the same in a copy of its row."""
+    is_lost: bool = False
+    """Whether it stands for requests whose own rows are lost."""
 
     def key(self, session: str) -> str:
         """Return what identifies it in all archives."""
@@ -41,12 +48,50 @@ class Requests:
     """Records that no count repeated yet."""
     _counted: Counter[_Size] = field(default_factory=Counter)
     """Counts that no record repeated yet."""
+    _has_records: bool = False
     _without_id: Counter[str] = field(default_factory=Counter)
+    _base: OpenAIUsage | None = None
+    """The total that the next one continues; None if it may continue another one."""
+    _is_continuous: bool = True
+    """Whether each total since the process started was that before it and the last request, or
+    more."""
 
-    def read(self, item: CodexItem) -> Request | None:
-        """Return the request that a row reports; None: it reports none, or other rows did."""
+    def restart(self) -> None:
+        """Expect the totals of another process, or of another session."""
+        self._base, self._is_continuous = None, True
+
+    def read(self, item: CodexItem, *, is_copied: bool) -> list[Request]:
+        """Return the requests that a row reports and no other row did; lost ones as one, first.
+
+        Args:
+            item: of the row.
+            is_copied: whether it is the copy of a row of another session.
+        """
         if item.usage is not None:
-            return self._read_record(item, item.usage)
+            self._has_records = True
+            found = [self._read_record(item, item.usage)]
+        else:
+            found = [self._read_lost(item, is_copied=is_copied), self._read_count(item)]
+        return [request for request in found if request is not None]
+
+    def _read_lost(self, item: CodexItem, *, is_copied: bool) -> Request | None:
+        """Return what was used between the total before and the last request."""
+        info = item.info
+        if info is None or (total := info.total_token_usage) is None:
+            return None
+        before, self._base = self._base, None if is_copied or None in _size(total) else total
+        last = info.last_token_usage
+        if before is None or is_copied or last is None or total == before:
+            return None
+        lost = _between(before, total, last)
+        known = [value for value in astuple(lost) if value is not None]
+        self._is_continuous = self._is_continuous and min(known) >= 0
+        # Records report requests that the counts leave out.
+        if self._has_records or not self._is_continuous or not any(_size(lost)):
+            return None
+        return Request(lost, None, _place("lost", total, lost), is_lost=True)
+
+    def _read_count(self, item: CodexItem) -> Request | None:
         usage = self._new_count(item)
         if usage is None:
             return None
@@ -87,6 +132,19 @@ def _difference(total: OpenAIUsage | None, before: OpenAIUsage | None) -> OpenAI
         return None
     pairs = zip(astuple(total), astuple(before or OpenAIUsage()), strict=True)
     return OpenAIUsage(*(None if now is None else max(now - (then or 0), 0) for now, then in pairs))
+
+
+def _between(before: OpenAIUsage, total: OpenAIUsage, last: OpenAIUsage) -> OpenAIUsage:
+    """Return what a total has more than the total before it and the last request.
+
+    It may be negative. A part that one of the totals does not record is not known.
+    """
+    values = zip(astuple(before), astuple(total), astuple(last), strict=True)
+    rest = (
+        None if then is None or now is None else now - then - (own or 0)
+        for then, now, own in values
+    )
+    return OpenAIUsage(*rest)
 
 
 def _size(usage: OpenAIUsage) -> _Size:

@@ -54,6 +54,7 @@ class CodexReader:
     def _read_session(self, meta: CodexItem) -> SkipReason:
         self.conversation.open_held()
         self._repeated.clear()
+        self.conversation.requests.restart()
         self.conversation.sessions.read_meta(meta)
         self.conversation.update_metadata(meta)
         if self.conversation.sessions.is_subagent:
