@@ -12,6 +12,11 @@ def now() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - the only place that reads the clock
 
 
+def encoded_time(time: datetime) -> str:
+    """Return a time as ISO 8601 in UTC with `+00:00`; encoded times sort as text."""
+    return time.astimezone(UTC).isoformat()
+
+
 def as_utc(time: datetime | None) -> datetime | None:
     """Return a time that the user gave. A time without a zone is taken as UTC."""
     return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time

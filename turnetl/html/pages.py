@@ -10,6 +10,7 @@ from importlib.resources import files
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from turnetl.clock import encoded_time
 from turnetl.control_characters import displayed_text
 
 GENERATOR = '<meta name="generator" content="turnetl">'
@@ -61,7 +62,7 @@ def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"minute": minute, "day": day, "count": count, "iso": iso}
+    made.filters |= {"minute": minute, "day": day, "count": count, "iso": encoded_time}
     return made
 
 
@@ -100,11 +101,6 @@ def minute(time: datetime | None) -> str:
 def day(time: datetime | None) -> str:
     """Return the day in UTC; a dash if there is none."""
     return "-" if time is None else f"{time.astimezone(UTC):%Y-%m-%d}"
-
-
-def iso(time: datetime) -> str:
-    """Return the time as the attribute `datetime` takes it."""
-    return time.astimezone(UTC).isoformat()
 
 
 def count(number: float) -> str:

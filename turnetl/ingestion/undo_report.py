@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from turnetl.clock import encoded_time
 from turnetl.exit_code import ExitCode
 from turnetl.graph_model import Receipt
 from turnetl.ingestion.quarantine import QuarantineEntry
@@ -99,7 +100,7 @@ def _text(value: Any) -> str | None:
         case None:
             return None
         case datetime():
-            return value.isoformat()
+            return encoded_time(value)
         case tuple():
             return ", ".join(value)
         case Mapping():

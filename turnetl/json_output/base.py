@@ -2,11 +2,12 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, overload
 
 import msgspec
 from msgspec import Meta
 
+from turnetl.clock import encoded_time
 from turnetl.control_characters import displayed_json
 
 
@@ -22,8 +23,12 @@ Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 """A time in UTC as ISO 8601 with `+00:00`, so that timestamps sort as text."""
 
 
+@overload
+def timestamp(time: datetime) -> Timestamp: ...
+@overload
+def timestamp(time: datetime | None) -> Timestamp | None: ...
 def timestamp(time: datetime | None) -> Timestamp | None:
-    return None if time is None else time.isoformat()
+    return None if time is None else encoded_time(time)
 
 
 class JsonOutput(msgspec.Struct, forbid_unknown_fields=True):

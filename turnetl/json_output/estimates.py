@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from turnetl.ingestion.estimate_record import EstimateMethod, Range, RecordedEstimate
-from turnetl.json_output.base import JsonOutput, Timestamp, described
+from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 
 
 class RangeOutput(JsonOutput):
@@ -32,7 +32,7 @@ def run_estimate_output(estimate: RecordedEstimate | None) -> RunEstimateOutput 
     if estimate is None:
         return None
     return RunEstimateOutput(
-        made_at=estimate.made_at.isoformat(),
+        made_at=timestamp(estimate.made_at),
         method=estimate.method,
         turns=estimate.turns,
         requests=range_output(estimate.requests),

@@ -131,7 +131,7 @@ def evaluation_output(report: EvaluationReport) -> EvaluationOutput:
         baseline=_baseline(report),
         usage=usage_output(report.usage),
         stopped=report.stopped,
-        evaluated_at=report.evaluated_at.isoformat(),
+        evaluated_at=timestamp(report.evaluated_at),
         caught_up_at=timestamp(report.caught_up_at),
         unread=report.unread,
     )
@@ -204,7 +204,7 @@ def _baseline(report: EvaluationReport) -> BaselineOutput | None:
         return None
     pairs = [report.baseline_recall(stage) for stage in report.stages]
     return BaselineOutput(
-        evaluated_at=report.baseline.evaluated_at.isoformat(),
+        evaluated_at=timestamp(report.baseline.evaluated_at),
         embedder=report.baseline.embedder,
         questions=len(report.compared),
         before=[_stage(before) for before, _ in pairs],

@@ -144,7 +144,7 @@ def migration_comparison_output(report: MigrationComparison) -> MigrationCompari
         groups=[_group(group) for group in report.groups],
         fact_similarity=report.fact_similarity,
         probe_limit=report.probe_limit,
-        compared_at=report.compared_at.isoformat(),
+        compared_at=timestamp(report.compared_at),
     )
 
 

@@ -73,6 +73,6 @@ def migration_output(migration: TurnMigration) -> MigrationOutput:
         turns=migration.turns,
         moved=len(migration.moved),
         staying=len(migration.staying),
-        started_at=migration.started_at.isoformat(),
+        started_at=timestamp(migration.started_at),
         cut_over_at=timestamp(migration.cut_over_at),
     )

@@ -187,7 +187,7 @@ def _turn(receipt: Receipt) -> SourceTurnOutput:
     return SourceTurnOutput(
         turn_id=receipt.turn_id,
         session_id=receipt.session_id,
-        started_at=receipt.started_at.isoformat(),
+        started_at=timestamp(receipt.started_at),
         archive=receipt.archive,
         first_line=receipt.first_line,
         last_line=receipt.last_line,

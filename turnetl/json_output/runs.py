@@ -94,7 +94,7 @@ def run_output(recorded: RecordedRun) -> RunOutput:
         **{name: getattr(run, name) for name in same},
         **lists,
         state=recorded.state,
-        started_at=run.started_at.isoformat(),
+        started_at=timestamp(run.started_at),
         ended_at=timestamp(run.ended_at),
         undone_at=timestamp(run.undone_at),
         in_graph=recorded.in_graph,

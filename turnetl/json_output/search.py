@@ -152,7 +152,7 @@ def hit_output(hit: SearchHit) -> HitOutput:
     return HitOutput(
         id=hit.id,
         prompt=hit.prompt,
-        started_at=hit.started_at.isoformat(),
+        started_at=timestamp(hit.started_at),
         fact=hit.fact,
         score=hit.score,
         relevance=hit.relevance,

@@ -9,7 +9,7 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described
+from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.index import IndexStatusOutput, index_status_output
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.model import Usage
@@ -230,7 +230,7 @@ def _migration(summary: MigrationSummary | None) -> StatusMigrationOutput | None
     return StatusMigrationOutput(
         migration_id=summary.migration_id,
         phase=summary.phase,
-        started_at=summary.started_at.isoformat(),
+        started_at=timestamp(summary.started_at),
     )
 
 

@@ -174,7 +174,7 @@ def template_comparison_output(report: TemplateComparison) -> TemplateComparison
         paid={prompt: usage_output(usage) for prompt, usage in report.paid.items()},
         stopped=report.stopped,
         status="stopped" if report.stopped is not None else status,
-        compared_at=report.compared_at.isoformat(),
+        compared_at=timestamp(report.compared_at),
     )
 
 

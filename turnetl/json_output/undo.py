@@ -5,7 +5,7 @@ from typing import Annotated
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport, value_changes
 from turnetl.ingestion.undo_state import Restored
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described
+from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.turns import StatedFactOutput, stated_fact_output
 from turnetl.model import Entity, Fact
 from turnetl.retrieval.turn_summary import ID_CHARS
@@ -128,8 +128,8 @@ def undone_turn_output(turn: UndoneTurn) -> UndoneTurnOutput:
         prompt=turn.prompt,
         session_id=receipt.session_id,
         run_id=receipt.run_id,
-        started_at=receipt.started_at.isoformat(),
-        committed_at=receipt.committed_at.isoformat(),
+        started_at=timestamp(receipt.started_at),
+        committed_at=timestamp(receipt.committed_at),
     )
 
 

@@ -3,6 +3,7 @@
 from datetime import datetime
 from pathlib import Path
 
+from turnetl.clock import encoded_time
 from turnetl.control_characters import displayed_name
 from turnetl.errors import BadUsage
 from turnetl.setting_values import SettingSource, SettingValue
@@ -31,7 +32,7 @@ def trust_folder(store: TrustStore, folder: Path, *, home: Path, now: datetime) 
     _check(folder, files)
     trust = FolderTrust(files, files.digests)
     settings = _settings_of(trust, home)
-    at = now.isoformat()
+    at = encoded_time(now)
     store.trust(files.folder, TrustedFolder(at, dict(files.digests)))
     return TrustReport(store.path, (TrustEntry(trust, at, settings),))
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from turnetl.clock import encoded_time
 from turnetl.control_characters import unicode_escape
 from turnetl.model import Entity, Fact
 from turnetl.transfer.content import ExportContent, ExportedTurn
@@ -108,7 +109,7 @@ def literal(value: _Value) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, datetime):
-        return f"datetime({literal(value.isoformat())})"
+        return f"datetime({literal(encoded_time(value))})"
     if isinstance(value, int):
         return str(value)
     return f"'{_ESCAPED.sub(_escape, value or '')}'"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from xml.sax.saxutils import escape, quoteattr
 
+from turnetl.clock import encoded_time
 from turnetl.model import Entity, Fact
 from turnetl.transfer.content import ExportContent, ExportedTurn
 
@@ -89,4 +90,4 @@ def xml_text(text: str) -> str:
 
 
 def _time(time: datetime | None) -> str | None:
-    return None if time is None else time.isoformat()
+    return None if time is None else encoded_time(time)
