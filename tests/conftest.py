@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.goldens import golden_files
+from tests.goldens.golden_files import GoldenFiles
 from tests.scale import FULL
 from tests.servers import neo4j_server, s3_server
 from tests.servers.neo4j_server import Neo4jServer
@@ -46,6 +48,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--rewrite-upstream",
         action="store_true",
         help="with --full: store the graphs that `add_episode` makes (tests/extraction/upstream)",
+    )
+    parser.addoption(
+        golden_files.OPTION,
+        action="store_true",
+        help="write the goldens instead of comparing with them (tests/goldens)",
     )
 
 
@@ -182,6 +189,14 @@ async def store(graph_url: str) -> AsyncIterator[GraphStore]:
     await opened.prepare()
     yield opened
     await opened.close()
+
+
+@pytest.fixture(scope="session")
+def golden(pytestconfig: pytest.Config) -> GoldenFiles:
+    """The files with what commands print."""
+    return GoldenFiles(
+        golden_files.FILES, rewrite=bool(pytestconfig.getoption(golden_files.OPTION))
+    )
 
 
 @pytest.fixture(scope="session")
