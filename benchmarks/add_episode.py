@@ -17,6 +17,8 @@ from graphiti_core.utils.maintenance.node_operations import (
     resolve_extracted_nodes,
 )
 
+from turnetl.base.model import Episode, GroupId
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.llm import mapping
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
@@ -26,8 +28,6 @@ from turnetl.graph.mirror.group import GroupView
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
-from turnetl.model import Episode, GroupId
-from turnetl.recipe_parts import RecipeParts
 
 CONTEXT = 10
 """Turns of the group that `add_episode` shows."""

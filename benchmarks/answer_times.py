@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.index import MultipliedGraph, source_turns
 from benchmarks.index_arguments import kept_folder, parsed_arguments
 from turnetl import wiring
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.index.location import index_folder
 from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.embedders import WordLlamaEmbedder

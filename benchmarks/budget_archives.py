@@ -25,9 +25,9 @@ from benchmarks.estimate import settings_for
 from benchmarks.provider import ProviderProcess
 from tests import real_archives
 from turnetl import pipeline, wiring
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.llm.meter import EMBEDDINGS
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 
 MIN_USED, MIN_COMMITTED = 85, 90

@@ -19,11 +19,14 @@ from neo4j import AsyncGraphDatabase
 
 from benchmarks.commit import DIMENSIONS, PROFILE, synthetic
 from tests.graph.sample_changes import NOW, TTL, receipt
-from turnetl.graph import ladybug_rows, neo4j_cypher, neo4j_rows, saga_rows, to_rows
-from turnetl.graph.neo4j_parameters import with_shared_times
+from turnetl.base.ids import digest
+from turnetl.base.model import Change, GroupId
+from turnetl.graph import saga_rows, to_rows
+from turnetl.graph.ladybug import rows as ladybug_rows
+from turnetl.graph.neo4j import cypher
+from turnetl.graph.neo4j import rows as neo4j_rows
+from turnetl.graph.neo4j.parameters import with_shared_times
 from turnetl.graph.open import open_graph
-from turnetl.ids import digest
-from turnetl.model import Change, GroupId
 from turnetl.summaries.records import EntityRecord, Refresh, encode_records
 
 BATCH = 500
@@ -32,7 +35,7 @@ GROUP = GroupId("bench")
 Rows = list[dict[str, Any]]
 _SUMMARY = "The module changed how totals round, after the test failed on an empty cart. " * 5
 
-_OF_TURN = re.sub(r"\$(saga|first|last|commit|episodes)\b", r"turn.\1", neo4j_cypher.CREATE_TURN)
+_OF_TURN = re.sub(r"\$(saga|first|last|commit|episodes)\b", r"turn.\1", cypher.CREATE_TURN)
 _CREATE_TURNS: Any = f"UNWIND $turns AS turn CALL (turn) {{ {_OF_TURN} }}"
 
 

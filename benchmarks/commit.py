@@ -22,10 +22,10 @@ from pathlib import Path
 from tests.builders import START
 from tests.graph.sample_changes import NOW, TTL, change, entity, fact, receipt, turn_id, vector
 from tests.servers import neo4j_server
+from turnetl.base.graph_model import GroupProfile, Lease
+from turnetl.base.model import Change, Entity, Fact, GroupId, SessionId
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile, Lease
-from turnetl.model import Change, Entity, Fact, GroupId, SessionId
 
 DIMENSIONS = 256
 PROFILE = GroupProfile("bench", DIMENSIONS, "bench")

@@ -26,16 +26,20 @@ from benchmarks.commit import PROFILE, server_cpu, synthetic
 from benchmarks.cost import at_most
 from tests.graph.sample_changes import NOW, TTL, receipt
 from tests.servers import neo4j_server
-from turnetl.graph import ladybug_cypher, ladybug_rows, neo4j_cypher, neo4j_rows, to_rows
-from turnetl.graph.ladybug_client import LadybugClient
-from turnetl.graph.ladybug_file import LOCK_TIMEOUT, LadybugFile
-from turnetl.graph.ladybug_space import DiskSpace, change_size
-from turnetl.graph.ladybug_store import LadybugStore
-from turnetl.graph.neo4j_client import Neo4jClient, write_all
-from turnetl.graph.neo4j_store import Neo4jStore
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Change, GroupId
+from turnetl.graph import to_rows
+from turnetl.graph.ladybug import cypher as ladybug_cypher
+from turnetl.graph.ladybug import rows as ladybug_rows
+from turnetl.graph.ladybug.client import LadybugClient
+from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
+from turnetl.graph.ladybug.space import DiskSpace, change_size
+from turnetl.graph.ladybug.store import LadybugStore
+from turnetl.graph.neo4j import cypher as neo4j_cypher
+from turnetl.graph.neo4j import rows as neo4j_rows
+from turnetl.graph.neo4j.client import Neo4jClient, write_all
+from turnetl.graph.neo4j.store import Neo4jStore
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Receipt
-from turnetl.model import Change, GroupId
 
 LIMIT = 10
 """Percent, of CPU and of wall time."""

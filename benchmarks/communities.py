@@ -22,9 +22,9 @@ from benchmarks.cost import at_most
 from benchmarks.verify import graph
 from tests.graph.sample_changes import NOW, TTL, change, entity, fact, receipt, turn_id, vector
 from turnetl import wiring
+from turnetl.base.graph_model import GroupProfile
+from turnetl.base.model import Change, Entity, GroupId
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupProfile
-from turnetl.model import Change, Entity, GroupId
 from turnetl.settings import Settings
 
 SECONDS = 20

@@ -32,13 +32,13 @@ from pathlib import Path
 
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import clean_environment
+from turnetl.base.model import GroupId, TurnId
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.lake import LocalFiles
 from turnetl.lake.forgotten import ForgottenTurns, write_forgotten
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.journal.file import JournalFile
 from turnetl.llm.journal.rows import to_row
-from turnetl.model import GroupId, TurnId
 
 SECONDS = 120
 """After which a command counts as hanging."""

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.summary_responders import is_written_by_model
+from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.graph.open import open_graph
-from turnetl.model import Entity, Fact, GroupId, TurnId
 from turnetl.summaries.records import EntityRecord, decode
 
 

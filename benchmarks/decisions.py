@@ -29,11 +29,11 @@ from pathlib import Path
 
 from tests import real_archives
 from turnetl import pipeline
+from turnetl.base.model import Episode, Turn
 from turnetl.extraction.structural import prose
 from turnetl.extraction.structural.extractor import extract_findings
 from turnetl.extraction.structural.findings import FactDraft
 from turnetl.lake import Lake
-from turnetl.model import Episode, Turn
 from turnetl.settings import Settings
 
 CANDIDATES = Path(__file__).with_name("decisions.tsv")

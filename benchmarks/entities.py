@@ -18,10 +18,10 @@ from pathlib import Path
 
 from tests import real_archives
 from turnetl import pipeline
+from turnetl.base.model import Entity, Episode, Fact, GroupId
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.lake import Lake
-from turnetl.model import Entity, Episode, Fact, GroupId
 from turnetl.settings import Settings
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

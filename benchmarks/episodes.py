@@ -35,8 +35,8 @@ from pathlib import Path
 from benchmarks.labels import KINDS, LABELS, OTHER, Label, Text, labels
 from tests import real_archives
 from turnetl import episodes, parsing
+from turnetl.base.model import Episode
 from turnetl.lake import Lake
-from turnetl.model import Episode
 from turnetl.redact import SecretRedactor
 
 MEASURED_PROJECT = "entireio__cli"

@@ -23,12 +23,12 @@ from benchmarks.cost import at_least
 from benchmarks.provider import ProviderProcess
 from tests import real_archives
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.model import Usage
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.ingestion.estimate_record import Range
 from turnetl.ingestion.report import IngestReport
-from turnetl.model import Usage
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 
 MIN_WITHIN = 9

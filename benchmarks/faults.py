@@ -24,7 +24,8 @@ from benchmarks import provider
 from benchmarks.cost import at_most
 from benchmarks.provider import ProviderCounts, ProviderProcess
 from tests import builders
-from turnetl import clock
+from turnetl.base import clock
+from turnetl.base.model import Entity, Episode, Fact, SessionId, TurnId, Usage
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
@@ -44,7 +45,6 @@ from turnetl.llm.providers.registry import open_model
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Entity, Episode, Fact, SessionId, TurnId, Usage
 
 NOW = builders.START + timedelta(days=400)
 CONCURRENCY = 16

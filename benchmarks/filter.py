@@ -26,10 +26,10 @@ from benchmarks.cost import Cost, at_most, measure_cost
 from tests import real_archives
 from tests.fakes.redactors import NoRedactor
 from turnetl import episodes, noise, parsing
+from turnetl.base.model import GroupId
 from turnetl.episodes import FilterReport, Filters
 from turnetl.ingestion import candidates, plan
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.model import GroupId
 
 MAX_CPU_SECONDS, MAX_MEMORY_MB = 15.0, 2000.0
 """Limits for 200,000 turns of all kinds in one group: CPU-seconds, and MB of memory."""

@@ -26,14 +26,15 @@ from pathlib import Path
 
 from benchmarks.index_arguments import kept_folder, parsed_arguments
 from benchmarks.plain_bm25 import PlainBm25
-from turnetl import ids, pipeline, wiring
-from turnetl.clock import now
-from turnetl.graph_model import CommittedTurn, GroupContents, GroupVersion, Receipt
+from turnetl import pipeline, wiring
+from turnetl.base import ids
+from turnetl.base.clock import now
+from turnetl.base.graph_model import CommittedTurn, GroupContents, GroupVersion, Receipt
+from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index.location import index_folder
 from turnetl.index.persistent import PersistentIndex
 from turnetl.ingestion import assumed_time
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings
 

@@ -21,14 +21,15 @@ from pathlib import Path
 
 from benchmarks.commit import BenchmarkGraph, open_benchmark_graph, server_cpu
 from tests import real_archives
-from turnetl import ids, pipeline
+from turnetl import pipeline
+from turnetl.base import ids
+from turnetl.base.model import Episode, GroupId, SessionId
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake, LocalFiles
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Episode, GroupId, SessionId
 from turnetl.settings import Settings
 
 GROUP = GroupId("bench")

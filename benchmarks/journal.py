@@ -18,7 +18,7 @@ from pathlib import Path
 from graphiti_core.prompts.extract_nodes import ExtractedEntities
 
 from benchmarks.cost import at_most
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.journal import Journal, JournaledModel
 

@@ -23,13 +23,13 @@ import numpy as np
 
 from benchmarks.cost import at_most
 from benchmarks.fact_words import FactWords
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
-from turnetl.graph_model import GroupContents
 from turnetl.llm.float_lists import floats
 from turnetl.llm.vectors import pack
-from turnetl.model import Entity, Fact, GroupId, TurnId, Vector
 
 GROUP = GroupId("large")
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -25,9 +25,9 @@ from tests.legacy.graphs import write_foreign_data, write_legacy_graph
 from tests.legacy.sessions import legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.migration.comparison import GroupComparison
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 
 GROUP = "old-summaries"

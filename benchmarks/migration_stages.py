@@ -29,10 +29,10 @@ from tests.legacy.sessions import LegacySession
 from tests.legacy.styles import LegacyEpisode, LegacyStyle, legacy_episode
 from tests.servers import neo4j_server
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.migration.change_report import MigrationCommand
 from turnetl.migration.classify import EpisodeClass
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 
 GROUP = "old-summaries"

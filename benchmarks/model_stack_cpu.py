@@ -24,7 +24,7 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 from benchmarks import provider
 from benchmarks.cost import at_least, at_most
 from benchmarks.provider import ProviderProcess
-from turnetl import clock
+from turnetl.base import clock
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.journal import Journal

@@ -24,9 +24,9 @@ from pathlib import Path
 from benchmarks.delayed_server import delayed
 from tests.servers import s3_server
 from tests.servers.s3_server import S3Server
+from turnetl.base.object_url import object_url
 from turnetl.lake.object_files import ObjectFiles
 from turnetl.lake.shared_responses import ResponseFiles
-from turnetl.object_url import object_url
 
 GROUPS = 20
 SAMPLES = Path(__file__).parents[1] / "data" / "archives" / "bookshop"

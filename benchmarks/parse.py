@@ -27,7 +27,8 @@ from benchmarks.archive_copies import WorkFolder, format_names, mb, recognised, 
 from benchmarks.cost import Cost, at_least, at_most
 from tests import real_archives
 from tests.fakes.redactors import NoRedactor
-from turnetl import parsing, schema
+from turnetl import parsing
+from turnetl.base import schema
 from turnetl.lake import Lake, arrow_schema
 from turnetl.redact import SecretRedactor
 

@@ -38,6 +38,7 @@ from benchmarks.cost import at_most
 from benchmarks.session import CHARACTERS_PER_TOKEN
 from tests.servers.canned_responses import Responders
 from tests.servers.fact_questions import with_fact_questions
+from turnetl.base.model import Episode
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.port import Extractor
@@ -46,7 +47,6 @@ from turnetl.ingestion.resolved_turn import resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Episode
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.model_summariser import ModelSummariser
 

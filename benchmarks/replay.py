@@ -32,13 +32,14 @@ from tests import real_archives
 from tests.builders import GROUP
 from tests.extraction import long_sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Episode, Turn
 from turnetl.episodes.tokens import estimate
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal, JournaledModel
@@ -47,7 +48,6 @@ from turnetl.llm.providers.registry import open_model
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Episode, Turn
 
 SUMMARISE = """Summarise this turn of a conversation with a coding agent for a knowledge graph. Keep
 what was asked, decided, changed, run, broken and fixed, with the names of files, tools, commands,

@@ -30,11 +30,11 @@ from benchmarks.plain_bm25 import PlainBm25
 from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
 from tests import real_archives
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.model import Episode, TurnId
 from turnetl.evaluation.recall import DEPTHS, RankingStage, Searcher
 from turnetl.ingestion import assumed_time
 from turnetl.lake import Lake
-from turnetl.model import Episode, TurnId
 from turnetl.pipeline.index import OpenIndex, current_index
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings

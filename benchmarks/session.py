@@ -35,6 +35,7 @@ from benchmarks.provider import MEASURED_LATENCY, ProviderCounts, ProviderProces
 from tests import real_archives
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
+from turnetl.base.model import Episode, GroupId, TurnId, Vector
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
@@ -57,7 +58,6 @@ from turnetl.llm.providers.registry import open_model
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Episode, GroupId, TurnId, Vector
 
 UPSTREAM, TURNETL = GroupId("upstream"), GroupId("turnetl")
 KEY = "no-key-is-needed-here"

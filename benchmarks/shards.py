@@ -20,7 +20,7 @@ from benchmarks import provider
 from tests.cli.command import clean_environment, command_line
 from tests.cli.sharded import write_session
 from tests.servers import neo4j_server
-from turnetl.shard import Shard
+from turnetl.base.shard import Shard
 
 LEAST = 1.7
 """How many times as fast two processes must be."""

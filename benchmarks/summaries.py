@@ -30,6 +30,7 @@ from benchmarks.summary_requests import RequestTotals, count_requests
 from tests import real_archives
 from tests.builders import receipt
 from turnetl import pipeline, wiring
+from turnetl.base.model import Change, Episode, GroupId, Vector
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.ingestion.resolved_turn import resolve_turn
@@ -37,7 +38,6 @@ from turnetl.ingestion.summarize_report import ALIKE
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import unpack
-from turnetl.model import Change, Episode, GroupId, Vector
 from turnetl.settings import Settings
 from turnetl.summaries.audit import missing_facts
 from turnetl.summaries.gate import GateLimits

@@ -47,7 +47,7 @@ from tests import real_archives
 from tests.crashes import faults
 from tests.crashes.points import CHANGED
 from turnetl import pipeline
-from turnetl.model import GroupId
+from turnetl.base.model import GroupId
 from turnetl.settings import Settings
 
 GROUP = GroupId("all")

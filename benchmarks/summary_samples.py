@@ -16,10 +16,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests import real_archives
-from turnetl import clock, pipeline
+from turnetl import pipeline
+from turnetl.base import clock
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupContents
-from turnetl.model import Entity, Fact, SessionId
 from turnetl.settings import Settings
 from turnetl.summaries.group_sagas import sagas_of
 from turnetl.summaries.saga_summary import STATED, SagaTurn

@@ -26,8 +26,9 @@ from benchmarks.cost import at_least, at_most
 from benchmarks.provider import MEASURED_LATENCY, ProviderProcess
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
-from turnetl import ids
-from turnetl.clock import now
+from turnetl.base import ids
+from turnetl.base.clock import now
+from turnetl.base.model import Episode, GroupId
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.llm.guesses import ResolutionGuesses
 from turnetl.extraction.ontology import CODING
@@ -46,7 +47,6 @@ from turnetl.llm.providers.registry import open_model
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Episode, GroupId
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.model_summariser import ModelSummariser
 

@@ -22,8 +22,8 @@ from turnetl import pipeline
 from turnetl.activity_report.subagents import subagent_rows
 from turnetl.activity_report.turns import read_lake
 from turnetl.activity_report.usage import used_messages
+from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.lake import Lake
-from turnetl.schema import TOKEN_COUNTS
 from turnetl.settings import Settings
 
 Sums = dict[tuple[str, str], tuple[int, ...]]

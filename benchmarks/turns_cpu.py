@@ -37,6 +37,7 @@ from tests import real_archives
 from tests.extraction import long_sample_turns, upstream_comparison
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
+from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.llm.guesses import ResolutionGuesses
@@ -59,7 +60,6 @@ from turnetl.llm.providers.registry import open_model
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Episode, GroupId, TurnId
 
 RESPONDERS = "tests.servers.order_sensitive_responses"
 POINTS = (50, 150, 300, 600, 1_000, 1_500)

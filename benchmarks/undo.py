@@ -20,9 +20,9 @@ from benchmarks.commit import (
     synthetic,
 )
 from tests.graph.sample_changes import NOW, TTL, receipt
-from turnetl.graph_model import GroupProfile
+from turnetl.base.graph_model import GroupProfile
+from turnetl.base.model import Change, GroupId, Vector
 from turnetl.ingestion.undo import UndoRun, undo_turns
-from turnetl.model import Change, GroupId, Vector
 
 LIMIT = 2.0
 """CPU of an undo, relative to that of the ingest."""

@@ -21,9 +21,9 @@ from benchmarks.entities import extract
 from benchmarks.fact_words import FactWords
 from tests import real_archives
 from turnetl import pipeline
+from turnetl.base.model import Fact
 from turnetl.graph.mirror.fulltext import tokenize
 from turnetl.lake import Lake
-from turnetl.model import Fact
 from turnetl.settings import Settings
 
 RANKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)

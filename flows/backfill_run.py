@@ -13,11 +13,11 @@ from flows.run_settings import load_run_settings
 from flows.setting_sources import SettingSources
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
-from turnetl.clock import now
-from turnetl.errors import BadUsage
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.shard import Shard
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.settings import ExtractorName, Settings
-from turnetl.shard import Shard
 
 LOCAL = "local"
 """The engine of a run in one process."""

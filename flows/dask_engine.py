@@ -16,8 +16,8 @@ from flows.events import emit_ingested
 from flows.lost_tasks import crash_tasks
 from flows.run_settings import absolute_paths, check_shared_graph
 from turnetl.backfill_report import BackfillReport
-from turnetl.errors import BadUsage, TurnetlError
-from turnetl.model import GroupId
+from turnetl.base.errors import BadUsage, TurnetlError
+from turnetl.base.model import GroupId
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.packed_backfill import IngestedPack, failed_pack, packed_backfill
 from turnetl.pipeline.worker_profile import differences, worker_profile

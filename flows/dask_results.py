@@ -11,7 +11,7 @@ from distributed.scheduler import KilledWorker
 from prefect import get_run_logger
 from prefect_dask.task_runners import PrefectDaskFuture
 
-from turnetl.errors import Fatal, Retryable, TurnetlError
+from turnetl.base.errors import Fatal, Retryable, TurnetlError
 
 Pack = PrefectDaskFuture[Any]
 

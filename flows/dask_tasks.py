@@ -9,9 +9,9 @@ from prefect.cache_policies import NO_CACHE
 from flows.backfill_run import BackfillParameters
 from flows.dask_wanted import is_wanted_here, while_wanted
 from flows.stages import HOUR
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.model import GroupId
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.packed_backfill import IngestedPack, ingest_pack, parse_pack
 from turnetl.pipeline.worker_profile import differences, worker_profile

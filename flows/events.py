@@ -5,7 +5,7 @@ from typing import Any
 from prefect.events import emit_event
 from prefect.runtime import flow_run
 
-from turnetl.control_characters import displayed_message
+from turnetl.base.control_characters import displayed_message
 from turnetl.ingestion.report import IngestReport, StopCause
 
 FINISHED = "turnetl.run.finished"

@@ -12,9 +12,9 @@ from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError, concurr
 from prefect.tasks import exponential_backoff
 
 from flows.stages import BACKOFF, HOUR, JITTER, RETRIES, Unfinished, is_retryable, run_stage
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
 from turnetl.ingestion.report import GroupReport
-from turnetl.model import GroupId
 from turnetl.pipeline import Stage, Unit
 
 T = TypeVar("T")

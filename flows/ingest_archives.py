@@ -17,9 +17,9 @@ from flows.run_settings import absolute_paths
 from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
-from turnetl.clock import now
-from turnetl.control_characters import displayed_message
-from turnetl.errors import TurnetlError
+from turnetl.base.clock import now
+from turnetl.base.control_characters import displayed_message
+from turnetl.base.errors import TurnetlError
 from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view

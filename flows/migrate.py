@@ -34,7 +34,7 @@ from flows.setting_sources import SettingSources
 from flows.stages import DAY
 from flows.states import budget_stopped, failed
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.json_output.migrate_change import migration_change_output
 from turnetl.json_output.migrate_compare import migration_comparison_output

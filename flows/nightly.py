@@ -23,9 +23,9 @@ from flows.setting_sources import SettingSources
 from flows.stages import DAY
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
-from turnetl.clock import now
-from turnetl.control_characters import displayed_message
-from turnetl.errors import TurnetlError
+from turnetl.base.clock import now
+from turnetl.base.control_characters import displayed_message
+from turnetl.base.errors import TurnetlError
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.report import summarize as summaries
 from turnetl.settings import ExtractorName, Settings

@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx
 from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifact
 
-from turnetl.progress import ProgressUpdate
+from turnetl.base.progress import ProgressUpdate
 from turnetl.report.costs import format_cost
 
 log = logging.getLogger(__name__)

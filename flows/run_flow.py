@@ -12,7 +12,7 @@ from prefect.context import FlowRunContext
 from flows.events import PROVIDER_REFUSED, emit_stopped
 from flows.run_log import turnetl_log
 from flows.states import ended_by
-from turnetl.errors import BadUsage, ModelUnusable, TurnetlError
+from turnetl.base.errors import BadUsage, ModelUnusable, TurnetlError
 
 VERSION = metadata.version("turnetl")
 """The version of every flow, which Prefect records with deployments and runs."""

@@ -10,8 +10,8 @@ from prefect.exceptions import MissingContextError
 from prefect.logging.handlers import APILogHandler
 
 from flows.warnings import each_once
+from turnetl.base.control_characters import displayed_message
 from turnetl.console.log import details
-from turnetl.control_characters import displayed_message
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.setting_sources import SettingSources, read_sources
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.settings import Settings, load_settings, units
 
 _URLS = ("s3://", "gs://", "az://")

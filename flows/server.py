@@ -9,7 +9,7 @@ from prefect.client.orchestration import PrefectClient, get_client
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.settings import get_current_settings
 
-from turnetl.errors import BadUsage, Retryable
+from turnetl.base.errors import BadUsage, Retryable
 from turnetl.report.next_command import without_credentials
 
 FLOW_NAMES = (

@@ -32,7 +32,7 @@ from flows.run_flow import VERSION
 from flows.server import FLOW_NAMES, MODEL_LIMIT, server_client
 from flows.server_needs import check_needs
 from flows.server_setup import ServerSetup
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
 from turnetl.prefect_report import DoctorFinding, DoctorReport, FindingKind
 from turnetl.report.layout import plural
 

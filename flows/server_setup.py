@@ -16,7 +16,7 @@ from prefect.workers.process import ProcessWorker
 
 from flows.events import BUDGET_STOPPED, PROVIDER_REFUSED, QUARANTINED
 from flows.server import MODEL_LIMIT, server_client
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.prefect_report import ServerObjectKind, SetupChange, SetupItem, SetupReport
 
 QUEUES = {"rescue": 1, "nightly": 2, "shard": 3, "backfill": 4}

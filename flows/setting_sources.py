@@ -7,7 +7,7 @@ from prefect.blocks.system import Secret
 from prefect.variables import Variable
 from pydantic import Field
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 SourcedSetting = Literal[
     "lake",

@@ -23,8 +23,8 @@ from flows.parameters import (
 from flows.run_flow import VERSION, run_flow
 from flows.setting_sources import SettingSources
 from flows.stages import DAY
+from turnetl.base.shard import Shard
 from turnetl.settings import ExtractorName
-from turnetl.shard import Shard
 
 
 @flow(

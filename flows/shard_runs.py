@@ -17,9 +17,9 @@ from flows.artifacts import publish_shards
 from flows.backfill_run import BackfillParameters
 from flows.run_settings import check_shared_graph
 from flows.states import BUDGET_STOPPED, budget_stopped, failed
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.shard import Shard
 from turnetl.settings import Settings
-from turnetl.shard import Shard
 
 DEPLOYMENT = "shard/shard"
 """Of the children: it has a queue of its own, so that no child waits for the slot of its parent."""

@@ -9,7 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import TaskRun
 from prefect.tasks import exponential_backoff
 
-from turnetl.errors import Retryable
+from turnetl.base.errors import Retryable
 
 T = TypeVar("T")
 

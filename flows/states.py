@@ -6,8 +6,8 @@ from typing import Any
 from prefect import State
 from prefect.states import Completed, Failed
 
-from turnetl.control_characters import displayed_message
-from turnetl.errors import BudgetExhausted, TurnetlError
+from turnetl.base.control_characters import displayed_message
+from turnetl.base.errors import BudgetExhausted, TurnetlError
 
 BUDGET_STOPPED = "BudgetStopped"
 """The name of the state of a run that its budget ended. Its type is COMPLETED: nothing failed, and

@@ -16,7 +16,7 @@ from flows.setting_sources import SettingSources
 from flows.stages import DAY
 from flows.states import budget_stopped, failed
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.json_output.summarize import summarize_output
 from turnetl.report import summarize as view
 from turnetl.report.ingest import is_failure

@@ -5,10 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from turnetl import ids
-from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph_model import GroupContents, GroupProfile, Receipt
-from turnetl.model import (
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupContents, GroupProfile, Receipt
+from turnetl.base.model import (
     Change,
     ClosedBy,
     Entity,
@@ -20,6 +19,7 @@ from turnetl.model import (
     Turn,
     Usage,
 )
+from turnetl.graph.mirror.group import MirrorGroup
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 GROUP = GroupId("shop")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.model import Turn
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.partitions import partition
 from turnetl.episodes.table import episode_rows
 from turnetl.lake import Batch
-from turnetl.model import Turn
 
 
 def turns(*values: Turn) -> pl.LazyFrame:

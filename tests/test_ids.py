@@ -5,8 +5,8 @@ from uuid import UUID, uuid5
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl import ids
-from turnetl.model import GroupId
+from turnetl.base import ids
+from turnetl.base.model import GroupId
 
 NAMESPACE = UUID("5d0a1c7e-6f0f-5f8e-9c1b-7b1f3a0c2d4e")
 

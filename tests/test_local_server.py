@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from turnetl.local_server import ConnectionLimits, admit, answer, listen
+from turnetl.base.local_server import ConnectionLimits, admit, answer, listen
 
 ADMITTED = b"GET /in HTTP/1.1\r\nHost: localhost\r\n\r\n"
 REFUSED = b"GET /out HTTP/1.1\r\nHost: localhost\r\n\r\n"

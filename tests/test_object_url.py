@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl.object_url import (
+from turnetl.base.object_url import (
     ObjectUrl,
     archive_url,
     cache_folder,

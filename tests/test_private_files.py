@@ -7,7 +7,7 @@ from stat import S_IMODE
 
 import pytest
 
-from turnetl.private_files import (
+from turnetl.base.private_files import (
     create_file,
     create_folder,
     ensure_file,

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl import ids
-from turnetl.group_names import select_groups
-from turnetl.model import GroupId
-from turnetl.shadow_groups import final_group, is_shadow, sessions_group, turns_group
+from turnetl.base import ids
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import final_group, is_shadow, sessions_group, turns_group
+from turnetl.pipeline.group_names import select_groups
 
 GROUP = GroupId("shop")
 MIGRATION = "0a1b2c3d"

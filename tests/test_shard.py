@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.errors import BadUsage
-from turnetl.shard import Shard
+from turnetl.base.errors import BadUsage
+from turnetl.base.shard import Shard
 
 keys = st.text(max_size=20)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.time_span import CalendarUnit, calendar_span, parse_time_span
+from turnetl.base.time_span import CalendarUnit, calendar_span, parse_time_span
 
 NOW = datetime(2026, 3, 18, 14, 30, tzinfo=UTC)
 """A Wednesday."""

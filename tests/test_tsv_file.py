@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.errors import BadUsage
-from turnetl.tsv_file import TsvRow, read_tsv
+from turnetl.base.errors import BadUsage
+from turnetl.base.tsv_file import TsvRow, read_tsv
 
 NEEDS = "a name and a value"
 

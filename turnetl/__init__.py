@@ -7,11 +7,10 @@ Names are imported on first use, so that `import turnetl` costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from turnetl import graphiti_import
-from turnetl.lazy_exports import lazy_exports
+from turnetl.base import graphiti_import
+from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from turnetl import errors
     from turnetl.activity_report.report import ReportFile
     from turnetl.agents import Source, SourcesReport
     from turnetl.api.communities import build_communities
@@ -32,14 +31,11 @@ if TYPE_CHECKING:
     from turnetl.api.undo import undo
     from turnetl.api.verify import verify
     from turnetl.backfill_report import BackfillReport
+    from turnetl.base import errors
+    from turnetl.base.errors import BadUsage, Fatal, Retryable, Skip, TurnetlError
+    from turnetl.base.progress import Progress, ProgressUpdate
+    from turnetl.base.shard import Shard
     from turnetl.episodes import FilterReport
-    from turnetl.errors import (
-        BadUsage,
-        Fatal,
-        Retryable,
-        Skip,
-        TurnetlError,
-    )
     from turnetl.estimation.report import EstimatedMigration, PlanReport
     from turnetl.evaluation.recall_report import EvaluationReport
     from turnetl.evaluation.template_report import TemplateComparison
@@ -56,15 +52,13 @@ if TYPE_CHECKING:
     from turnetl.pipeline.opened_items import IndexAnswer
     from turnetl.pipeline.origin import FileAuthorship
     from turnetl.pipeline.run_communities import CommunityOptions
-    from turnetl.progress import Progress, ProgressUpdate
+    from turnetl.pipeline.run_options import RunOptions
     from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
     from turnetl.retrieval.digest import Digest
     from turnetl.retrieval.fix import ErrorHistory
     from turnetl.retrieval.hits import SearchHit, SessionHit
     from turnetl.retrieval.timeline import Timeline
-    from turnetl.run_options import RunOptions
     from turnetl.settings import Settings, load_settings
-    from turnetl.shard import Shard
     from turnetl.transfer.report import ExportReport, ImportReport
     from turnetl.verification.report import VerifyReport
 
@@ -174,7 +168,7 @@ _MODULES = {
     "turnetl.api.verify": ("verify",),
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
-    "turnetl.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
+    "turnetl.base.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
     "turnetl.estimation.report": ("EstimatedMigration", "PlanReport"),
     "turnetl.evaluation.recall_report": ("EvaluationReport",),
     "turnetl.evaluation.template_report": ("TemplateComparison",),
@@ -192,8 +186,8 @@ _MODULES = {
     "turnetl.pipeline.opened_items": ("IndexAnswer",),
     "turnetl.pipeline.origin": ("FileAuthorship",),
     "turnetl.pipeline.run_communities": ("CommunityOptions",),
-    "turnetl.progress": ("Progress", "ProgressUpdate"),
-    "turnetl.run_options": ("RunOptions",),
+    "turnetl.base.progress": ("Progress", "ProgressUpdate"),
+    "turnetl.pipeline.run_options": ("RunOptions",),
     "turnetl.retrieval.details": (
         "EntityDetails",
         "FactDetails",
@@ -205,7 +199,7 @@ _MODULES = {
     "turnetl.retrieval.hits": ("SearchHit", "SessionHit"),
     "turnetl.retrieval.timeline": ("Timeline",),
     "turnetl.settings": ("Settings", "load_settings"),
-    "turnetl.shard": ("Shard",),
+    "turnetl.base.shard": ("Shard",),
     "turnetl.verification.report": ("VerifyReport",),
 }
 """Where each public name is defined."""
@@ -214,7 +208,7 @@ _get_export = lazy_exports(__name__, _MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    return import_module("turnetl.errors") if name == "errors" else _get_export(name)
+    return import_module("turnetl.base.errors") if name == "errors" else _get_export(name)
 
 
 def __dir__() -> list[str]:

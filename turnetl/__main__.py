@@ -2,7 +2,7 @@
 
 import sys
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ from turnetl.activity_report.report import ActivityReport, ReportScope
 from turnetl.activity_report.subagents import SUBAGENTS
 from turnetl.activity_report.turns import ROWS
 from turnetl.activity_report.usage import agent_usage
-from turnetl.model import Usage
+from turnetl.base.model import Usage
 
 
 def row(native: str = "t1", **fields: Any) -> dict[str, Any]:

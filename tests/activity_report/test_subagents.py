@@ -7,10 +7,10 @@ from tests.activity_report.rows import rows
 from tests.builders import GROUP, START
 from turnetl.activity_report.subagents import older_archives, subagent_rows
 from turnetl.activity_report.usage import used_messages
+from turnetl.base.model import GroupId, MessageCounts, SubagentUsage
+from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.lake import ArchiveMetadata, TurnFile
 from turnetl.lake.archive_metadata import TOKENS
-from turnetl.model import GroupId, MessageCounts, SubagentUsage
-from turnetl.schema import TOKEN_COUNTS
 
 USAGE = SubagentUsage("d1", "opus", START, 10, 5)
 METADATA = ArchiveMetadata(

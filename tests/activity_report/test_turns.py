@@ -8,10 +8,10 @@ from tests.builders import GROUP, START, episode, receipt, turn
 from tests.frames import episode_table, turns
 from turnetl.activity_report.pending import GroupGaps, pending_turns
 from turnetl.activity_report.turns import TurnBook, in_range, read_lake, with_receipts
+from turnetl.base.model import GroupId, TurnId
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.lake import Lake
-from turnetl.model import GroupId, TurnId
 
 
 def written(folder: Path) -> Lake:

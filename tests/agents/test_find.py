@@ -12,9 +12,9 @@ from tests.agents.homes import NOW, machine, touched, transcript
 from tests.cli.archives import conversation, write_archive
 from tests.fakes.redactors import NoRedactor
 from turnetl.agents import ArchiveState, Source, SourcesReport, find_sources
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import Lake
 from turnetl.parsing import parse_archives
-from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 DAY = timedelta(days=1)

@@ -14,7 +14,7 @@ import turnetl
 from tests.cli.command import SAMPLES, run_in_process
 from tests.cli.repository import Repository
 from tests.cli.test_why import FIRST, SECOND
-from turnetl.errors import BadUsage, GraphUnusable
+from turnetl.base.errors import BadUsage, GraphUnusable
 from turnetl.graph.open import open_graph
 from turnetl.json_output.base import JsonOutput
 from turnetl.json_output.fix import fix_output

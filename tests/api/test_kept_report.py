@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from turnetl.errors import GraphBusy
+from turnetl.base.errors import GraphBusy
 from turnetl.pipeline.kept_report import kept_report
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import turnetl
 from tests.cli.command import ROOT, clean_environment
-from turnetl.errors import BadUsage, TurnetlError
+from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.redo_report import GroupRedo, RequestCounts
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn
@@ -134,7 +134,7 @@ def test_every_documented_error_exists_and_every_error_is_documented() -> None:
     rows = re.findall(r"^\| `(errors\.)?(\w+)` \|", table, flags=re.MULTILINE)
     defined = {
         name
-        for name, value in vars(turnetl.errors).items()
+        for name, value in vars(turnetl.base.errors).items()
         if isinstance(value, type) and issubclass(value, TurnetlError)
     }
     assert {name for _, name in rows} == defined

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 import turnetl
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 
 async def test_the_address_is_handed_over_when_connections_are_accepted_and_a_cancel_ends_it(

@@ -22,7 +22,7 @@ from typing import Any
 import ladybug  # noqa: F401 - imported before the forks
 import polars as pl  # noqa: F401 - as above
 
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.pipeline import index, run_forget  # noqa: F401 - as above
 from turnetl.settings import Settings

@@ -6,7 +6,7 @@ import signal
 import sys
 
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.settings import load_settings
 

@@ -6,10 +6,10 @@ import signal
 import sys
 
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.progress import ProgressUpdate
 from turnetl.ingestion.redo_plan import RedoSelection
-from turnetl.progress import ProgressUpdate
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import load_settings
 
 

@@ -11,9 +11,9 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START
+from turnetl.base.graph_model import LONGEST_LEASE, GroupContents
+from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import LONGEST_LEASE, GroupContents
-from turnetl.model import GroupId
 
 BURSTS = {
     "TURNETL_SUMMARIES__BURST_TURNS": "2",

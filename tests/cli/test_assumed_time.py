@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
 from tests.cli.command import CommandResult, run_in_process
-from turnetl.clock import now
+from turnetl.base.clock import now
 
 PROMPTS = ("add a cart to the shop", "fix the cart of the shop", "test the cart of the shop")
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)

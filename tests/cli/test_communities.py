@@ -15,11 +15,11 @@ from tests.graph.sample_changes import NOW, TTL
 from tests.servers.canned_responses import Json
 from tests.servers.provider import FakeProvider
 from tests.servers.summary_responses import RESPONDERS
+from turnetl.base.graph_model import Community, CommunityBatch
+from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import Community, CommunityBatch
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.llm.vectors import pack
-from turnetl.model import GroupId
 
 
 @pytest.fixture(params=GRAPHS)

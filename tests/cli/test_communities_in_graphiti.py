@@ -30,11 +30,11 @@ from tests.extraction.canned_model import CannedModel, request_text
 from tests.graph.test_graphiti_reads import graphiti as graphiti_driver
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl import wiring
+from turnetl.base.graph_model import Community, GroupContents
+from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import Community, GroupContents
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
-from turnetl.model import GroupId
 from turnetl.settings import Settings
 from turnetl.summaries.communities.label_propagation import propagate_labels
 from turnetl.summaries.communities.network import entity_network

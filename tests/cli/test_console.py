@@ -19,8 +19,8 @@ from tests.cli.command import (
 )
 from tests.cli.test_assumed_time import MARCH
 from turnetl import console
-from turnetl.errors import GraphUnusable
-from turnetl.exit_code import ExitCode
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.exit_code import ExitCode
 
 ESCAPE = "\x1b["
 
@@ -65,7 +65,7 @@ def test_debug_prints_the_traceback_before_the_message(tmp_path: Path) -> None:
     assert process.returncode == 2
     traceback, _, message = process.stderr.rpartition("\nturnetl: ")
     assert traceback.startswith("Traceback (most recent call last)")
-    assert "turnetl.errors.BadUsage: " in traceback
+    assert "turnetl.base.errors.BadUsage: " in traceback
     assert message.count("\n") == 1
 
 

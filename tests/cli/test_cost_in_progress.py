@@ -2,8 +2,8 @@
 
 import pytest
 
+from turnetl.base.progress import ProgressUpdate, RunCost
 from turnetl.console.progress_bars import ProgressBars, cost_text
-from turnetl.progress import ProgressUpdate, RunCost
 
 
 @pytest.mark.parametrize(

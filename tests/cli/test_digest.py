@@ -11,7 +11,7 @@ import turnetl
 from tests.cli.archives import conversation, row, tool_call, tool_result, write_archive
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START
-from turnetl.clock import now
+from turnetl.base.clock import now
 
 ALL = ("--since", "2026-01-01")
 

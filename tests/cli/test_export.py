@@ -15,8 +15,8 @@ import pytest
 from tests.cli.archives import conversation, row, write_archive
 from tests.cli.command import SAMPLES, CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START
+from turnetl.base.model import GroupId
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 
 FORMATS = ("markdown", "jsonl", "parquet", "graphml", "cypher")
 

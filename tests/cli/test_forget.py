@@ -17,7 +17,7 @@ from tests.cli.forgetting import (
     skipped,
 )
 from tests.held_bytes import holding
-from turnetl.damaged_copies import copy_name
+from turnetl.base.damaged_copies import copy_name
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tests.graph.graph_dump import dump_graph
 from tests.held_bytes import holding
 from tests.servers.provider import serving
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection
 from turnetl.settings import Settings
 

@@ -33,8 +33,8 @@ from tests.cli.test_console import in_terminal
 from tests.docs.test_reference import commands
 from tests.servers.provider import FakeProvider, Fault
 from turnetl import console
-from turnetl.control_characters import displayed_json, displayed_message, displayed_text
-from turnetl.errors import GraphUnusable
+from turnetl.base.control_characters import displayed_json, displayed_message, displayed_text
+from turnetl.base.errors import GraphUnusable
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import index_folder, run_in_process, turnetl_process
 from tests.cli.provider_setup import SESSION_START
-from turnetl.clock import Clock, now
-from turnetl.errors import GraphUnusable, IndexUnusable, TableUnusable
+from turnetl.base.clock import Clock, now
+from turnetl.base.errors import GraphUnusable, IndexUnusable, TableUnusable
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import CATALOG
 from turnetl.index.location import IndexEmbedder

@@ -16,13 +16,13 @@ from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.migrating import GROUP, Migrations, dumped, fill, turnetl
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.open import open_graph
 from turnetl.migration.change_report import MigrationCommand
 from turnetl.pipeline.migrate_cutover import execute_change
 from turnetl.pipeline.migrate_steps import ChangeOptions
 from turnetl.settings import load_settings
-from turnetl.shadow_groups import turns_group
 
 AMBIGUOUS = 1_500
 linux = pytest.mark.skipif(sys.platform != "linux", reason="root may write everything elsewhere")

@@ -21,8 +21,9 @@ from tests.legacy.migrating import (
     turnetl,
 )
 from tests.legacy.sessions import LegacySession, legacy_sessions
-from turnetl.clock import now
-from turnetl.errors import GraphUnusable
+from turnetl.base.clock import now
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.progress import Progress, ProgressUpdate
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.migration.change_report import MigrationCommand
@@ -31,8 +32,7 @@ from turnetl.pipeline.migrate_cutover import execute_change
 from turnetl.pipeline.migrate_plan import MigrationOptions
 from turnetl.pipeline.migrate_run import run_migration
 from turnetl.pipeline.migrate_steps import ChangeOptions
-from turnetl.progress import Progress, ProgressUpdate
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 
 # Another process cannot open an embedded graph that a writer has open.

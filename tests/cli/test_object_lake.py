@@ -20,7 +20,7 @@ from tests.cli.command import (
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import FakeProvider
 from tests.servers.s3_server import S3Server
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
 
 CANARY = os.urandom(16).hex()
 """A secret key that no output may hold."""

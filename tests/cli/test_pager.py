@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from tests.cli.command import clean_environment, command_line
+from turnetl.base.control_characters import displayed_text
+from turnetl.base.exit_code import ExitCode
 from turnetl.console.displayed import Displayed
 from turnetl.console.pager import pager_command, show_in_pager
 from turnetl.console.terminal import rich_console
-from turnetl.control_characters import displayed_text
-from turnetl.exit_code import ExitCode
 
 
 def test_without_a_terminal_there_is_no_pager() -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from tests.cli.archives import two_turns
 from tests.cli.command import CommandResult, index_folder, run_in_process, write_config
-from turnetl.graph.ladybug_file import LadybugFile
+from turnetl.base.model import GroupId
+from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.lake import LocalFiles
 from turnetl.lake.forgotten import NOTHING, write_forgotten
 from turnetl.llm.journal.file import JournalFile
-from turnetl.model import GroupId
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ENTRY = QuarantineEntry("turn", "too long", "a.jsonl", 1, "run", MARCH)

@@ -13,8 +13,8 @@ from tests.estimation.varied_turns import write_turns
 from tests.graph.statements import run_statement
 from tests.servers.faults import Fault
 from tests.servers.provider import FakeProvider
+from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
-from turnetl.model import GroupId
 
 TURNS, PILOT = 30, 12
 PRICED = '"openai-compatible/canned" = { input = 0.40, output = 1.60 }\n'

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START
+from turnetl.base.model import GroupId
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 
 SHOP = "Add a cart to the shop, with a basket, a voucher and tests for both"
 LOGO = "Draw a logo in two colours, as a vector graphic with a transparent ground"

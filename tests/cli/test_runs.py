@@ -15,8 +15,8 @@ from tests.cli.command import run_in_process, turnetl_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
 from tests.redact.canaries import fresh
 from tests.servers.provider import FakeProvider
+from turnetl.base.graph_model import TurnRun
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import TurnRun
 from turnetl.ingestion import lease_owner
 
 ENDED_PROCESS = lease_owner.owner_name("run-1").replace(str(os.getpid()), str(2**22 + 1))

@@ -19,7 +19,7 @@ from tests.cli.test_reading_while_writing import folder as graph_of_three_turns
 from tests.cli.test_reading_while_writing import writing
 from tests.servers.provider import FakeProvider
 from tests.web.serving_process import entered, serving_process
-from turnetl.stop_signals import STOP_SIGNALS
+from turnetl.base.stop_signals import STOP_SIGNALS
 
 __all__ = ["graph_of_three_turns"]
 

@@ -12,7 +12,7 @@ from tests.graph.graph_dump import dump_graph
 from tests.legacy.graphs import write_foreign_data, write_legacy_graph
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode, LegacyStyle, legacy_episode
-from turnetl.model import GroupId
+from turnetl.base.model import GroupId
 
 SHOP = SAMPLES / "bookshop" / "2026-03-03-checkout.jsonl"
 GROUP = GroupId("bookshop")

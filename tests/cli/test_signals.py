@@ -16,9 +16,9 @@ import pytest
 from tests.cli.archives import conversation, write_archive
 from tests.cli.command import ROOT, clean_environment, command_line, restored_handlers
 from turnetl import cli, console, pipeline
+from turnetl.base.progress import ProgressUpdate
+from turnetl.base.stop_signals import STOP_SIGNALS, StopSignals
 from turnetl.pipeline import Stage, Unit
-from turnetl.progress import ProgressUpdate
-from turnetl.stop_signals import STOP_SIGNALS, StopSignals
 
 STOPPED = "turnetl: stopped; finished work is kept, and the same command continues from there\n"
 PARSING = Unit(Stage.PARSE, "archives")

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.cli.command import index_folder
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.pipeline import status
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 
 HOLD = """

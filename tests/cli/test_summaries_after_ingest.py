@@ -14,10 +14,10 @@ from tests.cli.provider_setup import model_environment
 from tests.cli.summarize_runs import UNFLUSHED, contents, embedded, summaries, write_long_session
 from tests.servers.provider import KEY, FakeProvider, serving
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.model import GroupId, Usage
 from turnetl.ingestion.report import GroupReport, IngestReport, StopCause
 from turnetl.ingestion.summarize_report import SummarizeReport
-from turnetl.model import GroupId, Usage
 from turnetl.settings import BudgetSettings, ModelSettings
 
 SHOP = GroupReport(GroupId("shop"), turns=17, already_committed=17)

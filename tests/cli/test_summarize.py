@@ -24,9 +24,9 @@ from tests.cli.summarize_runs import (
     unflushed_graph,
 )
 from tests.conftest import GRAPHS
-from turnetl.graph_model import GroupContents
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import GroupId
 from turnetl.ingestion.summarize_report import ALIKE
-from turnetl.model import GroupId
 from turnetl.summaries.records import EntityRecord, decode
 
 

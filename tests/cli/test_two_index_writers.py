@@ -17,7 +17,7 @@ from types import FrameType
 import pytest
 
 from tests.cli.command import clean_environment, command_line, index_folder, run_in_process
-from turnetl.errors import IndexBusy
+from turnetl.base.errors import IndexBusy
 from turnetl.index.creation import create_index, index_id, replace_index
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.lock import write_lock

@@ -16,10 +16,10 @@ from tests.cli.archives import conversation, write_archive
 from tests.cli.command import CommandResult, index_folder, run_in_process
 from tests.cli.provider_setup import SESSION_START
 from tests.graph.statements import run_statement
+from turnetl.base.model import GroupId, TurnId
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.lake import LocalFiles
 from turnetl.lake.forgotten import ForgottenTurns, write_forgotten
-from turnetl.model import GroupId, TurnId
 
 LAKE = ("--lake", "lake")
 READING = (("status",), ("search", "cart"), ("verify",), ("filter",), ("ingest",))

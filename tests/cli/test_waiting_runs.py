@@ -15,9 +15,9 @@ from tests.cli.command import clean_environment, command_line, run_in_process
 from tests.cli.provider_setup import SESSION_START
 from tests.graph.sample_changes import PROFILE
 from tests.graph.test_store_opening import KEEPS_THE_FILE_OPEN
+from turnetl.base.graph_model import LONGEST_LEASE, GroupProfile
+from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import LONGEST_LEASE, GroupProfile
-from turnetl.model import GroupId
 
 OTHER = "elsewhere:1234:5678abcd"
 LONG = LONGEST_LEASE

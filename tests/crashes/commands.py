@@ -18,7 +18,7 @@ from tests.crashes.steps import (
 from tests.crashes.trial_context import TrialContext
 from tests.held_bytes import holding
 from turnetl import pipeline
-from turnetl.errors import BadUsage, TurnetlError
+from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.run_report import RunState

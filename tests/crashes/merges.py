@@ -26,7 +26,7 @@ from pathlib import Path
 
 from tests.crashes.faults import Action, FaultPoints
 from tests.crashes.points import CHANGED
-from turnetl.graph.ladybug_probe import FileState, try_open
+from turnetl.graph.ladybug.probe import FileState, try_open
 
 PAGE = 4096
 """Of the graph's file, in bytes."""

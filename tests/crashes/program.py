@@ -37,7 +37,7 @@ from tests.crashes.served_graph import Snapshot, clear, restore, snapshot
 from tests.crashes.states import State, States
 from tests.crashes.trial_context import TrialContext
 from turnetl import pipeline, wiring
-from turnetl.errors import TurnetlError
+from turnetl.base.errors import TurnetlError
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.redact.literal_search import literal_search
 from turnetl.redact.rules import RULES
@@ -46,7 +46,7 @@ from turnetl.redact.scanner import native_rules
 _LAZY = (
     *("turnetl.pipeline.index_updates", "turnetl.pipeline.run_records", "turnetl.llm.stack"),
     *("turnetl.extraction.llm.extractor", "turnetl.extraction.structural.extractor"),
-    *("turnetl.graph.ladybug_store", "turnetl.graph.neo4j_store", "turnetl.index.persistent"),
+    *("turnetl.graph.ladybug.store", "turnetl.graph.neo4j.store", "turnetl.index.persistent"),
     *("turnetl.parsing.batches", "turnetl.episodes.tables"),
 )
 LATER = timedelta(hours=1)

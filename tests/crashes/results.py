@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.crashes.trial_context import TrialContext
 from tests.graph.graph_dump import dump_graph
 from turnetl import pipeline
-from turnetl.graph.ladybug_log import log_files
+from turnetl.graph.ladybug.log import log_files
 from turnetl.graph.open import open_graph
 from turnetl.lake import LocalFiles
 from turnetl.lake.forgotten import read_forgotten

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from tests.cli.archives import conversation, write_archive
 from tests.crashes.trial_context import AT_THE_END, TrialContext
 from turnetl import pipeline
-from turnetl.errors import TurnetlError
-from turnetl.exit_code import ExitCode
+from turnetl.base.errors import TurnetlError
+from turnetl.base.exit_code import ExitCode
 from turnetl.settings.sections import SummarySettings
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)

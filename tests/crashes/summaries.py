@@ -5,7 +5,7 @@ from tests.crashes.results import responses
 from tests.crashes.steps import START, filter_turns, ingest, parse, write
 from tests.crashes.trial_context import DEFERRED, REFRESHED, TrialContext
 from turnetl import pipeline
-from turnetl.errors import TurnetlError
+from turnetl.base.errors import TurnetlError
 from turnetl.summaries.refresh_prompt import PROMPT
 
 MANY_FACTS = 18

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.settings import Settings
 from turnetl.settings.sections import ModelSettings, SummarySettings
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from turnetl import parsing
+from turnetl.base.model import ClosedBy, GroupId, Turn
 from turnetl.lake import Lake
-from turnetl.model import ClosedBy, GroupId, Turn
 from turnetl.redact import SecretRedactor
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from cyclopts import App
 from pydantic import BaseModel
 
 from tests.cli.command import ROOT
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli import app
-from turnetl.exit_code import ExitCode
 from turnetl.json_output.reference import reference
 from turnetl.json_output.schemas import OUTPUTS
 from turnetl.settings import Settings

@@ -12,13 +12,14 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, turn
-from turnetl import episodes, noise, schema
+from turnetl import episodes, noise
+from turnetl.base import schema
+from turnetl.base.errors import Fatal
+from turnetl.base.model import ClosedBy, GroupId, MessageUsage, ToolCall, Turn
 from turnetl.episodes import Filters
 from turnetl.episodes.rendered_texts import INPUTS, RENDERED
 from turnetl.episodes.table import episode_rows
-from turnetl.errors import Fatal
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.model import ClosedBy, GroupId, MessageUsage, ToolCall, Turn
 
 
 def put(lake: Lake, name: str, *turns: Turn, sha256: str = "", redactor: str = "1") -> None:
@@ -466,6 +467,6 @@ def test_a_full_disk_is_reported_and_the_old_table_stays(tmp_path: Path, what: s
         check=False,
     )
     assert "cannot be written" in run.stderr.splitlines()[-1]
-    assert "turnetl.errors.Fatal" in run.stderr.splitlines()[-1]
+    assert "turnetl.base.errors.Fatal" in run.stderr.splitlines()[-1]
     assert table(lake).read_bytes() == before
     assert [*table(lake).parent.iterdir()] == [table(lake)]

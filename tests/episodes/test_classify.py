@@ -8,10 +8,10 @@ import pytest
 from tests import frames, real_archives
 from tests.builders import tool, turn
 from turnetl import parsing
+from turnetl.base.model import ToolCall
 from turnetl.episodes import classify, kinds
 from turnetl.extraction.config import TurnKind
 from turnetl.lake import Lake
-from turnetl.model import ToolCall
 from turnetl.redact import SecretRedactor
 
 RUN, EDIT = tool("Bash", "make test", "ok"), tool("Edit", "cart.py", "changed")

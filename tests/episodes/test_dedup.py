@@ -8,9 +8,9 @@ import polars as pl
 
 from tests import frames
 from tests.builders import START, turn
-from turnetl import ids, schema
+from turnetl.base import ids, schema
+from turnetl.base.model import ClosedBy, SessionId, Turn, TurnId
 from turnetl.episodes.report import group_report
-from turnetl.model import ClosedBy, SessionId, Turn, TurnId
 
 
 def built(*turns: Turn) -> pl.DataFrame:

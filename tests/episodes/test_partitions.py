@@ -10,10 +10,10 @@ import pytest
 
 from tests import frames
 from tests.builders import START, tool, turn
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.model import Turn
 from turnetl.episodes.partitions import partition
 from turnetl.lake import Batch
-from turnetl.model import Turn
 from turnetl.noise import ON_DEMAND, RULES, NoiseRule
 
 LIMITS = pytest.mark.parametrize("memory_limit", [0, 1 << 30], ids=["on disk", "in memory"])

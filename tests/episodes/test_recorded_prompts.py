@@ -11,11 +11,11 @@ import pytest
 from tests import frames
 from tests.builders import START, turn
 from tests.episodes.test_dedup import built
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import SessionId, Turn
 from turnetl.episodes.partitions import partition
 from turnetl.formats import PROMPT_HISTORY
 from turnetl.lake import Batch
-from turnetl.model import SessionId, Turn
 
 HISTORY = "history.jsonl/project-1a2b3c4d"
 

@@ -7,10 +7,10 @@ import polars as pl
 
 from tests import frames
 from tests.builders import START, turn
+from turnetl.base.model import GroupId
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.rule_examples import RuleExplanation, explain
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.model import GroupId
 from turnetl.noise import EMPTY, NoiseRule
 
 LOUD = NoiseRule("loud", 1, "It is loud.", pl.col("user_text").str.contains("!"))

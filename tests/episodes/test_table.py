@@ -8,10 +8,10 @@ import pytest
 
 from tests import frames
 from tests.builders import START, tool, turn
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.model import GroupId, Turn
 from turnetl.episodes import Filters, chunking, kinds
 from turnetl.episodes.filters import ALL_GROUPS
-from turnetl.model import GroupId, Turn
 
 
 def built(*turns: Turn) -> pl.DataFrame:

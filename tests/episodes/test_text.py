@@ -7,9 +7,9 @@ import pytest
 from tests import frames
 from tests.builders import tool, turn
 from tests.episodes.content.samples import SAMPLES
+from turnetl.base.model import ClosedBy, ToolCall, Turn
 from turnetl.episodes.text import render_turns
 from turnetl.episodes.text_cleaning import SEARCHED_CHARS
-from turnetl.model import ClosedBy, ToolCall, Turn
 
 
 def text(patterns: Sequence[str] = (), **fields: Any) -> str:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from tokenizers import Tokenizer
 
-from turnetl import ids
+from turnetl.base import ids
 from turnetl.episodes.tokens import TOKEN_WEIGHT, estimate, estimate_expr, weights
 
 _NAME = "l2_supercat_tokenizer_config.json"

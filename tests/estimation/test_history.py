@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from turnetl.base.model import Usage
 from turnetl.estimation.history import prompt_means, prompt_shares
 from turnetl.llm.journal.stats import JournalStats, JournalTotals
 from turnetl.llm.routing import PROMPTS
-from turnetl.model import Usage
 
 OTHERS = {"communities.describe", "evaluate.questions", "index.questions", "search.rerank"}
 STATS = JournalStats(

@@ -9,12 +9,12 @@ import pytest
 from tests.estimation.varied_turns import write_turns
 from tests.servers.provider import KEY, FakeProvider
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.model import Usage
+from turnetl.base.progress import ProgressUpdate
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.ingestion.estimate_record import Range
-from turnetl.model import Usage
-from turnetl.progress import ProgressUpdate
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 
 TURNS, PILOT, SEEDS = 40, 16, 10

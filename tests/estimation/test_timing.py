@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
+from turnetl.base.model import GroupId
 from turnetl.estimation.estimate import PredictedUsage
 from turnetl.estimation.interval import exactly
 from turnetl.estimation.timing import RateLimits, from_latency, from_limits, from_speeds
 from turnetl.estimation.usage_range import UsageRange
-from turnetl.model import GroupId
 
 TURNS = {GroupId("a"): 100, GroupId("b"): 20}
 

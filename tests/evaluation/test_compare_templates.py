@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.builders import GROUP, START, episode
+from turnetl.base.model import Entity, Fact
 from turnetl.evaluation.compare_templates import (
     EmbeddedFacts,
     EmbeddedLabels,
@@ -20,7 +21,6 @@ from turnetl.evaluation.template_trial import TrialResult, TrialSide
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.given_template import GivenTemplate
 from turnetl.extraction.template import Template
-from turnetl.model import Entity, Fact
 
 TURN, LATER = episode("p0"), episode("p1", first_line=5)
 NO_TEMPLATE = GivenTemplate("none", None, None)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId, TurnId
 from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
-from turnetl.model import GroupId, TurnId
 
 SHOP, OTHER = GroupId("shop"), GroupId("other")
 FIRST = LocatedTurn(TurnId("aaaa1111"), SHOP, "/home/dev/.claude/shop/a.jsonl", 1, 4)

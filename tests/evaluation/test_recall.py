@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.evaluation.question_set import EvaluationQuestion
 from turnetl.evaluation.recall import EVIDENCE, EvaluatedQuestion, RankingStage, rank_of
 from turnetl.evaluation.recall_report import (
@@ -11,7 +12,6 @@ from turnetl.evaluation.recall_report import (
     RankChange,
     stage_recall,
 )
-from turnetl.model import GroupId, TurnId, Usage
 from turnetl.retrieval.ranking import WEIGHTS
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)

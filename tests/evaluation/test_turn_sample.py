@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnetl.base.model import GroupId, TurnId
 from turnetl.estimation.sample import PendingTurn
 from turnetl.evaluation.question_set import sample_by_group
 from turnetl.evaluation.turn_sample import sample_turns
-from turnetl.model import GroupId, TurnId
 
 KINDS = ("code_heavy", "conversational", "error_heavy")
 GROUP = GroupId("shop")

@@ -3,7 +3,7 @@ import pytest
 from tests.extraction import long_sample_turns
 from tests.real_archives import SAMPLES
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.model import Episode
+from turnetl.base.model import Episode
 
 
 @pytest.fixture

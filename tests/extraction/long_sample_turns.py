@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from tests.builders import GROUP
-from turnetl import ids, pipeline
+from turnetl import pipeline
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Episode, GroupId, SessionId, TurnId
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import Lake, LocalFiles
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Episode, GroupId, SessionId, TurnId
-from turnetl.recipe_parts import RecipeParts
 from turnetl.settings import Settings
 
 NOW = datetime(2031, 1, 1, tzinfo=UTC)

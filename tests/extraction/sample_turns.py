@@ -7,9 +7,9 @@ from typing import Any
 
 from tests import builders
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.model import Episode, SessionId
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.model import Episode, SessionId
 
 NOW = builders.START + timedelta(days=400)
 

@@ -11,8 +11,8 @@ import pytest
 from graphiti_core.prompts.extract_nodes import extract_message
 from rich.console import Console, RenderableType
 
+from turnetl.base.errors import BadUsage
 from turnetl.episodes.tokens import estimate
-from turnetl.errors import BadUsage
 from turnetl.extraction.catalog import CatalogEntry, catalog, select
 from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig
 from turnetl.extraction.ontology import CODING

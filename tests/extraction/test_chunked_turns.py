@@ -10,12 +10,12 @@ from tests.extraction import sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.provider import FakeProvider, ReceivedRequest
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn
+from turnetl.base.errors import BadTurn
+from turnetl.base.model import Episode, Fact
 from turnetl.extraction.llm import LlmExtractor, prompt_context
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
-from turnetl.model import Episode, Fact
 
 
 def with_chunks(episode: Episode, *chunks: str) -> Episode:

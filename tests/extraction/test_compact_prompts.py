@@ -17,6 +17,7 @@ from tests.extraction.extraction_dump import respond
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.canned_responses import between
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.model import GroupId
 from turnetl.extraction.fact_questions_check import fact_questions_check
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.llm.compact_prompts import compact_prompts, without_sections
@@ -25,7 +26,6 @@ from turnetl.extraction.llm.prompts import escaping_prompts
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.graphiti import GraphitiModel
-from turnetl.model import GroupId
 
 INSTRUCTIONS = "Look for what broke."
 COMPACT = (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from turnetl import settings
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig, join_prompt
 from turnetl.extraction.templates import (
     TEMPLATES_FOLDER,

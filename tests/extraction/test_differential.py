@@ -17,10 +17,10 @@ from tests.extraction.upstream_comparison import (
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.model import Episode
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.llm.chat import ChatModel
-from turnetl.model import Episode
 
 pytestmark = pytest.mark.neo4j
 

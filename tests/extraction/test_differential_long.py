@@ -18,13 +18,13 @@ from tests.extraction.upstream_comparison import ComparableGraph, turn_numbers
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
 from tests.servers.summary_responses import RESPONDERS
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Episode
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Episode
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.model_summariser import ModelSummariser
 

@@ -19,7 +19,9 @@ from tests.ingestion.fakes import PromptExtractor
 from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn, ModelUnusable
+from turnetl.base.errors import BadTurn, ModelUnusable
+from turnetl.base.model import Entity, Episode, Fact, GroupId, SessionId, Usage
+from turnetl.base.recipe_parts import RecipeParts, recipe_digest
 from turnetl.extraction.hybrid import HybridExtractor
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING, NO_ONTOLOGY, Ontology
@@ -29,8 +31,6 @@ from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.providers.registry import open_model
-from turnetl.model import Entity, Episode, Fact, GroupId, SessionId, Usage
-from turnetl.recipe_parts import RecipeParts, recipe_digest
 
 PRODUCT = ("structural", "llm", "hybrid")
 IMPLEMENTATIONS = (*PRODUCT, "fake")

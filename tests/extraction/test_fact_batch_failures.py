@@ -13,7 +13,8 @@ from tblib import pickling_support
 
 from tests.extraction.canned_model import CannedModel, ResponseRule
 from tests.extraction.fact_requests import NO_OTHER, about, answer_all, ask_together, outcomes
-from turnetl.errors import BadTurn, BudgetExhausted, ModelBusy, RunStopped, TooLong
+from turnetl.base.errors import BadTurn, BudgetExhausted, ModelBusy, RunStopped, TooLong
+from turnetl.base.model import Usage
 from turnetl.extraction.llm.fact_batches import FactBatches
 from turnetl.extraction.llm.fact_questions import numbers
 from turnetl.llm.accounts import Account, charged_to
@@ -26,7 +27,6 @@ from turnetl.llm.prices import Prices
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Usage
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -12,10 +12,10 @@ from tests.extraction.extraction_dump import respond
 from tests.extraction.fact_requests import NO_OTHER, about, answer_all, ask_together
 from tests.llm.test_prompt_delimiters import TEXTS
 from tests.servers.fact_questions import questions
+from turnetl.base.model import Usage
 from turnetl.extraction.llm.fact_batches import FactBatches
 from turnetl.extraction.llm.fact_questions import MAX_REQUEST_CHARS, PER_REQUEST, PROMPT, numbers
 from turnetl.llm.chat import ChatMessage, ChatRequest
-from turnetl.model import Usage
 
 
 @given(st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=4)), min_size=1, max_size=20))

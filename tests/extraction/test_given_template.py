@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
 from turnetl.extraction.config import ExtractionConfig, GroupConfig
 from turnetl.extraction.given_template import given_template
 from turnetl.extraction.templates import TemplateResolver, TemplateUnusable
-from turnetl.model import GroupId
 
 
 @pytest.fixture

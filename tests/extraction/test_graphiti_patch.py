@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl import ids
+from turnetl.base import ids
 from turnetl.extraction.llm import LlmExtractor
 
 REPLACED = "_minhash_signature"

@@ -13,14 +13,14 @@ from tests.builders import GROUP, START
 from tests.extraction import sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId, Usage
+from turnetl.base.recipe_parts import RecipePart, RecipeParts, recipe_digest
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.hybrid import HybridExtractor, map_to_known, merge
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.llm.chat import ChatModel
-from turnetl.model import Entity, Episode, Fact, GroupId, TurnId, Usage
-from turnetl.recipe_parts import RecipePart, RecipeParts, recipe_digest
 
 TURN = TurnId("t")
 

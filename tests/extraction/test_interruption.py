@@ -11,11 +11,11 @@ from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn
+from turnetl.base.errors import BadTurn
+from turnetl.base.graph_model import GroupContents
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline

@@ -17,6 +17,7 @@ from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.scale import scaled
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.model import Episode, GroupId
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.mirror.group import MirrorGroup
@@ -27,7 +28,6 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.sanitize import sanitized
-from turnetl.model import Episode, GroupId
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"

@@ -9,7 +9,7 @@ from graphiti_core.prompts import prompt_library
 from graphiti_core.utils.maintenance.node_operations import _build_entity_types_context
 from graphiti_core.utils.ontology_utils.entity_types_utils import validate_entity_types
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.extraction import ontology, ontology_lint
 from turnetl.extraction.diagnostics import Diagnostic
 from turnetl.extraction.ontology import CODING, NO_ONTOLOGY, ONTOLOGY_FOLDER, Ontology

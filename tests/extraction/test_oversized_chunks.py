@@ -12,9 +12,10 @@ from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel, request_text
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl import clock
+from turnetl.base import clock
+from turnetl.base.errors import BadTurn, TooLong
+from turnetl.base.model import Episode, Usage
 from turnetl.episodes.chunking import split_in_half
-from turnetl.errors import BadTurn, TooLong
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.port import Resolved
@@ -23,7 +24,6 @@ from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
-from turnetl.model import Episode, Usage
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 ATTRIBUTES = "extract_nodes.extract_attributes"

@@ -11,12 +11,12 @@ from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn
+from turnetl.base.errors import BadTurn
+from turnetl.base.model import Vector
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatRequest
-from turnetl.model import Vector
 
 EDGES, DEDUPE = "extract_edges.edge", "dedupe_nodes.nodes"
 RESOLVE, ATTRIBUTES = "dedupe_edges.resolve_edge", "extract_nodes.extract_attributes"

@@ -7,6 +7,7 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.prompt_cache import PromptCache
 from tests.servers.provider import KEY, FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.model import Usage
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
@@ -15,7 +16,6 @@ from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import open_model
-from turnetl.model import Usage
 
 MODELS = [
     ("openai", "gpt-4.1-mini"),

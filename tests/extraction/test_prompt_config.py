@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.extraction.fixed_prompt import fixed_prompt
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
+from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
 from turnetl.extraction.templates import TemplateResolver
-from turnetl.model import GroupId
-from turnetl.recipe_parts import recipe_digest
 
 SHOP, OTHER = GroupId("shop"), GroupId("other")
 

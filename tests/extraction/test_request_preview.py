@@ -20,6 +20,8 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.provider import KEY, FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import pipeline, wiring
+from turnetl.base.model import GroupId
+from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.preview_builder import PLACEHOLDER, preview_requests
@@ -30,8 +32,6 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.providers.registry import open_model, open_models
-from turnetl.model import GroupId
-from turnetl.recipe_parts import recipe_digest
 from turnetl.report import request_previews as report
 from turnetl.settings import ModelSettings, Settings
 from turnetl.settings.model import ExtractorName

@@ -7,9 +7,9 @@ from tests.extraction.test_differential_long import assert_same_except_some_inva
 from tests.extraction.upstream_comparison import add_episodes, open_graphiti, read_graph
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
+from turnetl.base.model import Episode
 from turnetl.extraction import ontology
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Episode
 
 pytestmark = [pytest.mark.full, pytest.mark.neo4j]
 

@@ -37,12 +37,12 @@ from openai import AsyncOpenAI
 from tests.builders import GROUP
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import KEY, ReceivedRequest
+from turnetl.base.model import Entity, Episode, Fact
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph import graphiti_names
 from turnetl.graph.mirror import convert
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, NoReranker
-from turnetl.model import Entity, Episode, Fact
 
 TurnNumbers = Mapping[str, int]
 """The position of each turn, by the key of its episode."""

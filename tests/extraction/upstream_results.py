@@ -17,10 +17,10 @@ from tests.extraction import long_sample_turns
 from tests.extraction.upstream_comparison import ComparableFact, ComparableGraph
 from tests.servers import canned_responses, neo4j_server, order_sensitive_responses
 from tests.servers.canned_responses import Responders
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import Episode
 from turnetl.extraction import ontology
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Episode
 
 MODELS: Mapping[str, Responders] = {
     "resolves_by_name": {

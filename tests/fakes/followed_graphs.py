@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from turnetl.graph_model import CommittedTurn, GroupContents, GroupVersion, Receipt
-from turnetl.model import Entity, Fact, GroupId, TurnId
+from turnetl.base.graph_model import CommittedTurn, GroupContents, GroupVersion, Receipt
+from turnetl.base.model import Entity, Fact, GroupId, TurnId
 
 
 class LoadedGraph:

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tests.ingestion.fakes import PromptExtractor
+from turnetl.base.model import Episode, GroupId, TurnId, Usage
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.prices import Price, Prices
-from turnetl.model import Episode, GroupId, TurnId, Usage
-from turnetl.recipe_parts import RecipeParts
 
 MODEL = "simulated/small"
 PRICE = Price(input=0.4, cached_input=0.1, output=1.6)

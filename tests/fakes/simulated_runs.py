@@ -15,7 +15,8 @@ from tests.fakes.simulated_model import (
     turn_text,
 )
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import RunStopped
+from turnetl.base.errors import RunStopped
+from turnetl.base.model import Episode, GroupId, SessionId, TurnId
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
@@ -30,7 +31,6 @@ from turnetl.llm.meter import Meter
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Episode, GroupId, SessionId, TurnId
 
 NOW = START + timedelta(days=40)
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from turnetl import formats
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.chat import OpenAIConversations, ShareGPT
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 OPENAI = OpenAIConversations()

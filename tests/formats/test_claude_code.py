@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.formats.usage import tokens
 from turnetl import formats
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb, machine_text
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from turnetl import formats
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive
-from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "claude_history"
 AT = 1_772_442_000_000

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive
 from turnetl.formats.claude.code import ClaudeCode
-from turnetl.skip_reasons import SkipReason
 
 SESSION = "8d0c2f1a-0000-4000-8000-000000000001"
 TASK = json.dumps({"task_id": "b1", "description": "Run it", "task_type": "local_bash"})

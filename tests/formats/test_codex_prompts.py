@@ -23,9 +23,9 @@ from tests.formats.codex_rollout import (
     started,
     turn_id,
 )
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive
 from turnetl.formats.codex import Codex
-from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "codex"
 KINDS = ("event", "item", "message")

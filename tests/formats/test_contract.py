@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl import formats
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats import Format
 from turnetl.formats.base import ParsedArchive, RawTurn
-from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 SAMPLES = [

@@ -13,10 +13,10 @@ import pytest
 from tests.formats import test_contract as contract
 from tests.formats.test_real_archives import COUNTED
 from turnetl import formats
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats import Format
 from turnetl.formats.base import Probe
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PROMISES = [

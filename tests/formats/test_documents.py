@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParseCounts, Probe, SourceSpan
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.shallow_json import replace_lone_surrogates
-from turnetl.skip_reasons import SkipReason
 
 
 class Row(msgspec.Struct):

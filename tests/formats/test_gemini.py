@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.formats.fake_gemini_cli import FakeGeminiCli
 from tests.formats.usage import tokens
 from turnetl import formats
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 SESSION = "11112222-3333-4444-8555-666677770001"

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from tests.formats.usage import tokens
 from turnetl import formats
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive, Probe, RawTurn
 from turnetl.formats.opencode import OpenCode
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "opencode"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from turnetl import formats, ids
+from turnetl import formats
+from turnetl.base import ids
 from turnetl.formats.base import ParsedArchive
 
 TESTS = Path(__file__).parents[1]

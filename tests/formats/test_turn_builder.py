@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from turnetl.base.model import ClosedBy
 from turnetl.formats.base import RawToolCall, SourceSpan
 from turnetl.formats.kit.turn_builder import (
     TurnBuilder,
@@ -10,7 +11,6 @@ from turnetl.formats.kit.turn_builder import (
     extend,
 )
 from turnetl.formats.kit.usage import AnthropicUsage, MessageTokens, Tokens, add_message
-from turnetl.model import ClosedBy
 
 NINE = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PROMPT = SourceSpan(3, 4, 100, 250)

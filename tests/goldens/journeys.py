@@ -21,7 +21,7 @@ from tests.legacy.migrating import fill
 from tests.legacy.sessions import legacy_sessions
 from tests.servers import canned_responses, summary_responses
 from tests.servers.provider import serving
-from turnetl.clock import now
+from turnetl.base.clock import now
 
 _CHANGED = datetime(2026, 5, 6, tzinfo=UTC)
 """When all archives were written the last time."""

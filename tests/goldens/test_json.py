@@ -12,7 +12,7 @@ from tests.goldens.golden_files import GoldenFiles
 from tests.goldens.journeys import PrintedCase, plain_output, printed_by
 from tests.goldens.plain import written
 from tests.web.serving_process import serving_process
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.json_output.base import JsonOutput
 from turnetl.json_output.prefect import doctor_output, setup_output
 from turnetl.prefect_report import (

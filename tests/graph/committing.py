@@ -6,10 +6,10 @@ from datetime import datetime
 
 from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
+from turnetl.base.graph_model import Lease
+from turnetl.base.model import Change, GroupId
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease
-from turnetl.model import Change, GroupId
 
 
 @asynccontextmanager

@@ -14,12 +14,12 @@ from neo4j import AsyncGraphDatabase
 
 from tests.graph.crashes import Countdown, CrashingConnection, CrashingDriver, kill
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history, receipt
-from turnetl.graph.ladybug_file import LadybugFile
-from turnetl.graph.ladybug_store import LadybugStore
-from turnetl.graph.neo4j_store import Neo4jStore
+from turnetl.base.graph_model import Lease
+from turnetl.base.model import Change, GroupId
+from turnetl.graph.ladybug.file import LadybugFile
+from turnetl.graph.ladybug.store import LadybugStore
+from turnetl.graph.neo4j.store import Neo4jStore
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease
-from turnetl.model import Change, GroupId
 
 
 def crashing_store(url: str, countdown: Countdown, *, timeout_seconds: float = 30) -> GraphStore:

@@ -8,7 +8,7 @@ import ladybug
 import msgspec
 from neo4j import AsyncGraphDatabase
 
-from turnetl.graph.ladybug_database import SMALL_POOL
+from turnetl.graph.ladybug.database import SMALL_POOL
 
 _NODES = "MATCH (n) RETURN labels(n) AS label, properties(n) AS node"
 _EDGES = """

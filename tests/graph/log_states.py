@@ -19,9 +19,9 @@ import numpy as np
 from tests.builders import GROUP
 from tests.graph.crashes import kill
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
-from turnetl.graph.ladybug_log import active_log
+from turnetl.base.graph_model import GroupContents, GroupVersion
+from turnetl.graph.ladybug.log import active_log
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupContents, GroupVersion
 
 if sys.platform != "win32":
     import resource

@@ -1,9 +1,9 @@
 """Undo sample changes in a store."""
 
 from tests.graph.sample_changes import NOW, TTL, receipt
+from turnetl.base.graph_model import Lease, Reversal, Reverted
+from turnetl.base.model import Change
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease, Reversal, Reverted
-from turnetl.model import Change
 
 
 def reversal_of(change: Change) -> Reversal:

@@ -9,9 +9,9 @@ import numpy as np
 
 from tests import builders
 from tests.builders import GROUP, START, episode
-from turnetl import ids
-from turnetl.graph_model import GroupProfile, Receipt
-from turnetl.model import Change, Entity, Fact, GroupId, SessionId, TurnId, Usage, Vector
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupProfile, Receipt
+from turnetl.base.model import Change, Entity, Fact, GroupId, SessionId, TurnId, Usage, Vector
 
 DIMENSIONS = 8
 PROFILE = GroupProfile("test-embedder 1", DIMENSIONS, "recipe-1")

@@ -7,11 +7,11 @@ from tests.builders import GROUP, START
 from tests.graph import sample_changes
 from tests.graph.sample_changes import NOW, TTL, receipt
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.graph_model import Community, GroupProfile
+from turnetl.base.model import Change, Entity, Fact, GroupId, TurnId, Vector
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search.searched_graph import SearchedGroup
-from turnetl.graph_model import Community, GroupProfile
-from turnetl.model import Change, Entity, Fact, GroupId, TurnId, Vector
 
 EMBEDDER = ToyEmbedder()
 PROFILE = GroupProfile(EMBEDDER.name, EMBEDDER.dimensions, "recipe-1")

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import ladybug
 from neo4j import AsyncGraphDatabase
 
-from turnetl.graph.ladybug_database import SMALL_POOL
+from turnetl.graph.ladybug.database import SMALL_POOL
 
 DELETE_ALL = "MATCH (n) DETACH DELETE n"
 

@@ -10,7 +10,7 @@ from tests.builders import GROUP
 from tests.graph.crash_program import crashing_store
 from tests.graph.crashes import Countdown, stop
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
-from turnetl.errors import TurnetlError
+from turnetl.base.errors import TurnetlError
 
 OWNER = "elsewhere:1234:5678abcd"
 

@@ -28,13 +28,13 @@ from tests.graph.sample_changes import (
     turn_id,
 )
 from tests.graph.test_graphiti_reads import graphiti, write
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.graph_model import Lease
+from turnetl.base.model import Change
 from turnetl.graph import to_rows as rows
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease
-from turnetl.model import Change
 
 
 def chunk_ids(change: Change) -> list[str]:

@@ -11,12 +11,12 @@ from tests.graph.committing import acquire, commit_history, opened
 from tests.graph.reversals import reversal_of, revert
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history
 from tests.graph.test_graphiti_reads import graphiti
-from turnetl import ids
-from turnetl.errors import GraphUnusable
+from turnetl.base import ids
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import Community, CommunityBatch, Lease
+from turnetl.base.model import GroupId
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Community, CommunityBatch, Lease
 from turnetl.llm.vectors import pack
-from turnetl.model import GroupId
 
 MEMBERS = tuple(sorted(entity.uuid for one in history() for entity in one.entities))[:2]
 VECTOR = pack([0.5] * PROFILE.dimensions)

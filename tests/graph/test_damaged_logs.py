@@ -14,13 +14,13 @@ import pytest
 from tests.builders import GROUP
 from tests.graph.log_states import TAILS, Recording, interrupt_merge, record, record_starts, rerun
 from tests.graph.sample_changes import history
-from turnetl.errors import GraphBusy, GraphUnusable
-from turnetl.graph import ladybug_log
-from turnetl.graph.ladybug_file import LadybugFile
-from turnetl.graph.ladybug_log import active_log
-from turnetl.graph.ladybug_probe import FileState, probe
+from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.base.graph_model import GroupContents, GroupVersion
+from turnetl.graph.ladybug import log as ladybug_log
+from turnetl.graph.ladybug.file import LadybugFile
+from turnetl.graph.ladybug.log import active_log
+from turnetl.graph.ladybug.probe import FileState, probe
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupContents, GroupVersion
 
 Undisturbed = tuple[GroupContents, GroupVersion]
 

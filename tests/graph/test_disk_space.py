@@ -15,13 +15,13 @@ from tests.builders import GROUP
 from tests.graph.log_states import rerun
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from tests.graph.test_stores_agree import receipts_without_run
-from turnetl.errors import GraphUnusable
-from turnetl.graph.ladybug_file import LadybugFile
-from turnetl.graph.ladybug_log import active_log
-from turnetl.graph.ladybug_space import RESERVE, DiskSpace, change_size
-from turnetl.graph.ladybug_store import LadybugStore
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import GroupContents
+from turnetl.graph.ladybug.file import LadybugFile
+from turnetl.graph.ladybug.log import active_log
+from turnetl.graph.ladybug.space import RESERVE, DiskSpace, change_size
+from turnetl.graph.ladybug.store import LadybugStore
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupContents
 
 BACKFILL = """
 import asyncio, sys
@@ -53,8 +53,8 @@ RUNS_OUT_OF_SPACE = """
 import asyncio, resource, sys
 from pathlib import Path
 from tests.graph.sample_changes import GROUP, NOW, PROFILE, TTL, history, receipt
-from turnetl.errors import GraphUnusable
-from turnetl.graph.ladybug_log import active_log
+from turnetl.base.errors import GraphUnusable
+from turnetl.graph.ladybug.log import active_log
 from turnetl.graph.open import open_graph
 async def main(path, room):
     store = await open_graph(f"ladybug://{path}", user="", password="")

@@ -8,9 +8,11 @@ import pytest
 
 from tests.builders import GROUP, START
 from tests.graph.sample_changes import NOW, PROFILE, history
-from turnetl import schema
-from turnetl.graph import ladybug_cypher, neo4j_rows, saga_rows, schema_version, to_rows
-from turnetl.graph_model import Lease
+from turnetl.base import schema
+from turnetl.base.graph_model import Lease
+from turnetl.graph import saga_rows, schema_version, to_rows
+from turnetl.graph.ladybug import cypher
+from turnetl.graph.neo4j import rows as neo4j_rows
 
 GRAPH = (
     (Path(__file__).parents[2] / "docs" / "data-model.md").read_text().split("\n## The graph\n")[1]
@@ -66,7 +68,7 @@ def test_every_property_that_a_turn_writes_is_documented(label: str) -> None:
 
 
 def test_every_table_that_turnetl_fills_is_documented() -> None:
-    tables = re.findall(r"TABLE IF NOT EXISTS (\w+)", "".join(ladybug_cypher.SCHEMA))
+    tables = re.findall(r"TABLE IF NOT EXISTS (\w+)", "".join(cypher.SCHEMA))
     unused = {"Community", "HAS_MEMBER"}  # Graphiti's own, which turnetl leaves empty
     assert [name for name in tables if name not in unused and f"`{name}`" not in GRAPH] == []
 

@@ -13,8 +13,8 @@ from tests.cli.command import SAMPLES, run_in_process
 from tests.legacy.graphs import write_legacy_graph
 from tests.legacy.sessions import legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
+from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
-from turnetl.model import GroupId
 
 GROUP = GroupId("old-summaries")
 

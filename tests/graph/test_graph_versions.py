@@ -22,11 +22,11 @@ from tests.graph.sample_changes import (
     turn_id,
 )
 from tests.graph.statements import DELETE_ALL, run_statement
-from turnetl.errors import GraphUnusable
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import CommittedTurn, Lease
+from turnetl.base.model import Change, GroupId, SessionId
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import CommittedTurn, Lease
-from turnetl.model import Change, GroupId, SessionId
 
 OTHER = GroupId("shop_b")
 ALL = 1000

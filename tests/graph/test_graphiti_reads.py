@@ -24,14 +24,14 @@ from tests import builders
 from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt, turn_id
 from tests.ingestion.undo_runs import ingest_run
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Change, Entity, Fact, Vector
 from turnetl.extraction.structural import StructuralExtractor
-from turnetl.graph.ladybug_rows import as_utc
+from turnetl.graph.ladybug.rows import as_utc
 from turnetl.graph.mirror import convert
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion.turn_summaries import SummaryRules
-from turnetl.model import Change, Entity, Fact, Vector
 from turnetl.summaries.gate import GateLimits, GateState
 from turnetl.summaries.records import EntityRecord, decode, replay
 from turnetl.summaries.rule_summariser import RuleSummariser

@@ -11,10 +11,10 @@ from tests.builders import GROUP
 from tests.graph.committing import fill as fill_graph
 from tests.graph.sample_changes import long_history
 from tests.graph.statements import run_statement
-from turnetl.graph.ladybug_client import LadybugClient, OpenConnection
-from turnetl.graph.ladybug_database import SeparateConnections
+from turnetl.base.model import GroupId
+from turnetl.graph.ladybug.client import LadybugClient, OpenConnection
+from turnetl.graph.ladybug.database import SeparateConnections
 from turnetl.graph.open import open_graph
-from turnetl.model import GroupId
 
 ROWS = 40_000
 TOO_SMALL, SUFFICIENT = 4 << 20, 64 << 20

@@ -3,9 +3,9 @@
 from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, TTL, change, entity, receipt
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.graph_model import GroupProfile
+from turnetl.base.model import Entity
 from turnetl.graph.open import open_graph
-from turnetl.graph_model import GroupProfile
-from turnetl.model import Entity
 
 COMMITTED_TOGETHER = (
     *("cart", "pytest-q", "No, use requests rather than httpx after all"),

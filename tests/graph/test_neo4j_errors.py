@@ -10,8 +10,8 @@ from neo4j.exceptions import (
     TransientError,
 )
 
-from turnetl.errors import GraphBusy, GraphUnusable
-from turnetl.graph.neo4j_errors import TransactionTimedOut, translate_errors
+from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.graph.neo4j.errors import TransactionTimedOut, translate_errors
 
 ADDRESS = "bolt://graph.example:7687"
 

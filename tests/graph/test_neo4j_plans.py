@@ -22,11 +22,11 @@ from tests.graph.sample_changes import (
     turn_id,
 )
 from tests.servers.neo4j_server import Neo4jServer
-from turnetl.errors import GraphUnusable
-from turnetl.graph import neo4j_cypher as cypher
-from turnetl.graph.neo4j_rows import statements
-from turnetl.graph.neo4j_session_level import CONTENT_COUNTS
-from turnetl.graph.neo4j_store import Neo4jStore
+from turnetl.base.errors import GraphUnusable
+from turnetl.graph.neo4j import cypher
+from turnetl.graph.neo4j.rows import statements
+from turnetl.graph.neo4j.session_level import CONTENT_COUNTS
+from turnetl.graph.neo4j.store import Neo4jStore
 from turnetl.graph.open import open_graph
 
 pytestmark = pytest.mark.neo4j

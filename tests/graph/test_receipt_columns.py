@@ -6,12 +6,14 @@ from dataclasses import fields, replace
 import pytest
 
 from tests.graph.sample_changes import history, receipt
-from turnetl import schema
-from turnetl.graph import ladybug_cypher, ladybug_rows, neo4j_cypher
+from turnetl.base import schema
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Usage
 from turnetl.graph.from_rows import receipt_from_row
+from turnetl.graph.ladybug import cypher as ladybug_cypher
+from turnetl.graph.ladybug import rows
+from turnetl.graph.neo4j import cypher as neo4j_cypher
 from turnetl.graph.to_rows import receipt_row
-from turnetl.graph_model import Receipt
-from turnetl.model import Usage
 
 DERIVED = [c.name for c in schema.RECEIPTS.columns if c.name not in ("turn_id", "group_id")]
 RECEIPT_NAMES = [column.name for column in schema.RECEIPTS.columns]
@@ -46,9 +48,9 @@ def test_the_statement_that_writes_an_embedded_receipt_sets_each_column_once() -
 def test_an_embedded_row_has_each_column_and_reads_back_as_the_receipt() -> None:
     for number, change in enumerate(history(), start=1):
         written = replace(receipt(change), usage=Usage(3, 5, 7, None, cached_tokens=2, seconds=4))
-        row = ladybug_rows.commit_row(change, written, number)
+        row = rows.commit_row(change, written, number)
         assert [*row] == [column.name for column in ladybug_cypher.TURN_COMMIT]
-        assert ladybug_rows.receipt(row["receipt"], written.group_id) == written
+        assert rows.receipt(row["receipt"], written.group_id) == written
         assert all(row[name] == getattr(written, name) for name in ladybug_cypher.QUERIED)
 
 

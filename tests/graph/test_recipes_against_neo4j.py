@@ -22,7 +22,8 @@ from tests.builders import GROUP
 from tests.graph import searched_project
 from tests.graph.searched_project import EMBEDDER, QUERIES, entity_id
 from tests.servers.neo4j_server import Neo4jServer
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import GroupId
 from turnetl.graph.mirror.similarity import ScoredUuid
 from turnetl.graph.open import open_graph
 from turnetl.graph.search.adapters import SearchIndexes
@@ -30,7 +31,6 @@ from turnetl.graph.search.recipes import ScoredResults, run_recipe, search_confi
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
 from turnetl.llm.float_lists import floats
 from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
-from turnetl.model import GroupId
 from turnetl.retrieval.recipes import Recipe
 
 pytestmark = pytest.mark.neo4j

@@ -1,7 +1,7 @@
 """The parts of recipes in a graph: the same for both stores."""
 
+from turnetl.base.recipe_parts import RecipePart, recipe_digest
 from turnetl.graph.port import GraphStore
-from turnetl.recipe_parts import RecipePart, recipe_digest
 
 PARTS = {"template": RecipePart("t1", "all.md"), "model": RecipePart('anthropic:m "1"')}
 OTHER = {"structural rules": RecipePart("r1")}

@@ -24,10 +24,10 @@ from tests.graph.sample_changes import (
     turn_id,
 )
 from tests.graph.statements import run_statement
-from turnetl.errors import GraphBusy, GraphUnusable
+from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.base.graph_model import Reverted
+from turnetl.base.model import Change, Entity, Fact, GroupId, SessionId
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Reverted
-from turnetl.model import Change, Entity, Fact, GroupId, SessionId
 
 V = TypeVar("V", Entity, Fact)
 

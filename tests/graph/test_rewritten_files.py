@@ -9,7 +9,7 @@ from tests.builders import GROUP
 from tests.graph.graph_dump import dump_graph
 from tests.graph.reversals import revert
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
-from turnetl.errors import GraphBusy, GraphUnusable
+from turnetl.base.errors import GraphBusy, GraphUnusable
 from turnetl.graph.open import open_graph, rewrite_graph
 
 

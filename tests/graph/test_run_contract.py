@@ -9,9 +9,9 @@ from tests.builders import GROUP
 from tests.graph.committing import acquire
 from tests.graph.reversals import reversal_of
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
+from turnetl.base.graph_model import RunOutcome, RunTotals, TurnRun
+from turnetl.base.model import Usage
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import RunOutcome, RunTotals, TurnRun
-from turnetl.model import Usage
 
 DAY = timedelta(days=1)
 RUN = TurnRun(

@@ -10,10 +10,10 @@ from tests.graph.sample_changes import NOW, change, history, long_history, turn_
 from tests.legacy.graphs import DIMENSIONS, vector, write_foreign_data, write_legacy_graph
 from tests.legacy.styles import LegacyEpisode
 from tests.verification.verifying import plant
+from turnetl.base.model import Change, GroupId, TurnId
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import UNKNOWN_TIME, SessionLevelCounts
 from turnetl.llm.vectors import unpack
-from turnetl.model import Change, GroupId, TurnId
 
 FILES = ("cart.py", "tax.py", "a.md")
 EPISODE = LegacyEpisode("e-1", "session-1", "The cart was fixed.", "text", "summary", START, FILES)

@@ -12,10 +12,10 @@ import pytest
 from tests.builders import GROUP
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from tests.graph.stopped_writer import OWNER
-from turnetl.errors import GraphBusy
+from turnetl.base.errors import GraphBusy
+from turnetl.base.graph_model import Lease
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease
 
 pytestmark = pytest.mark.neo4j
 

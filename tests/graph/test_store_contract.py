@@ -19,13 +19,13 @@ from tests.graph.sample_changes import (
     receipt,
     turn_id,
 )
-from turnetl import schema
-from turnetl.errors import GraphBusy, GraphUnusable
+from turnetl.base import schema
+from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.base.graph_model import GroupProfile
+from turnetl.base.model import GroupId, Usage
 from turnetl.graph import to_rows as rows
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile
-from turnetl.model import GroupId, Usage
 
 
 async def test_an_empty_graph_holds_nothing(store: GraphStore) -> None:

@@ -11,11 +11,11 @@ from tests.builders import GROUP
 from tests.graph.crash_program import crashing_store
 from tests.graph.crashes import Countdown, Crash, fail
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
-from turnetl.errors import GraphBusy
+from turnetl.base.errors import GraphBusy
+from turnetl.base.graph_model import Lease
+from turnetl.base.model import Change
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease
-from turnetl.model import Change
 
 
 async def commit(store: GraphStore, lease: Lease, change: Change) -> bool:

@@ -14,9 +14,9 @@ from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from tests.graph.statements import run_statement
 from tests.servers.free_port import free_port
 from tests.servers.neo4j_server import Neo4jServer
-from turnetl.errors import BadUsage, GraphBusy, GraphUnusable
+from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.graph import schema_version
-from turnetl.graph.ladybug_file import LadybugFile
+from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.graph.open import login, open_graph
 
 OLDER = (
@@ -38,9 +38,9 @@ asyncio.run(main())
 HAS_NO_DISK_SPACE = """
 import resource, sys
 from pathlib import Path
-from turnetl.graph.ladybug_cypher import SCHEMA
+from turnetl.graph.ladybug.cypher import SCHEMA
 from turnetl.graph import schema_version
-from turnetl.graph.ladybug_file import LadybugFile
+from turnetl.graph.ladybug.file import LadybugFile
 file = LadybugFile.open(Path(sys.argv[1]), write=True)
 for statement in SCHEMA:
     file.connection.execute(statement)

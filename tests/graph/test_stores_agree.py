@@ -9,7 +9,7 @@ import pytest
 
 from tests.real_archives import SAMPLES
 from turnetl import pipeline, wiring
-from turnetl.graph_model import GroupContents, Receipt
+from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.retrieval.hits import SearchHit
 from turnetl.settings import Settings
 

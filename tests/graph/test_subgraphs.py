@@ -12,13 +12,13 @@ from tests.builders import GROUP
 from tests.graph import searched_project
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history, receipt
 from tests.servers.neo4j_server import Neo4jServer
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.graph_model import Community, EpisodeNode, Mention, Subgraphs
+from turnetl.base.model import Change, GroupId
 from turnetl.graph import graphiti_names
-from turnetl.graph.ladybug_rows import without_zone
+from turnetl.graph.ladybug.rows import without_zone
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Community, EpisodeNode, Mention, Subgraphs
-from turnetl.model import Change, GroupId
 
 
 async def commit_all(store: GraphStore, changes: list[Change], group: GroupId = GROUP) -> None:

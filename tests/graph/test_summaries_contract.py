@@ -8,9 +8,9 @@ from tests.builders import GROUP
 from tests.graph.committing import acquire, commit, commit_history
 from tests.graph.reversals import reversal_of
 from tests.graph.sample_changes import NOW, TTL, change, entity, history, turn_id
-from turnetl.errors import GraphUnusable
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.model import SummaryWrites, Usage
 from turnetl.graph.port import GraphStore
-from turnetl.model import SummaryWrites, Usage
 
 RECORD = '[{"entity":"a"}]'
 LATER = '[{"entity":"a"},{"entity":"b","flushed":"zoë \\"x\\""}]'

@@ -10,9 +10,9 @@ from tests.graph.sample_changes import NOW, PROFILE, history, long_history
 from tests.legacy.graphs import write_foreign_data, write_legacy_graph
 from tests.legacy.styles import LegacyEpisode
 from tests.verification.verifying import plant
+from turnetl.base.model import Change, GroupId
 from turnetl.graph.port import GraphStore
 from turnetl.graph.unrecorded import UnrecordedEpisode
-from turnetl.model import Change, GroupId
 
 FILES = ("cart.py", "tax.py", "a.md")
 EPISODE = LegacyEpisode("e-1", "session-1", "The cart was fixed.", "text", "summary", START, FILES)

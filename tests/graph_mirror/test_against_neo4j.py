@@ -30,6 +30,8 @@ from tests.real_archives import SAMPLES
 from tests.servers import order_sensitive_responses
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Fact
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
@@ -38,11 +40,9 @@ from turnetl.graph.mirror.similarity import ScoredUuid, query_matrix
 from turnetl.graph.open import open_graph
 from turnetl.graph.search.adapters import GroupSearch, SearchIndexes
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
-from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.float_lists import floats
-from turnetl.model import Fact
 
 pytestmark = pytest.mark.neo4j
 

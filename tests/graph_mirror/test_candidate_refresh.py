@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import GROUP, START, empty_group
+from turnetl.base.model import Entity, Fact
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.llm.vectors import pack
-from turnetl.model import Entity, Fact
 
 
 def entity(uuid: str, *embedding: float) -> Entity:

@@ -15,17 +15,17 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.real_archives import SAMPLES
 from tests.servers import order_sensitive_responses
 from tests.servers.provider import FakeProvider
-from turnetl.errors import GraphBusy
+from turnetl.base.errors import GraphBusy
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Episode, Fact
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.float_lists import floats
-from turnetl.model import Entity, Episode, Fact
 
 pytestmark = pytest.mark.full
 

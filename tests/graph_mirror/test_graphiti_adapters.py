@@ -22,14 +22,14 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.extraction import sample_turns
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, TurnId, Vector
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import LeakedRead, MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph_model import GroupContents
 from turnetl.llm.graphiti import GraphitiEmbedder
-from turnetl.model import Entity, Fact, TurnId, Vector
 
 NO_FILTER = SearchFilters()
 

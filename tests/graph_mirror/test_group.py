@@ -13,10 +13,10 @@ from tests.graph.sample_changes import change as sample_change
 from tests.graph.sample_changes import entity, turn_id
 from tests.graph.sample_changes import fact as sample_fact
 from tests.graph.sample_changes import receipt as sample_receipt
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Episode, Fact, SessionId, TurnId
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
-from turnetl.model import Entity, Episode, Fact, SessionId, TurnId
 
 
 def episode_at(minute: int, session: str = "s1") -> Episode:

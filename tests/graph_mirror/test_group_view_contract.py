@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import GROUP, START
 from tests.graph.sample_changes import entity, fact, turn_id
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay
-from turnetl.graph_model import GroupContents
-from turnetl.model import Entity, Fact
 
 FILES = [entity(f"file_{number}.py") for number in range(4)]
 SAME_NAME = [entity("cart.py", label="File"), entity("cart.py", label="Class")]

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from tests.builders import GROUP, START
 from tests.graph.sample_changes import entity, fact, turn_id, vector
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
-from turnetl.graph_model import GroupContents
 from turnetl.llm.float_lists import floats
-from turnetl.model import Entity, Fact
 
 TURN = turn_id("p0")
 FILES = [entity(f"file_{number}.py") for number in range(8)]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from turnetl.base.model import Vector
 from turnetl.graph.mirror.vectors import VectorIndex, best, exact_cosines
 from turnetl.llm.vectors import pack, stack, unpack
-from turnetl.model import Vector
 
 DIMENSIONS = 5
 SMALL = st.integers(-2, 2).map(float)

@@ -8,9 +8,9 @@ from tests.builders import GROUP
 from tests.graph import searched_project
 from tests.graph.sample_changes import vector
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.graph_model import GroupContents, GroupProfile, Subgraphs
+from turnetl.base.model import GroupId
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
-from turnetl.graph_model import GroupContents, GroupProfile, Subgraphs
-from turnetl.model import GroupId
 
 
 async def group(name: GroupId = GROUP, profile: GroupProfile | None = None) -> SearchedGroup:

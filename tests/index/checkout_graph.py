@@ -3,11 +3,11 @@
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
-from turnetl import ids
-from turnetl.graph_model import GroupContents
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, TurnId
 from turnetl.index.port import Field, SearchIndex
 from turnetl.index.report import CatchUpReport
-from turnetl.model import Entity, Fact, TurnId
 
 FILE = Entity("e1", GROUP, "src/tax_rates.py", ("File",), "", START)
 SESSION = Entity("e2", GROUP, "checkout", ("Concept",), "", START)

@@ -8,15 +8,15 @@ from typing import Any
 from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
-from turnetl import ids
-from turnetl.graph_model import GroupContents, Receipt
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupContents, Receipt
+from turnetl.base.model import Entity, Fact, SessionId, TurnId
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Field, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.index.terms import Tokenizer
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import unpack
-from turnetl.model import Entity, Fact, SessionId, TurnId
 
 EMBEDDER = WordLlamaEmbedder()
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.index.indexed_shop import EMBEDDER, NOW, answers, before, open_index, written_index
-from turnetl.errors import IndexBusy, IndexUnusable
+from turnetl.base.errors import IndexBusy, IndexUnusable
 from turnetl.index.catalog_sql import VERSION
 from turnetl.index.creation import index_id, repair_index, replace_index
 from turnetl.index.files import CATALOG, DamagedIndex

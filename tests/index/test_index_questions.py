@@ -12,8 +12,9 @@ from tests.fakes.followed_graphs import LoadedGraph
 from tests.fakes.models import FakeModel
 from tests.index.checkout_graph import SESSION, TEXTS, follow, graph, with_term
 from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
-from turnetl.errors import BadTurn, ModelBusy
-from turnetl.graph_model import GroupContents
+from turnetl.base.errors import BadTurn, ModelBusy
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import TurnId
 from turnetl.index.creation import replace_index
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.persistent import PersistentIndex
@@ -23,7 +24,6 @@ from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.prices import Price
 from turnetl.llm.vectors import unpack
-from turnetl.model import TurnId
 
 QUESTION = "How do we handle walruses in Oslo?"
 

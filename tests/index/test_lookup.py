@@ -10,10 +10,10 @@ import pytest
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.checkout_graph import EDITED, FILE, SESSION, TEXTS, contents, graph
 from tests.index.indexed_shop import EMBEDDER, NOW, turn
+from turnetl.base.model import GroupId
 from turnetl.index.lookup import ItemKind, LookupIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
-from turnetl.model import GroupId
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from tests.graph.sample_changes import NOW, PROFILE, TTL, change, history, recei
 from tests.graph.statements import DELETE_ALL, run_statement
 from tests.index.checkout_graph import TEXTS, contents, with_term
 from tests.index.indexed_shop import EMBEDDER, Killed, open_index, turn
-from turnetl.graph.ladybug_file import LadybugFile
+from turnetl.base.model import Change, SessionId, TurnId
+from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.index.estimate import estimate_embedding
@@ -21,7 +22,6 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.report import CatchUpReport
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import turns_behind
-from turnetl.model import Change, SessionId, TurnId
 
 
 @pytest.fixture

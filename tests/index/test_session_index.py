@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.builders import GROUP, START
+from turnetl.base.graph_model import CommittedTurn, Mention
+from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
+from turnetl.base.shadow_groups import sessions_group
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.unrecorded import UnrecordedEpisode
-from turnetl.graph_model import CommittedTurn, Mention
 from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
-from turnetl.shadow_groups import sessions_group
 
 EMBEDDER = WordLlamaEmbedder()
 CART = Entity("e1", GROUP, "cart.py", ("File",), "", START)

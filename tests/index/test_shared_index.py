@@ -14,13 +14,13 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW, after, before, open_index, turn
-from turnetl.errors import IndexBusy, IndexUnusable
-from turnetl.graph_model import GroupContents
+from turnetl.base.errors import IndexBusy, IndexUnusable
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index.batch_writer import REMOVED_BATCH
 from turnetl.index.files import CATALOG
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
-from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 
 
 @pytest.mark.full

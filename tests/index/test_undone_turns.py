@@ -12,11 +12,11 @@ from tests.graph.committing import acquire, commit, commit_history
 from tests.graph.reversals import revert
 from tests.graph.sample_changes import NOW, change, entity, fact, history, turn_id
 from tests.index.indexed_shop import EMBEDDER, open_index
+from turnetl.base.model import Entity, Fact
 from turnetl.graph.port import GraphStore
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import turns_behind
-from turnetl.model import Entity, Fact
 
 
 @pytest.fixture

@@ -21,7 +21,9 @@ from tests.ingestion.model_summaries import LIMITS, open_journal
 from tests.servers import order_sensitive_responses, summary_responses
 from tests.servers.fact_questions import with_fact_questions
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn, ModelBusy, RunStopped
+from turnetl.base.errors import BadTurn, ModelBusy, RunStopped
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Episode, GroupId
 from turnetl.extraction.hybrid import HybridExtractor
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.llm.guesses import ResolutionGuesses
@@ -29,7 +31,6 @@ from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
@@ -41,7 +42,6 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Episode, GroupId
 from turnetl.summaries.model_summariser import ModelSummariser
 
 NAMES = ("cart.py", "CartStore", "tax_table", "billing/invoice.py", "CartView", "Tax Rules")

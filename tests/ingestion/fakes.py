@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from turnetl import ids
-from turnetl.errors import BadTurn, GraphBusy
+from turnetl.base import ids
+from turnetl.base.errors import BadTurn, GraphBusy
+from turnetl.base.model import Entity, Episode, Fact, GroupId
+from turnetl.base.recipe_parts import RecipePart, RecipeParts
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.port import GraphStore
-from turnetl.model import Entity, Episode, Fact, GroupId
-from turnetl.recipe_parts import RecipePart, RecipeParts
 
 WORDS_RECIPE = {"words": RecipePart("1")}
 

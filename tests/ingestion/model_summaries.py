@@ -13,15 +13,15 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.ingestion.undo_runs import ingest_run
 from tests.servers.summary_responses import described_entities
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import RunStopped
+from turnetl.base.errors import RunStopped
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Episode
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion.ingest_run import IngestProgress
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.journal import Journal
-from turnetl.model import Episode
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.model_summariser import ModelSummariser
 from turnetl.summaries.records import EntityRecord, decode

@@ -14,6 +14,7 @@ from tests.graph.graph_dump import dump_graph
 from tests.graph.statements import DELETE_ALL, run_statement
 from tests.ingestion import runs
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.model import Turn
 from turnetl.extraction.port import Extractor
 from turnetl.graph.open import open_graph
 from turnetl.ingestion.admission import TurnAdmission
@@ -27,7 +28,6 @@ from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import Lake
-from turnetl.model import Turn
 
 NOW = START + timedelta(days=1)
 SCOPE = Scope(now=NOW)

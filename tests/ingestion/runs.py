@@ -1,6 +1,8 @@
 """Plan, report and ingest one group, as a run does."""
 
-from turnetl.errors import TurnetlError
+from turnetl.base.errors import TurnetlError
+from turnetl.base.model import GroupId
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import (
     GroupPlan,
@@ -14,8 +16,6 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.report import GroupReport
 from turnetl.lake import Lake
-from turnetl.model import GroupId
-from turnetl.recipe_parts import RecipeParts
 
 CONTEXT_TURNS = 3
 

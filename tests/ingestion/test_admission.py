@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from tests.fakes.simulated_model import MODEL, PRICES
 from tests.fakes.simulated_runs import group_turns, run_groups
-from turnetl.errors import RunStopped
+from turnetl.base.errors import RunStopped
+from turnetl.base.model import Usage
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.llm.budget import Budget
 from turnetl.llm.cost_bounds import Amount
 from turnetl.llm.meter import Meter
-from turnetl.model import Usage
 
 SEEDS = range(2)
 

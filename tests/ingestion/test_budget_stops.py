@@ -15,7 +15,8 @@ from tests.extraction.sample_turns import TURN_TEXTS
 from tests.ingestion.runs import ingest, status
 from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import RunStopped
+from turnetl.base.errors import RunStopped
+from turnetl.base.model import Usage
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
@@ -34,7 +35,6 @@ from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
-from turnetl.model import Usage
 
 NOW = START + timedelta(days=1)
 RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01)

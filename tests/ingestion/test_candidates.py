@@ -10,13 +10,13 @@ import pytest
 
 from tests import frames
 from tests.builders import GROUP, START, episode, tool, turn
-from turnetl import schema
-from turnetl.errors import BadUsage
+from turnetl.base import schema
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import ClosedBy, Episode, Turn, TurnId
 from turnetl.ingestion import assumed_time, candidates
 from turnetl.ingestion.assumed_time import AssumedTime
 from turnetl.ingestion.plan import Scope
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.model import ClosedBy, Episode, Turn, TurnId
 
 NOW = START + timedelta(days=30)
 WRITTEN = START + timedelta(days=3)

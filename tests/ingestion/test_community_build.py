@@ -10,12 +10,12 @@ from tests.graph.committing import commit, commit_all, opened
 from tests.graph.sample_changes import NOW, TTL, change, entity, fact, turn_id, vector
 from tests.graph.test_graphiti_reads import graphiti
 from tests.summaries.groups import clique
+from turnetl.base.graph_model import Community, Lease
+from turnetl.base.model import Change, Vector
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Community, Lease
 from turnetl.ingestion.community_build import CommunityBuild, write_communities
 from turnetl.ingestion.community_report import GroupCommunities
 from turnetl.llm.float_lists import floats
-from turnetl.model import Change, Vector
 from turnetl.summaries.communities.plan import CommunityPlan, plan_communities
 from turnetl.summaries.communities.rule_naming import RuleCommunityWriter
 

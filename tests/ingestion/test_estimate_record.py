@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import START
+from turnetl.base.model import TurnId
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.estimate_record import (
     FOLDER,
@@ -16,7 +17,6 @@ from turnetl.ingestion.estimate_record import (
     RecordedEstimate,
     workload_id,
 )
-from turnetl.model import TurnId
 
 
 def estimate(*turns: str) -> RecordedEstimate:

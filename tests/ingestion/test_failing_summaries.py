@@ -25,7 +25,8 @@ from tests.ingestion.model_summaries import (
 from tests.ingestion.undo_runs import LEASE, NOW, plan, undo
 from tests.servers.summary_responses import summary_of
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import RunStopped
+from turnetl.base.errors import RunStopped
+from turnetl.base.model import Usage
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_run import IngestRun
@@ -34,7 +35,6 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.lake import LocalFiles
 from turnetl.llm.journal import JournaledModel
-from turnetl.model import Usage
 from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_counts
 from turnetl.summaries.refresh_prompt import PER_REQUEST, PROMPT
 

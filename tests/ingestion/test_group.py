@@ -14,8 +14,10 @@ from tests.builders import GROUP, START, turn
 from tests.ingestion.fakes import WORDS_RECIPE, CrashingStore, PromptExtractor
 from tests.ingestion.runs import ingest, status
 from turnetl import noise
+from turnetl.base.errors import GraphBusy
+from turnetl.base.model import Turn
+from turnetl.base.recipe_parts import RecipePart
 from turnetl.episodes import Filters
-from turnetl.errors import GraphBusy
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
@@ -25,8 +27,6 @@ from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Turn
-from turnetl.recipe_parts import RecipePart
 
 NOW = START + timedelta(days=1)
 RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01)

@@ -13,15 +13,15 @@ from tests.graph.committing import acquire
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from tests.ingestion.fakes import PromptExtractor
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import GraphBusy, GraphUnusable
+from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.base.graph_model import LONGEST_LEASE, Lease
+from turnetl.base.model import Change, Entity, Episode, Fact
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import LONGEST_LEASE, Lease
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
-from turnetl.model import Change, Entity, Episode, Fact
 
 DAY, YEAR = timedelta(days=1), timedelta(days=365)
 TURNS = [

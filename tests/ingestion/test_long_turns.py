@@ -13,12 +13,12 @@ from tests.graph.sample_changes import entity
 from tests.ingestion.fakes import CrashingStore, PromptExtractor
 from tests.ingestion.runs import ingest
 from tests.retrieval.searching import search_groups
+from turnetl.base.graph_model import GroupContents
 from turnetl.episodes import Filters
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural.extractor import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion.commit import build_change
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun

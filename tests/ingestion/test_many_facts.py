@@ -13,9 +13,9 @@ from tests.graph.committing import no_owner_is_dead
 from tests.graph.sample_changes import NOW, TTL
 from tests.ingestion.model_summaries import described, ingest, summaries, turn_about
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.graph_model import GroupProfile
+from turnetl.base.model import Change
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile
-from turnetl.model import Change
 from turnetl.summaries.fact_selection import MAX_CONNECTED, MAX_NEW, MAX_RECENT
 from turnetl.summaries.refresh_prompt import MAX_REQUEST_CHARS, PROMPT
 

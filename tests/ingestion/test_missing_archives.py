@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from turnetl.base.model import GroupId
 from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.lake import ArchiveMetadata, absolute_path_text
-from turnetl.model import GroupId
 
 
 def origin(archive: Path) -> ArchiveMetadata:

@@ -34,7 +34,8 @@ from tests.ingestion.redo_runs import carry_out, opened, plan_redo_of, write_lak
 from tests.ingestion.undo_runs import ingest_run, plan, undo
 from tests.servers.summary_responses import summary_of
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import ModelBusy, RunStopped
+from turnetl.base.errors import ModelBusy, RunStopped
+from turnetl.base.model import Vector
 from turnetl.extraction.hybrid import HybridExtractor
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.structural import StructuralExtractor
@@ -43,7 +44,6 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.journal import JournaledModel
-from turnetl.model import Vector
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import replay
 from turnetl.summaries.refresh_prompt import PROMPT

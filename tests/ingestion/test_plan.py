@@ -8,11 +8,11 @@ import polars as pl
 
 from tests import builders
 from tests.builders import GROUP, START, episode
-from turnetl import ids
-from turnetl.graph_model import Receipt
+from turnetl.base import ids
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Episode
 from turnetl.ingestion.plan import Scope, TurnPlan, plan_turns
 from turnetl.ingestion.reasons import PendingReason, StaleReason
-from turnetl.model import Episode
 
 NOW = START + timedelta(days=1)
 RECIPE = {"ordinary": "r1", "error_heavy": "r1"}

@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import START, episode
+from turnetl.base.model import Episode, SessionId, TurnId
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.prefetch import MAX_PREFETCHED_CHARS, prefetch_extractions, with_context
-from turnetl.model import Episode, SessionId, TurnId
 
 
 def episodes_of(sessions: str) -> list[Episode]:

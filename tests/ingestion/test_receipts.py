@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import change, episode, tool
 from tests.ingestion.fakes import PromptExtractor
-from turnetl.graph_model import Receipt
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Turn
 from turnetl.ingestion.commit import build_receipt
-from turnetl.model import Turn
 
 COPIED = (
     *("turn_id", "group_id", "format", "session_id", "ordinal", "parent_session_id", "agent_id"),

@@ -28,8 +28,9 @@ from tests.ingestion.redo_runs import (
 )
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import noise
+from turnetl.base.errors import GraphUnusable, ModelUnusable
+from turnetl.base.model import SessionId, Turn
 from turnetl.episodes import Filters
-from turnetl.errors import GraphUnusable, ModelUnusable
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
@@ -37,7 +38,6 @@ from turnetl.ingestion.reasons import StaleReason
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.lake import Lake
 from turnetl.llm.chat import ChatRequest
-from turnetl.model import SessionId, Turn
 
 PROMPTS = (
     "Look at the shop: `cart.py` uses `sqlite`.",

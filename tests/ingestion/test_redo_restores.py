@@ -16,8 +16,8 @@ from tests.ingestion.test_undo_restores import (
     prepare,
     turns,
 )
+from turnetl.base.model import Episode
 from turnetl.ingestion.redo_plan import RedoSelection
-from turnetl.model import Episode
 
 
 async def equals_a_fresh_ingest(

@@ -21,10 +21,10 @@ from tests.ingestion.ahead_runs import (
     started,
     turns,
 )
-from turnetl.errors import RunStopped
+from turnetl.base.errors import RunStopped
+from turnetl.base.model import Episode, GroupId
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
-from turnetl.model import Episode, GroupId
 
 SHORT, LONG = GroupId("short"), GroupId("long")
 

@@ -30,7 +30,7 @@ from tests.ingestion.ahead_runs import (
 )
 from tests.ingestion.model_summaries import open_journal
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import RunStopped
+from turnetl.base.errors import RunStopped
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.llm.guesses import ResolutionGuesses
 from turnetl.extraction.structural import StructuralExtractor

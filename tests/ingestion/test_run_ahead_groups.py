@@ -19,10 +19,10 @@ from tests.ingestion.ahead_runs import (
     started,
     turns,
 )
+from turnetl.base.model import GroupId
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_run import IngestProgress
 from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.model import GroupId
 
 OTHER = GroupId("other")
 

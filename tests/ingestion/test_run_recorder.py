@@ -9,11 +9,11 @@ import pytest
 
 from tests.graph.sample_changes import NOW
 from tests.graph.test_run_contract import RUN
+from turnetl.base.graph_model import RunOutcome
+from turnetl.base.model import GroupId, Usage
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import RunOutcome
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.run_recorder import RunRecorder
-from turnetl.model import GroupId, Usage
 from turnetl.pipeline.run_records import recording
 
 END = NOW + timedelta(minutes=3)

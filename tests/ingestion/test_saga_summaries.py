@@ -13,8 +13,8 @@ from tests.graph.committing import opened
 from tests.graph.test_graphiti_reads import graphiti
 from tests.ingestion.test_turn_summaries import ingest
 from tests.ingestion.undo_runs import plan, undo
+from turnetl.base.model import Episode, SessionId
 from turnetl.ingestion.undo_plan import UndoSelection
-from turnetl.model import Episode, SessionId
 from turnetl.summaries.group_sagas import sagas_of
 
 FAILED, PASSED = "FAILED tests/test_cart.py - KeyError: 'price'", "12 passed in 0.3s"

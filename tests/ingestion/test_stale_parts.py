@@ -1,7 +1,7 @@
 """What changed in the recipes of stale turns, by the name of the part."""
 
+from turnetl.base.recipe_parts import RecipePart, RecipeParts, recipe_digest
 from turnetl.ingestion.stale_parts import StalePart, stale_parts
-from turnetl.recipe_parts import RecipePart, RecipeParts, recipe_digest
 
 OLD: RecipeParts = {
     "model": RecipePart("m1"),

@@ -14,21 +14,21 @@ import pytest
 
 from tests.builders import GROUP, START, episode
 from tests.ingestion.fakes import WORDS_RECIPE, CrashingStore, PromptExtractor
-from turnetl.errors import GraphBusy, GraphUnusable, RunStopped
+from turnetl.base.errors import GraphBusy, GraphUnusable, RunStopped
+from turnetl.base.graph_model import GroupProfile
+from turnetl.base.model import Episode, GroupId
+from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.report import Invalidation
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Episode, GroupId
-from turnetl.recipe_parts import recipe_digest
 
 NOW = START + timedelta(days=1)
 

@@ -11,14 +11,14 @@ from tests import builders
 from tests.builders import GROUP, START, tool
 from tests.graph.statements import run_statement
 from tests.ingestion.undo_runs import ingest_run, plan, undo
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Episode
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion.forget_text import holds
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo_plan import UndoSelection
-from turnetl.model import Episode
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.reasons import SKIPPED, GateReason
 from turnetl.summaries.records import EntityRecord, decode, replay

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import START
-from turnetl.run_options import new_ingest_run
+from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
 
 

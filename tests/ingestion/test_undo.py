@@ -14,13 +14,13 @@ from tests.graph.sample_changes import PROFILE, change, entity, receipt, turn_id
 from tests.graph.statements import run_statement
 from tests.ingestion.fakes import PromptExtractor
 from tests.ingestion.undo_runs import LEASE, NOW, ingest_run, plan, undo
-from turnetl.errors import GraphBusy, GraphUnusable
+from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.base.graph_model import GroupContents, GroupProfile
+from turnetl.base.model import Episode, Vector
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents, GroupProfile
 from turnetl.ingestion.undo import UndoProgress, diff_undo
 from turnetl.ingestion.undo_plan import UndoSelection
-from turnetl.model import Episode, Vector
 
 FIRST, SECOND, THIRD = (UndoSelection(run=f"run-{number}") for number in (1, 2, 3))
 

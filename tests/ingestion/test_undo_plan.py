@@ -6,9 +6,9 @@ from datetime import timedelta
 from tests import builders
 from tests.builders import GROUP, START
 from tests.graph.sample_changes import entity, fact
-from turnetl.graph_model import CommitRecord
+from turnetl.base.graph_model import CommitRecord
+from turnetl.base.model import Entity, Fact, SessionId, TurnId
 from turnetl.ingestion.undo_plan import UndoSelection, plan_undo, select_turns
-from turnetl.model import Entity, Fact, SessionId, TurnId
 
 CART, TOTAL = (replace(entity(name), embedding=None) for name in ("cart.py", "total.py"))
 

@@ -20,7 +20,8 @@ from tests.graph.graph_dump import dump_graph
 from tests.graph.statements import DELETE_ALL, run_statement
 from tests.ingestion.undo_runs import ingest_run, plan, undo
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import Episode, SessionId
 from turnetl.extraction.hybrid import HybridExtractor
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor
@@ -28,7 +29,6 @@ from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.open import open_graph
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo_plan import UndoSelection
-from turnetl.model import Episode, SessionId
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.rule_summariser import RuleSummariser
 

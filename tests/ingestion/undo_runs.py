@@ -7,9 +7,10 @@ from typing import Any
 
 from tests.builders import START
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.graph_model import GroupProfile
+from turnetl.base.model import Episode, GroupId, Vector
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
@@ -17,7 +18,6 @@ from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo import Embed, UndoProgress, UndoRun, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.lake import LocalFiles
-from turnetl.model import Episode, GroupId, Vector
 
 NOW = START + timedelta(days=1)
 LEASE = timedelta(seconds=60)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.servers.s3_server import S3Server
+from turnetl.base.object_url import ObjectUrl
 from turnetl.lake import Lake
 from turnetl.lake.object_files import ObjectFiles
-from turnetl.object_url import ObjectUrl
 
 
 class Clock:

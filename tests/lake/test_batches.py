@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from tests import builders, frames
-from turnetl import schema
-from turnetl.errors import Fatal, Retryable
+from turnetl.base import schema
+from turnetl.base.errors import Fatal, Retryable
 from turnetl.lake import arrow_schema
 from turnetl.lake.batches import batches
 from turnetl.lake.checksum import sealed

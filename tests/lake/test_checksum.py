@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests import builders
 from tests.lake.test_lake import BARE, FULL, SHOP, episodes_frame, metadata, turns_frame
-from turnetl import schema
-from turnetl.errors import TableUnusable
+from turnetl.base import schema
+from turnetl.base.errors import TableUnusable
 from turnetl.lake import ArchiveMetadata, Lake
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

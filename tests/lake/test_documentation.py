@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from turnetl import schema
+from turnetl.base import schema
 from turnetl.lake import ArchiveMetadata
 
 PAGE = Path(__file__).parents[2] / "docs" / "data-model.md"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests import builders, frames
-from turnetl import schema
+from turnetl.base import schema
 from turnetl.lake import arrow_schema
 from turnetl.lake.encoding import HAS_ARRO3, encode, encode_with_arro3, encode_with_pyarrow
 from turnetl.lake.parquet import METADATA_KEY

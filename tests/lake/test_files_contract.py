@@ -9,7 +9,7 @@ import pytest
 
 from tests.lake import object_lakes
 from tests.servers.s3_server import S3Server
-from turnetl.errors import LakeChanged
+from turnetl.base.errors import LakeChanged
 from turnetl.lake import LakeFiles, LocalFiles
 
 OpenFiles = Callable[[str], LakeFiles]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl.errors import Fatal
+from turnetl.base.errors import Fatal
 from turnetl.lake import LocalFiles
 from turnetl.lake.forgotten import FILE, NOTHING, write_forgotten
 

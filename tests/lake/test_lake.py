@@ -8,11 +8,11 @@ import pytest
 
 from tests import builders
 from turnetl import lake as lakes
-from turnetl import schema
-from turnetl.errors import Fatal
+from turnetl.base import schema
+from turnetl.base.errors import Fatal
+from turnetl.base.model import Episode, GroupId, Turn
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.lake.parquet_writer import write_table
-from turnetl.model import Episode, GroupId, Turn
 
 SHOP = builders.GROUP
 

@@ -10,11 +10,11 @@ import pytest
 from tests.lake import object_lakes
 from tests.lake.object_lakes import lake_of, machine
 from tests.servers.s3_server import S3Server
-from turnetl import schema
-from turnetl.errors import Fatal, TableUnusable
+from turnetl.base import schema
+from turnetl.base.errors import Fatal, TableUnusable
+from turnetl.base.model import GroupId
+from turnetl.base.object_url import ObjectUrl
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.model import GroupId
-from turnetl.object_url import ObjectUrl
 
 SHOP = GroupId("shop")
 NO_ROWS = pl.DataFrame(schema=schema.TURNS.polars)

@@ -14,12 +14,12 @@ import pytest
 from tests.lake import object_lakes
 from tests.lake.object_lakes import Clock, lake_of, machine
 from tests.servers.s3_server import S3Server
-from turnetl.errors import BadUsage, Fatal, LakeBusy, LakeChanged
+from turnetl.base.errors import BadUsage, Fatal, LakeBusy, LakeChanged
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.object_url import ObjectUrl
 from turnetl.lake.forgotten import read_forgotten, rewrite_forgotten
 from turnetl.lake.object_files import FRESH_SECONDS, ObjectFiles
 from turnetl.lake.redaction_key import redaction_key
-from turnetl.model import GroupId, TurnId
-from turnetl.object_url import ObjectUrl
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from turnetl.lake.object_files import ObjectFiles
-from turnetl.object_url import ObjectUrl
+from turnetl.base.object_url import ObjectUrl
 files = ObjectFiles(ObjectUrl("s3", sys.argv[1], "lake"), Path(sys.argv[2]), allow_http=True)
 files.replace(files.root / "x", lambda file: file.write(b"x" * (8 << 20)))
 """

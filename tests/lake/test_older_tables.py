@@ -9,16 +9,17 @@ import polars as pl
 import pytest
 
 from tests.fakes.redactors import NoRedactor
-from turnetl import parsing, schema
+from turnetl import parsing
 from turnetl.activity_report.subagents import subagent_rows
 from turnetl.activity_report.turns import read_lake
 from turnetl.activity_report.usage import agent_usage
+from turnetl.base import schema
+from turnetl.base.model import GroupId
+from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.episodes import build
 from turnetl.lake import Lake
 from turnetl.lake.parquet import read_metadata
 from turnetl.lake.parquet_writer import table_bytes
-from turnetl.model import GroupId
-from turnetl.schema import TOKEN_COUNTS
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "tokens_codex"
 SHOP = GroupId("shop")

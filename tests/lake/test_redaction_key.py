@@ -12,7 +12,7 @@ import pytest
 from tests.parse.parse_runs import one_turn
 from tests.redact.canaries import fresh
 from turnetl import parsing
-from turnetl.errors import BadUsage, Fatal
+from turnetl.base.errors import BadUsage, Fatal
 from turnetl.lake import Lake
 from turnetl.lake.redaction_key import FILE, redaction_key
 from turnetl.redact import SecretRedactor

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from turnetl import private_files
+from turnetl.base import private_files
 from turnetl.lake import replace_file, temporary, temporary_folder
 from turnetl.lake.temporary import remove_abandoned, shared_temporary_folder
 

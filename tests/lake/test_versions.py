@@ -10,8 +10,9 @@ import pytest
 from tests import builders, frames
 from tests.fakes.redactors import NoRedactor
 from tests.lake.test_lake import metadata
-from turnetl import parsing, schema
-from turnetl.errors import Fatal
+from turnetl import parsing
+from turnetl.base import schema
+from turnetl.base.errors import Fatal
 from turnetl.lake import Lake
 from turnetl.lake.parquet import METADATA_KEY
 

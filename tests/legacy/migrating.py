@@ -15,14 +15,14 @@ from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_gra
 from tests.legacy.sessions import LegacySession
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.model import GroupId
+from turnetl.base.progress import ProgressUpdate
+from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.migrations import TurnMigration, encoded
 from turnetl.graph.open import open_graph
 from turnetl.migration.change_report import MigrationCommand
-from turnetl.model import GroupId
-from turnetl.progress import ProgressUpdate
 from turnetl.settings import load_settings
-from turnetl.shadow_groups import turns_group
 
 GROUP = GroupId("old-summaries")
 """No name that turnetl makes: another program named the group."""

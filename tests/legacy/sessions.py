@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from turnetl import pipeline
+from turnetl.base.model import Turn
 from turnetl.lake import Lake
-from turnetl.model import Turn
 from turnetl.settings import load_settings
 
 

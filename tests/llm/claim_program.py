@@ -14,7 +14,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from tests.llm.journal_fixtures import NAME, chat_request, chat_response
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.ingestion import lease_owner
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal, JournaledModel

@@ -7,7 +7,7 @@ import pytest
 
 from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, FakeProvider, Fault
-from turnetl.errors import BadUsage, ModelBusy
+from turnetl.base.errors import BadUsage, ModelBusy
 from turnetl.llm.embedders import open_embedder
 from turnetl.llm.providers.registry import PROVIDERS, open_model
 

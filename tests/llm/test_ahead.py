@@ -11,7 +11,8 @@ import pytest
 
 from tests.fakes.models import FakeModel, scripted
 from tests.llm.journal_fixtures import clock
-from turnetl.errors import BadTurn, ModelBusy, RunStopped
+from turnetl.base.errors import BadTurn, ModelBusy, RunStopped
+from turnetl.base.model import Usage
 from turnetl.llm.ahead import AheadModel, GivenUp, TurnAhead
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal
@@ -19,7 +20,6 @@ from turnetl.llm.limiter import Limiter
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Usage
 
 FIRST, SECOND = (
     ChatRequest("dedupe", (ChatMessage("user", text),), None, 100) for text in ("first", "second")

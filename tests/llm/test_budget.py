@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from tokenizers import Tokenizer
 
 from tests.fakes.models import FakeModel
-from turnetl.errors import BadTurn, BadUsage, ModelBusy, RunStopped, TooLong
+from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, RunStopped, TooLong
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, ResponseSchema
 from turnetl.llm.cost_bounds import worst_case

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.summary_responses import RESPONDERS
-from turnetl.errors import ModelUnusable
+from turnetl.base.errors import ModelUnusable
+from turnetl.base.model import Usage
 from turnetl.extraction.reflexion_checks import reflexion_requests
 from turnetl.json_output.model_check import model_check_output
 from turnetl.llm.chat import ChatModel
@@ -22,7 +23,6 @@ from turnetl.llm.providers.registry import PROVIDERS, open_model, open_models
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Usage
 from turnetl.report import model_check as report
 from turnetl.summaries.refresh_check import refresh_check
 

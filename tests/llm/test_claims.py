@@ -15,7 +15,7 @@ from tests.cli.command import clean_environment, command_line, run_in_process
 from tests.cli.provider_setup import model_environment, write_session
 from tests.llm.journal_fixtures import NOON, chat_request, fake_model
 from tests.servers.provider import FakeProvider
-from turnetl.errors import ModelBusy
+from turnetl.base.errors import ModelBusy
 from turnetl.llm.journal import Journal, JournaledModel, request_key
 from turnetl.llm.journal.claims import TTL
 

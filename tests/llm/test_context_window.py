@@ -10,7 +10,7 @@ import pytest
 from tests.llm.conftest import OpenModel
 from tests.llm.test_providers import REQUEST
 from tests.servers.provider import FakeProvider, Fault
-from turnetl.errors import TooLong
+from turnetl.base.errors import TooLong
 from turnetl.llm.chat import ChatMessage, ChatRequest
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.llm.transport.context_window import ContextWindow

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.fakes.onnx_models import write_download, write_model
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TurnetlError
+from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, TurnetlError
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder
 from turnetl.llm.embedders.fast_embed import FastEmbedEmbedder
 from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder

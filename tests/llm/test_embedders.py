@@ -10,7 +10,8 @@ import pytest
 
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable
+from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable
+from turnetl.base.model import Usage, Vector
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder, open_embedder
 from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder
 from turnetl.llm.float_lists import floats
@@ -19,7 +20,6 @@ from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.transport.http import Timeouts
 from turnetl.llm.vectors import stack
-from turnetl.model import Usage, Vector
 
 
 async def no_sleep(seconds: float) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl.errors import JournalUnusable
+from turnetl.base.errors import JournalUnusable
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal
 from turnetl.llm.journal.file import JournalFile

@@ -10,14 +10,7 @@ import pytest
 from tests.llm.conftest import OpenModel
 from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, FakeProvider, Fault
-from turnetl.errors import (
-    BadTurn,
-    BadUsage,
-    ModelBusy,
-    ModelUnusable,
-    TooLong,
-    TurnetlError,
-)
+from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable, TooLong, TurnetlError
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.providers.registry import PROVIDERS, open_model
 from turnetl.llm.transport.http import Timeouts

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.fakes.onnx_models import write_download, write_model
-from turnetl.errors import BadUsage, ModelUnusable
+from turnetl.base.errors import BadUsage, ModelUnusable
 from turnetl.llm.embedders import open_embedder
 from turnetl.llm.embedders.fast_embed import FastEmbedEmbedder
 from turnetl.llm.vectors import stack, unpack

@@ -13,10 +13,10 @@ from openai import AsyncOpenAI
 
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.errors import BadTurn, ModelUnusable
+from turnetl.base.errors import BadTurn, ModelUnusable
+from turnetl.base.model import Usage, Vector
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
-from turnetl.model import Usage, Vector
 
 GOOD = '{"extracted_entities": []}'
 

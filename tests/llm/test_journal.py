@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.llm.journal_fixtures import NAME, NOON, chat_request, chat_response, clock
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatResponse
 from turnetl.llm.journal import Journal, JournalTotals, PruneResult, request_key
-from turnetl.model import Usage
 
 KEY = request_key(NAME, chat_request())
 

@@ -28,7 +28,7 @@ from tests.llm.journal_fixtures import (
     locked,
 )
 from tests.scale import scaled
-from turnetl.errors import Fatal, JournalUnusable
+from turnetl.base.errors import Fatal, JournalUnusable
 from turnetl.llm.chat import ChatResponse
 from turnetl.llm.journal import Journal, JournaledModel, request_key
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 from rich.console import Console, RenderableType
 
+from turnetl.base.model import Usage
 from turnetl.json_output.journal import journal_prune_output, journal_stats_output
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
-from turnetl.model import Usage
 from turnetl.report import costs
 from turnetl.report import journal as report
 

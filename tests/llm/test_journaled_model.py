@@ -18,10 +18,10 @@ from tests.llm.journal_fixtures import (
     fake_model,
     locked,
 )
-from turnetl.errors import BadTurn, ModelBusy, TooLong
+from turnetl.base.errors import BadTurn, ModelBusy, TooLong
+from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatRequest, ResponseSchema
 from turnetl.llm.journal import Journal, JournaledModel, request_key
-from turnetl.model import Usage
 
 
 class NamesResponse(BaseModel):

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pytest
 
 from tests.llm import virtual_clock
-from turnetl.errors import ModelBusy, ModelUnusable
+from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.limiter import LimitedModel, Limiter

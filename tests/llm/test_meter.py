@@ -8,12 +8,12 @@ import pytest
 from pydantic import BaseModel
 
 from tests.fakes.models import FakeModel, scripted
-from turnetl.errors import BadTurn, ModelBusy, TurnetlError
+from turnetl.base.errors import BadTurn, ModelBusy, TurnetlError
+from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, ResponseSchema
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import RetryingModel, RetryPolicy
-from turnetl.model import Usage
 
 PRICES = Prices(({"canned/model": Price(input=1.0, cached_input=0.5, output=10.0)},))
 RESPONSE = ChatResponse('{"names": []}', 1_000_000, 100_000, truncated=False, cached_tokens=400_000)

@@ -15,8 +15,8 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.fakes.models import scripted
 from tests.servers.provider import KEY, FakeProvider, Fault
-from turnetl import clock
-from turnetl.errors import (
+from turnetl.base import clock
+from turnetl.base.errors import (
     BadTurn,
     JournalUnusable,
     ModelBusy,
@@ -25,6 +25,7 @@ from turnetl.errors import (
     TooLong,
     TurnetlError,
 )
+from turnetl.base.model import Usage
 from turnetl.extraction.llm.fact_batches import FactBatches
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
@@ -37,7 +38,6 @@ from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.llm.routing import PromptRouter
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Usage
 
 PRICES = Prices(({"*": Price(input=1.0, cached_input=0.1, output=4.0)},))
 ONE_ATTEMPT = RetryPolicy(attempts=1, max_responses=1)

@@ -12,8 +12,9 @@ from tests import builders
 from tests.builders import GROUP
 from tests.servers.provider import FakeProvider, FaultInjector
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl import clock
-from turnetl.errors import ModelBusy, ModelUnusable, TurnetlError
+from turnetl.base import clock
+from turnetl.base.errors import ModelBusy, ModelUnusable, TurnetlError
+from turnetl.base.model import Episode
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import PromptConfigs
@@ -30,7 +31,6 @@ from turnetl.llm.providers.registry import open_model
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.model import Episode
 
 TURNS = 20
 

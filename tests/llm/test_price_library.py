@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.llm.test_price_files import NOW, prices
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Usage
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatRequest
 from turnetl.llm.cost_bounds import worst_case
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, PriceTier
 from turnetl.llm.prices.library import find_price
-from turnetl.model import Usage
 from turnetl.settings import Settings
 from turnetl.wiring.clients import model_stack
 

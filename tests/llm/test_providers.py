@@ -8,7 +8,7 @@ import pytest
 from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.servers.provider import KEY, FakeProvider, Fault
-from turnetl.errors import BadUsage, ModelBusy, ModelUnusable
+from turnetl.base.errors import BadUsage, ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.providers.registry import PROVIDERS, open_model

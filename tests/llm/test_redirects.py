@@ -8,8 +8,8 @@ from pydantic import SecretStr
 
 from tests.servers.provider import KEY, FakeProvider, Fault, serving
 from turnetl import wiring
-from turnetl.clock import now
-from turnetl.errors import TurnetlError
+from turnetl.base.clock import now
+from turnetl.base.errors import TurnetlError
 from turnetl.settings import EmbedderSettings, ModelSettings, Settings
 
 STATUSES = (301, 302, 303, 307, 308)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.models import FakeModel, scripted
 from tests.servers.canned_responses import between
-from turnetl.errors import BadTurn, ModelBusy
+from turnetl.base.errors import BadTurn, ModelBusy
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.reranker import PROMPT, GraphitiReranker
 from turnetl.llm.routing import PROMPTS

@@ -8,10 +8,10 @@ from graphiti_core.prompts.extract_nodes import ExtractedEntities
 
 from tests.fakes.models import FakeModel, scripted
 from tests.llm import virtual_clock
-from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TooLong
+from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, TooLong
+from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.retry import MAX_QUOTED, RetryingModel, RetryPolicy
-from turnetl.model import Usage
 
 VALID = '{"extracted_entities": []}'
 REQUEST = ChatRequest(

@@ -12,7 +12,7 @@ from graphiti_core.prompts.names import PromptName
 from graphiti_core.utils.maintenance import edge_operations, node_operations
 
 from tests.fakes.models import FakeModel, scripted
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.llm import routing
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.providers import registry

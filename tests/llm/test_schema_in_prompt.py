@@ -4,7 +4,7 @@ import pytest
 from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.servers.provider import KEY, FakeProvider, Fault
-from turnetl.errors import BadTurn, ModelBusy
+from turnetl.base.errors import BadTurn, ModelBusy
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.providers.registry import open_model

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from tests.lake import object_lakes
 from tests.llm.journal_fixtures import NAME, chat_request, chat_response, fake_model
 from tests.servers.s3_server import S3Server
-from turnetl.errors import LakeBusy
+from turnetl.base.errors import LakeBusy
 from turnetl.lake import LocalFiles
 from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.llm.chat import ChatRequest, response_schema

@@ -13,8 +13,8 @@ from tests.fakes.models import FakeModel
 from tests.llm import virtual_clock
 from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, CannedResponse, FakeProvider, Fault
-from turnetl import clock
-from turnetl.errors import BadTurn, ModelBusy, RunStopped, TooLong
+from turnetl.base import clock
+from turnetl.base.errors import BadTurn, ModelBusy, RunStopped, TooLong
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.cost_bounds import worst_case

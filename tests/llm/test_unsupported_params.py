@@ -7,7 +7,7 @@ import pytest
 
 from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, FakeProvider, Fault
-from turnetl.errors import BadTurn
+from turnetl.base.errors import BadTurn
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 from turnetl.llm.transport.unsupported_params import UnsupportedParams

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from mcp.client import Client
 from mcp_types import CallToolResult, TextContent
 
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.mcp.calls import ToolContext
 from turnetl.mcp.server import history_server
 from turnetl.mcp.tools import tool_runner

@@ -11,7 +11,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.mcp.clients import answer, error, settings_of, text_of, with_client
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.graph.open import open_graph
 from turnetl.index.files import CATALOG
 from turnetl.llm.meter import estimate_tokens

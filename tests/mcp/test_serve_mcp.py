@@ -15,7 +15,7 @@ from pydantic import SecretStr
 import turnetl
 from tests.cli.command import ROOT
 from tests.mcp.clients import settings_of
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 PAGE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
 TOKEN = "a-token-of-sixteen"

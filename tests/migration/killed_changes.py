@@ -18,14 +18,14 @@ from tests.legacy.graphs import DIMENSIONS, entity_uuid, vector
 from tests.legacy.migrating import GROUP, dumped, fill, migrated, turnetl
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.open import open_graph
 from turnetl.migration.change_report import MigrationChange, MigrationCommand
-from turnetl.model import GroupId
 from turnetl.pipeline.migrate_cutover import execute_change
 from turnetl.pipeline.migrate_steps import ChangeOptions
 from turnetl.settings import load_settings
-from turnetl.shadow_groups import turns_group
 
 SESSIONS = 3
 COMMUNITY = "7c4f6f0e-5f0b-5a4e-8f64-0d5a3f3e8a11"

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from tests.builders import GROUP, START
+from turnetl.base.model import SessionId
 from turnetl.graph.unrecorded import UnrecordedEpisode
 from turnetl.migration.sessions import ArchivedSession
-from turnetl.model import SessionId
 
 TOPICS = {
     "shop-1": "cart.py tax.py rounding of totals in the invoice",

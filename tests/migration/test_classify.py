@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import START
 from tests.migration.samples import TOPICS, archived, daily, episode
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.migration.classify import (
     CONFIDENT,
     ClassifiedEpisode,

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from tests.builders import GROUP, START, episode, receipt
 from tests.index.test_session_index import episode as session_episode
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.graph_model import GroupContents, Mention
+from turnetl.base.model import Entity, Fact, SessionId, TurnId
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.graph.session_level import SessionLevelData
-from turnetl.graph_model import GroupContents, Mention
 from turnetl.llm.vectors import Matrix
 from turnetl.migration.compare import (
     ComparedData,
@@ -31,7 +32,6 @@ from turnetl.migration.comparison import FactDates, GroupComparison, ProbeResult
 from turnetl.migration.fact_match import FactStatement
 from turnetl.migration.probes import generated_probes, of_known_sessions, rank_of, read_probes
 from turnetl.migration.thresholds import Thresholds, verdict_reasons
-from turnetl.model import Entity, Fact, SessionId, TurnId
 
 S1, S2 = SessionId("s1"), SessionId("s2")
 RECEIPTS = tuple(receipt(episode(name, session_id=S1)) for name in ("p0", "p1"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.migration.plan_file import COLUMNS, Verdict, read_plan, write_plan
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

@@ -23,12 +23,12 @@ from tests.legacy.migrating import StopAfter, StoppedError, states_of_graph
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.migration.change_report import MigrationCommand
-from turnetl.model import GroupId
 from turnetl.settings import Settings
-from turnetl.shadow_groups import turns_group
 
 GROUP = GroupId("old-summaries")
 CUTOVER, ROLLBACK = MigrationCommand.CUTOVER, MigrationCommand.ROLLBACK

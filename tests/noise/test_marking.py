@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tests import frames
 from tests.builders import START, tool, turn
 from tests.scale import scaled
-from turnetl import noise, schema
-from turnetl.errors import BadUsage
-from turnetl.model import ClosedBy, Turn
+from turnetl import noise
+from turnetl.base import schema
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import ClosedBy, Turn
 from turnetl.noise import ON_DEMAND, RULES, machine_prompts, vocabulary
 
 PROMPTS = [

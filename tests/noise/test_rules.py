@@ -10,7 +10,7 @@ import pytest
 from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import noise
-from turnetl.model import ClosedBy, Turn
+from turnetl.base.model import ClosedBy, Turn
 from turnetl.noise import ON_DEMAND, RULES, features
 
 ASKED = (tool("mcp__turnetl__search", '{"query":"cart"}', "1 hit, best first."),)

@@ -9,9 +9,10 @@ import pytest
 
 from tests import frames
 from tests.builders import tool, turn
-from turnetl import noise, schema
-from turnetl.errors import BadUsage
-from turnetl.model import Turn
+from turnetl import noise
+from turnetl.base import schema
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Turn
 from turnetl.noise import patterns
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "rules.toml"

@@ -14,11 +14,11 @@ from tests.cli.command import SAMPLES
 from tests.parse.archive_places import ArchivePlace, Bucket, Folder
 from tests.parse.parse_runs import one_turn, outcomes, run
 from turnetl import parsing
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import Lake, path_text
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.sources import ParseLimits, stat_archive
-from turnetl.skip_reasons import SkipReason
 
 ODD_NAMES = ("a b.jsonl", "odd[1]*?.jsonl", "q%2F#+&.jsonl", "tab\\x.jsonl", ".ü .jsonl")
 NewPlace = Callable[[str], ArchivePlace]

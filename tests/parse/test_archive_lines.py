@@ -8,7 +8,7 @@ import pytest
 
 from tests.redact.canaries import fresh
 from tests.redact.secret_archives import ARCHIVES, SecretSource
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.redact import SecretRedactor
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.parse.parse_runs import one_turn, outcomes, row, run
 from tests.redact.canaries import fresh
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
 from turnetl.lake import Lake
 from turnetl.parsing.archive_paths import find_archive, is_redacted
 from turnetl.parsing.grouping import load_grouping

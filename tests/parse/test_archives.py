@@ -14,9 +14,9 @@ from tests.fakes.redactors import CallbackRedactor, FailingRedactor, NoRedactor,
 from tests.parse.parse_runs import counts_every_line, outcomes, row, run
 from tests.scale import scaled
 from turnetl import parsing
+from turnetl.base.model import GroupId, Turn
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import Lake
-from turnetl.model import GroupId, Turn
-from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives" / "claude_code"
 SHOP = GroupId("shop")

@@ -8,12 +8,13 @@ import pytest
 
 from tests.fakes.redactors import FailingRedactor, WordRedactor
 from tests.parse.parse_runs import one_turn, outcomes, row, run
-from turnetl import damaged_copies, formats, parsing
+from turnetl import formats, parsing
+from turnetl.base import damaged_copies
+from turnetl.base.model import GroupId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.episodes import build
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 from turnetl.redact import SecretRedactor
-from turnetl.skip_reasons import SkipReason
 
 SHOP, TILL = GroupId("shop"), GroupId("till")
 

@@ -16,11 +16,11 @@ from tests.fakes.redactors import NoRedactor
 from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, row, run
 from tests.scale import scaled
 from turnetl import formats, parsing
+from turnetl.base.model import GroupId, Turn
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats import Format
 from turnetl.lake import Lake
-from turnetl.model import GroupId, Turn
 from turnetl.redact import SecretRedactor
-from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
 SHOP = GroupId("shop")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.parse.parse_runs import one_turn, run
+from turnetl.base.model import GroupId
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 from turnetl.parsing.archive_lines import read_archive_lines
 from turnetl.parsing.encodings import to_utf8
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from tests.fakes.redactors import NoRedactor
 from turnetl import parsing
+from turnetl.base.model import SessionId
 from turnetl.lake import Lake
 from turnetl.lake.forgotten import NOTHING, write_forgotten
-from turnetl.model import SessionId
 
 ROW = (
     '{"type": "user", "sessionId": "%s", "uuid": "%s", "timestamp": "2026-01-05T09:00:00Z", '

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from tests import real_archives
 from tests.fakes.redactors import NoRedactor
-from turnetl import formats, ids, parsing
-from turnetl.errors import BadUsage
+from turnetl import formats, parsing
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping, find_name_collisions, load_grouping
 from turnetl.parsing.projects import project, user
 

@@ -7,10 +7,10 @@ import pytest
 
 from tests.parse.parse_runs import one_turn, outcomes, run
 from turnetl import formats
+from turnetl.base.model import GroupId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.limits import MAX_ROWS, has_too_many_values
 from turnetl.lake import Lake
-from turnetl.model import GroupId
-from turnetl.skip_reasons import SkipReason
 
 SHOP = GroupId("shop")
 MANY_VALUES = "[]," * (1 << 20)

@@ -14,14 +14,14 @@ from tests.parse.parse_runs import one_turn, outcomes, run
 from tests.redact.canaries import fresh
 from tests.servers.s3_server import S3Server
 from turnetl import parsing
-from turnetl.errors import ArchivesBusy, BadArchive, Fatal
+from turnetl.base.errors import ArchivesBusy, BadArchive, Fatal
+from turnetl.base.model import GroupId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import Lake
 from turnetl.lake.object_store import ObjectState, ObjectStore
-from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import find_archive, is_redacted
 from turnetl.parsing.object_archives import ObjectArchives
 from turnetl.redact import SecretRedactor
-from turnetl.skip_reasons import SkipReason
 
 SHOP = GroupId("shop")
 

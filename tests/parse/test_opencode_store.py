@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from turnetl import formats, parsing
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.parsing.opencode_store import is_store_member, session_files
-from turnetl.skip_reasons import SkipReason
 
 SESSION = {"id": "ses_1", "projectID": "f00d", "directory": "/home/dev/shop", "title": "Cart"}
 NEWER = ("session/f00d/ses_1", "message/ses_1/msg_{}", "part/msg_{}/prt_{}")

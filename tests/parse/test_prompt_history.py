@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.redactors import NoRedactor
-from turnetl import formats, ids
+from turnetl import formats
+from turnetl.base import ids
 from turnetl.lake import Lake, archive_digest
 from turnetl.parsing import expand, parse_archives
 from turnetl.parsing.archive_files import ArchiveFile

@@ -15,11 +15,11 @@ from tests import frames, real_archives
 from tests.fakes.redactors import NoRedactor
 from tests.scale import scaled
 from turnetl import parsing
+from turnetl.base.model import GroupId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.episodes import build
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping
-from turnetl.skip_reasons import SkipReason
 
 SMALL = Path(__file__).parents[1] / "archives"
 SHOP = GroupId("shop")

@@ -11,7 +11,7 @@ from tests.lake import object_lakes
 from tests.lake.object_lakes import lake_of, machine
 from tests.parse.parse_runs import one_turn, run
 from tests.servers.s3_server import S3Server
-from turnetl.errors import LakeChanged
+from turnetl.base.errors import LakeChanged
 from turnetl.lake import Lake, LocalFiles
 from turnetl.lake.files import Check, Write
 from turnetl.parsing.report import Outcome

@@ -12,12 +12,12 @@ import pytest
 
 from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, run
 from turnetl import parsing
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
+from turnetl.base.model import GroupId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 from turnetl.parsing import sources
 from turnetl.parsing.compression import DecompressionStatus, decompress
-from turnetl.skip_reasons import SkipReason
 
 SHOP = GroupId("shop")
 Compress = Callable[[bytes], bytes]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnetl.base.model import ClosedBy, GroupId, SessionId
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.usage import MessageTokens, OpenAIUsage
 from turnetl.lake.encoding import UNIFORM_BYTES, encode, encode_with_pyarrow
-from turnetl.model import ClosedBy, GroupId, SessionId
 from turnetl.parsing.redaction import RedactedTurns
 from turnetl.parsing.table import ArchiveTurns, build_rows
 

@@ -21,11 +21,12 @@ from tests.fakes.redactors import (
     SignallingWriter,
 )
 from tests.parse.parse_runs import one_turn, outcomes, row, run
-from turnetl import errors, formats, parsing
+from turnetl import formats, parsing
+from turnetl.base import errors
+from turnetl.base.model import GroupId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 from turnetl.redact import Redactor, SecretRedactor
-from turnetl.skip_reasons import SkipReason
 
 PARALLEL = parsing.ParseLimits(bytes_per_process=1)
 """Processes are started for any amount of work."""

@@ -17,7 +17,7 @@ from tests.cli.provider_setup import model_environment, write_session
 from tests.prefect.stored_graph import stored_graph, stored_tables
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import KEY, FakeProvider
-from turnetl.graph_model import GroupContents
+from turnetl.base.graph_model import GroupContents
 
 TURNS = 4
 BEFORE_THE_HOLD = 6

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from turnetl import wiring
-from turnetl.graph_model import GroupContents
-from turnetl.model import Usage
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Usage
 from turnetl.settings import Settings
 
 NEVER = datetime(2000, 1, 1, tzinfo=UTC)

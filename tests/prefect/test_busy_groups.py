@@ -11,21 +11,21 @@ import pytest
 from flows.executor import PrefectTasks
 from tests.ingestion.fakes import PromptExtractor
 from tests.prefect.conftest import ROOT
-from turnetl.errors import GraphBusy
+from turnetl.base.errors import GraphBusy
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId
+from turnetl.base.progress import ignore_progress
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Receipt
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.report import IngestReport
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import GroupId
 from turnetl.pipeline import Executor, InProcess, RunOptions, filter_turns, parse_archives
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import preview_requests
 from turnetl.pipeline.run_ingest import ingest_groups
-from turnetl.progress import ignore_progress
+from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.report import ingest as view
-from turnetl.run_options import new_ingest_run
 from turnetl.settings import Settings
 
 BOOKSHOP, SHOEBOX = GroupId("bookshop"), GroupId("shoebox")

@@ -12,7 +12,7 @@ from prefect_dask.task_runners import DaskTaskRunner
 
 from flows.dask_engine import DaskPacks
 from flows.dask_results import Pack, PackResults
-from turnetl.errors import BadUsage, Fatal, Retryable
+from turnetl.base.errors import BadUsage, Fatal, Retryable
 
 pytestmark = [pytest.mark.prefect, pytest.mark.full]
 

@@ -10,7 +10,7 @@ from prefect import Flow
 from flows.backfill import backfill
 from tests.prefect.documented import PAGE, run_of
 from tests.prefect.test_prefect_yaml import FLOWS
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.ingestion import assumed_time
 from turnetl.settings.units import parse_budget
 

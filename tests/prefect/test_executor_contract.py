@@ -2,9 +2,9 @@
 
 import pytest
 
-from turnetl.errors import BadUsage, Fatal, GraphBusy
+from turnetl.base.errors import BadUsage, Fatal, GraphBusy
+from turnetl.base.model import GroupId
 from turnetl.ingestion.report import GroupReport
-from turnetl.model import GroupId
 from turnetl.pipeline import Executor, Stage, Unit
 
 SHOP = GroupId("shop")

@@ -28,9 +28,9 @@ from tests.cli.provider_setup import model_environment
 from tests.prefect.conftest import ROOT
 from tests.servers.provider import FakeProvider
 from tests.servers.s3_server import S3Server
-from turnetl.errors import BadTurn, GraphBusy, GraphUnusable
+from turnetl.base.errors import BadTurn, GraphBusy, GraphUnusable
+from turnetl.base.model import GroupId
 from turnetl.ingestion.report import GroupReport
-from turnetl.model import GroupId
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 

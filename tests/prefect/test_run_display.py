@@ -18,8 +18,8 @@ from flows.run_flow import VERSION, is_older
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.prefect_server import PrefectServer
 from tests.servers.provider import KEY, FakeProvider, Fault
+from turnetl.base.progress import ProgressUpdate
 from turnetl.pipeline.parse_plan import batch_name
-from turnetl.progress import ProgressUpdate
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 

@@ -18,8 +18,8 @@ from flows.summarize import summarize
 from tests.cli.archives import conversation, write_archive
 from tests.cli.summarize_runs import OTHER, UNFLUSHED, lease_elsewhere
 from tests.prefect.conftest import ROOT
-from turnetl.clock import now
-from turnetl.model import GroupId
+from turnetl.base.clock import now
+from turnetl.base.model import GroupId
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 

@@ -28,8 +28,8 @@ from tests.cli.command import CommandResult, turnetl_process
 from tests.prefect.http_listener import listening
 from tests.servers.free_port import free_port
 from tests.servers.prefect_server import PrefectServer
-from turnetl.clock import now
-from turnetl.errors import BadUsage, Retryable
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage, Retryable
 from turnetl.prefect_report import DoctorReport, FindingKind, SetupChange
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]

@@ -22,7 +22,7 @@ from flows.server_doctor import check_server
 from flows.server_setup import LAKE_VARIABLE, ServerSetup
 from tests.cli.command import turnetl_process
 from tests.servers.prefect_server import PrefectServer
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.prefect_report import DoctorFinding, FindingKind
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]

@@ -15,7 +15,7 @@ from flows.run_settings import load_run_settings
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.prefect_server import PrefectServer
 from tests.servers.provider import FakeProvider
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 

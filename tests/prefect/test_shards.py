@@ -17,9 +17,9 @@ from tests.cli.sharded import LakeAndGraph, write_projects
 from tests.prefect.test_setting_sources import save_secret
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.prefect_server import PrefectServer
+from turnetl.base.shard import Shard
 from turnetl.settings import Settings
 from turnetl.settings.sections import BudgetSettings
-from turnetl.shard import Shard
 
 NAME = "backfill-sharded/backfill-sharded"
 OF_SERVER = pytest.mark.prefect

@@ -5,12 +5,12 @@ import pytest
 from flows.ingest_archives import backfill_state
 from flows.migrate import summary
 from turnetl.backfill_report import BackfillReport
+from turnetl.base.model import GroupId
 from turnetl.episodes import FilterReport
 from turnetl.estimation.report import EstimatedMigration
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.migration.report import MigrationPlan
 from turnetl.migration.run_report import MigrationRun
-from turnetl.model import GroupId
 from turnetl.parsing import ParseReport
 from turnetl.pipeline import MigrationOutcome
 

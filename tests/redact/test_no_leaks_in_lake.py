@@ -10,8 +10,8 @@ import pytest
 from tests import real_archives
 from tests.redact.canaries import CANARIES, nested
 from turnetl import episodes, parsing
+from turnetl.base.model import GroupId
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 from turnetl.redact import SecretRedactor
 
 GROUP = GroupId("shop")

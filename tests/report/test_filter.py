@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
+from turnetl.base.model import GroupId
 from turnetl.episodes import FilteredGroup, FilterReport, NoiseCount
 from turnetl.json_output.filter import filter_output
-from turnetl.model import GroupId
 from turnetl.report import filter as view
 
 NUMBERS = ("turns", "chars_before", "chars_after", "tokens", "tokens_saved")

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
+from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupCounts, GroupReport, IngestReport, Invalidation
 from turnetl.json_output.ingest import ingest_output
 from turnetl.json_output.status import status_output
 from turnetl.json_output.usage import usage_output
-from turnetl.model import GroupId, TurnId, Usage
 from turnetl.report import ingest, status
 
 EXTRACT = Usage(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.builders import GROUP, START
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId, SessionId
 from turnetl.migration.comparison import (
     ComparedSession,
     DataSize,
@@ -22,7 +23,6 @@ from turnetl.migration.comparison import (
     ProbeResult,
     SearchProbe,
 )
-from turnetl.model import GroupId, SessionId
 from turnetl.report.migration_page import migration_page
 from turnetl.report.page_file import check_page, write_page
 

@@ -7,6 +7,8 @@ from rich.console import Console, RenderableType
 
 from tests.builders import START
 from tests.migration.samples import archived, episode
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.ingestion.report import IngestReport
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
@@ -14,9 +16,7 @@ from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
 from turnetl.migration.moves import Moves
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.run_report import MigrationRun
-from turnetl.model import GroupId
 from turnetl.report import migration_change, migration_plan, migration_run
-from turnetl.shadow_groups import sessions_group, turns_group
 
 GROUP = GroupId("summaries-of-the-bookshop")
 COUNTS = {kind: 1_000 + number for number, kind in enumerate(EpisodeClass)}

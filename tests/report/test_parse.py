@@ -3,10 +3,10 @@
 from rich.console import Console
 
 from turnetl.backfill_report import BackfillReport
+from turnetl.base.model import GroupId
 from turnetl.episodes.report import FilterReport
 from turnetl.formats.base import ParseCounts
 from turnetl.ingestion.report import IngestReport
-from turnetl.model import GroupId
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport
 from turnetl.parsing.grouping import NameCollision
 from turnetl.report import backfill, parse

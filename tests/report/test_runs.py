@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from turnetl.graph_model import TurnRun
+from turnetl.base.graph_model import TurnRun
+from turnetl.base.model import GroupId, Usage
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
-from turnetl.model import GroupId, Usage
 from turnetl.report import runs
 
 MODEL = "openai/gpt-5-mini-2026-01-01"

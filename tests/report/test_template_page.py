@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.html.html_parsing import ParsedPage
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.evaluation.expected_facts import CheckedFact, ExpectedFact, LabelScore
 from turnetl.evaluation.template_report import (
     ComparedTemplate,
@@ -18,9 +20,7 @@ from turnetl.evaluation.template_report import (
     TrialDates,
 )
 from turnetl.evaluation.template_trial import FailedTurn
-from turnetl.exit_code import ExitCode
 from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.model import GroupId, TurnId, Usage
 from turnetl.report import template_comparison as view
 from turnetl.report.template_page import template_page
 

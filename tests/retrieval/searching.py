@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.fakes.followed_graphs import LoadedGraph
-from turnetl.graph_model import GroupContents
+from turnetl.base.graph_model import GroupContents
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel

@@ -13,13 +13,13 @@ from tests import builders
 from tests.builders import GROUP
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.scale import scaled
-from turnetl import ids
-from turnetl.graph_model import GroupContents
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, SessionId, TurnId
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Entity, Fact, SessionId, TurnId
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.query_time import asks_for_all, find_time
 from turnetl.retrieval.search import Order, search

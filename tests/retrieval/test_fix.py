@@ -13,10 +13,10 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW
-from turnetl.graph_model import CommittedTurn, GroupContents, Receipt
+from turnetl.base.graph_model import CommittedTurn, GroupContents, Receipt
+from turnetl.base.model import Entity, Fact, GroupId, SessionId
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.persistent import PersistentIndex
-from turnetl.model import Entity, Fact, GroupId, SessionId
 from turnetl.retrieval.error_match import EXACT, ErrorMatcher
 from turnetl.retrieval.fix import find_fixes
 

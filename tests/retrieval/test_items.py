@@ -11,11 +11,11 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW
-from turnetl.errors import BadUsage
-from turnetl.graph_model import GroupContents
+from turnetl.base.errors import BadUsage
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.index.lookup import ItemKind, LookupIndex
 from turnetl.index.persistent import PersistentIndex
-from turnetl.model import Entity, Fact, GroupId
 from turnetl.retrieval.details import TurnDetails, details
 from turnetl.retrieval.items import FILE_LABEL, file_path, find_entity, find_item
 

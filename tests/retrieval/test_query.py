@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnetl.base.model import Vector
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.llm.vectors import Matrix, pack
-from turnetl.model import Vector
 from turnetl.retrieval.query import Query, analyze, contains_phrases
 
 

@@ -10,14 +10,14 @@ from tests.fakes.models import FakeModel, scripted
 from tests.graph import searched_project
 from tests.graph.sample_changes import NOW, PROFILE, TTL, long_history, receipt
 from tests.graph.searched_project import EMBEDDER, QUERIES, entity_id, turn_id
-from turnetl import ids
-from turnetl.errors import BadUsage, ModelUnusable
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage, ModelUnusable
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.graph.search.searched_graph import SearchedGroup
-from turnetl.graph_model import Receipt
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.model import GroupId
 from turnetl.retrieval.recipe_search import RecipeResults, search_with_recipe
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
 

@@ -13,9 +13,9 @@ from graphiti_core.search.search_config import (
 )
 
 from tests.graph.sample_changes import entity
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
 from turnetl.graph.search.recipes import search_config
-from turnetl.model import GroupId
 from turnetl.retrieval.center import find_entity
 from turnetl.retrieval.recipes import Recipe, RecipeOptions, recipe_options
 

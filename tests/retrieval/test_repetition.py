@@ -6,10 +6,10 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.index.indexed_shop import EMBEDDER
 from tests.retrieval.searching import search_groups
-from turnetl import ids
-from turnetl.graph_model import GroupContents
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.index.selection import Selection
-from turnetl.model import Entity, Fact, GroupId
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.repetition import (
     distinct_facts,

@@ -13,12 +13,12 @@ from tests.builders import GROUP, START
 from tests.fakes.models import FakeModel, scripted
 from tests.retrieval.searching import search_groups
 from tests.servers.canned_responses import between
-from turnetl import ids
-from turnetl.errors import ModelBusy
-from turnetl.graph_model import GroupContents
+from turnetl.base import ids
+from turnetl.base.errors import ModelBusy
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Entity, Fact, SessionId
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.ranking import RERANKED
 

@@ -14,12 +14,12 @@ from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.retrieval.searching import search_groups
 from tests.scale import scaled
-from turnetl import ids
-from turnetl.graph_model import GroupContents, Receipt
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupContents, Receipt
+from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.retrieval.hits import PASSAGE, SearchHit
 from turnetl.retrieval.search import search
 

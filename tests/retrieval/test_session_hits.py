@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import GROUP, START
+from turnetl.base.model import SessionId, TurnId
 from turnetl.graph.session_level import UNKNOWN_TIME
-from turnetl.model import SessionId, TurnId
 from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit
 from turnetl.retrieval.search import Hits, Order
 from turnetl.retrieval.session_hits import CombinedHits, combine

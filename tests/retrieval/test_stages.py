@@ -12,12 +12,12 @@ import pytest
 from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
-from turnetl import ids
-from turnetl.graph_model import GroupContents
+from turnetl.base import ids
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.embedders.static_model import StaticModel
-from turnetl.model import Entity, Fact, SessionId
 from turnetl.retrieval.query import analyze
 from turnetl.retrieval.ranking import WEIGHTS, Evidence, RankedTurn, rank
 

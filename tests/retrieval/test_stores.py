@@ -5,8 +5,8 @@ import pytest
 from tests.builders import GROUP, empty_group
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history, receipt
 from tests.retrieval.searching import search_groups
+from turnetl.base.graph_model import GroupContents
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.llm.embedders import WordLlamaEmbedder
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from turnetl.model import Vector
+from turnetl.base.model import Vector
 
 
 class ToyEmbedder:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.settings import Settings, load_settings, read_settings
 from turnetl.trust.folder_trust import FolderTrust
 from turnetl.trust.project_files import read_project

@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
+from turnetl.base.errors import BadUsage
 from turnetl.cli.options import ExtractorOption
-from turnetl.errors import BadUsage
 from turnetl.extraction.config import ExtractionConfig, GroupConfig
 from turnetl.llm.embedders import EMBEDDERS
 from turnetl.llm.providers.registry import PROVIDERS

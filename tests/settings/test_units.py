@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.settings import units
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from turnetl.base.model import Fact, GroupId, TurnId, Vector
 from turnetl.llm.vectors import pack
-from turnetl.model import Fact, GroupId, TurnId, Vector
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from hypothesis import strategies as st
 
 from tests.summaries.facts import START, fact, minutes, vector
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 from turnetl.summaries.active_facts import ActiveFactSet
 from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.gate import (

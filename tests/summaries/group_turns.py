@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.builders import episode
 from tests.summaries.facts import START, fact, minutes, vector
-from turnetl.model import Change, Entity, Fact, GroupId, Usage
+from turnetl.base.model import Change, Entity, Fact, GroupId, Usage
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_summaries import GroupSummaries
 from turnetl.summaries.reasons import GateReason

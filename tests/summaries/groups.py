@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tests.summaries.facts import START, fact
-from turnetl.model import Entity, Fact, GroupId
+from turnetl.base.model import Entity, Fact, GroupId
 
 ZOO = GroupId("zoo")
 

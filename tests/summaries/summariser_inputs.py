@@ -8,8 +8,8 @@ from tests.builders import GROUP
 from tests.fakes.models import FakeModel
 from tests.servers.summary_responses import RESPONDERS, described_entities
 from tests.summaries.facts import START, fact, vector
+from turnetl.base.model import Entity
 from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.model import Entity
 from turnetl.summaries.summary_input import SummaryInput
 
 PARSER = Entity("parser", GROUP, "parser.py", ("File",), "", START)

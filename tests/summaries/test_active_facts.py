@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.summaries.facts import START, fact, facts, vector
+from turnetl.base.model import Fact
 from turnetl.llm.vectors import unpack
-from turnetl.model import Fact
 from turnetl.summaries.active_facts import ActiveFactSet
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.summaries.facts import START
 from tests.summaries.groups import ZOO, clique, entities, entity, facts
-from turnetl import ids
-from turnetl.errors import BadUsage, RunStopped
-from turnetl.graph_model import Community
-from turnetl.model import Fact
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage, RunStopped
+from turnetl.base.graph_model import Community
+from turnetl.base.model import Fact
 from turnetl.summaries.communities.changes import community_changes
 from turnetl.summaries.communities.clustering import Algorithm, Cluster, clusters
 from turnetl.summaries.communities.label_propagation import propagate_labels

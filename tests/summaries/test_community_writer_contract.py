@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.models import FakeModel
 from tests.summaries.groups import ZOO, clique, entities, facts
-from turnetl.errors import ModelBusy, ModelUnusable
+from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.routing import PROMPTS
 from turnetl.summaries.communities.model_naming import (

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from tests.summaries.facts import START, fact
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
 from turnetl.summaries.delta import NodeDelta, node_deltas
 

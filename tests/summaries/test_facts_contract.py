@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import START
 from tests.graph.sample_changes import entity, fact, turn_id, vector
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 from turnetl.summaries.group_facts import FactsAhead, FactsOfGroup, GroupFacts
 
 ENTITIES = [entity(name) for name in ("cart.py", "tax.py", "invoice.py")]

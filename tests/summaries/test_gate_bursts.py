@@ -20,7 +20,7 @@ from tests.summaries.gate_turns import (
     summarised,
     times,
 )
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 from turnetl.summaries.gate import (
     MAX_PENDING,
     Decision,

@@ -2,7 +2,7 @@
 
 from tests.summaries.facts import START, fact, minutes, vector
 from tests.summaries.group_turns import Group, changes, no_texts
-from turnetl.model import Entity, GroupId
+from turnetl.base.model import Entity, GroupId
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.summary_plan import outcome
 

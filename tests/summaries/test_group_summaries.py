@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.summaries.facts import START, fact, minutes, vector
 from tests.summaries.group_turns import NAMES, Group, changes, failures, histories
-from turnetl.model import Entity, Fact, GroupId, TurnId
+from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.record_undo import RecordedSummaries
 from turnetl.summaries.records import replay

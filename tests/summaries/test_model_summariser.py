@@ -12,10 +12,10 @@ from tests.llm.test_prompt_delimiters import HOSTILE, TAG
 from tests.servers.summary_responses import RESPONDERS, described_entities
 from tests.summaries.facts import START, fact, minutes, vector
 from tests.summaries.summariser_inputs import given, many, model_of_summaries
-from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, RunStopped, TooLong
+from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, RunStopped, TooLong
+from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.routing import PROMPTS
-from turnetl.model import Usage
 from turnetl.summaries.model_summariser import ModelSummariser
 from turnetl.summaries.refresh_prompt import MAX_REQUEST_CHARS, PER_REQUEST, PROMPT
 from turnetl.summaries.rule_summariser import NO_FACTS

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.summaries.facts import START
-from turnetl.model import TurnId
+from turnetl.base.model import TurnId
 from turnetl.summaries.record_undo import RecordedSummaries
 from turnetl.summaries.records import EntityRecord, Refresh, decode, encode_records, replay
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.summaries.facts import START, minutes, vector
-from turnetl.errors import GraphUnusable
+from turnetl.base.errors import GraphUnusable
 from turnetl.llm.vectors import unpack
 from turnetl.summaries.active_facts import ActiveFacts
 from turnetl.summaries.gate import GateState, similarity

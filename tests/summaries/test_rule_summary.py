@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.summaries.facts import START, fact
-from turnetl.model import Entity, Fact, GroupId
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.summaries.rule_summary import MAX_CHARS, rule_summary
 
 PARSER = Entity("parser", GroupId("zoo"), "parser.py", ("File",), "", START)

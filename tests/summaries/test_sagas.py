@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.summaries.facts import START, fact, minutes
-from turnetl.model import Fact, SessionId, TurnId
+from turnetl.base.model import Fact, SessionId, TurnId
 from turnetl.summaries.group_sagas import GroupSagas
 from turnetl.summaries.rule_summary import MAX_CHARS
 from turnetl.summaries.saga_summary import SagaTurn, rule_saga_summary

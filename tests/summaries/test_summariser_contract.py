@@ -3,7 +3,7 @@
 import pytest
 
 from tests.summaries.summariser_inputs import given, model_of_summaries
-from turnetl.model import Usage
+from turnetl.base.model import Usage
 from turnetl.summaries.model_summariser import MAX_UNASKED, ModelSummariser
 from turnetl.summaries.port import Summarised, Summariser
 from turnetl.summaries.rule_summariser import RuleSummariser

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.builders import GROUP, START, tool, turn
-from turnetl.model import Entity, Fact, SessionId
+from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.transfer.content import ExportContent, ExportedTurn, ordered
 
 HOSTILE = (

@@ -10,10 +10,10 @@ import pytest
 
 from tests.fakes.redactors import WordRedactor
 from tests.transfer.lakes import contents, imported, lake_of
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.model import GroupId
 from turnetl.lake import Lake
 from turnetl.lake.parquet_writer import table_bytes
-from turnetl.model import GroupId
 from turnetl.transfer.lake_import import import_lake
 
 SHOP = GroupId("shop")

@@ -15,11 +15,12 @@ from tests.cli.archives import conversation, write_archive
 from tests.cli.provider_setup import SESSION_START
 from tests.fakes.redactors import NoRedactor, WordRedactor
 from tests.transfer.lakes import contents, imported, lake_of
-from turnetl import episodes, schema
-from turnetl.errors import BadUsage, Fatal
+from turnetl import episodes
+from turnetl.base import schema
+from turnetl.base.errors import BadUsage, Fatal
+from turnetl.base.model import GroupId, SessionId
 from turnetl.lake import Lake
 from turnetl.lake.forgotten import NOTHING, write_forgotten
-from turnetl.model import GroupId, SessionId
 from turnetl.parsing import Grouping, parse_archives
 from turnetl.report.export import import_view
 from turnetl.transfer.lake_import import import_lake

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl.errors import BadUsage, Fatal
+from turnetl.base.errors import BadUsage, Fatal
 from turnetl.transfer.output import MANIFEST, read_manifest, write_file, write_folder
 
 FILES = {"index.md": b"index", "sessions/a.md": b"a", "sessions/b.md": b"b"}

@@ -12,8 +12,8 @@ from tests.builders import tool, turn
 from tests.fakes.redactors import NoRedactor, WordRedactor
 from tests.transfer.contents import content
 from tests.transfer.lakes import lake_of
+from turnetl.base.model import GroupId
 from turnetl.lake import turn_from_row
-from turnetl.model import GroupId
 from turnetl.parsing.redaction import NAME_FIELDS
 from turnetl.transfer.content import ExportContent, ExportedTurn
 from turnetl.transfer.jsonl import to_jsonl

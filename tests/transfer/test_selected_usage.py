@@ -10,9 +10,9 @@ from tests.cli.archives import conversation, row, write_archive
 from tests.cli.provider_setup import SESSION_START
 from tests.fakes.redactors import NoRedactor
 from tests.transfer.lakes import imported
+from turnetl.base.model import GroupId, SubagentUsage
 from turnetl.index.selection import Selection
 from turnetl.lake import Lake
-from turnetl.model import GroupId, SubagentUsage
 from turnetl.parsing import parse_archives
 from turnetl.redact.port import RedactedTexts
 from turnetl.transfer.content import ExportContent

@@ -6,8 +6,8 @@ Session `s1` has the turns p0, p1 in three chunks and p2 in two; session `s2` ha
 from tests.builders import GROUP
 from tests.graph.sample_changes import turn_id
 from tests.verification.verifying import PlantedError
-from turnetl import ids
-from turnetl.model import SessionId
+from turnetl.base import ids
+from turnetl.base.model import SessionId
 from turnetl.verification.check import Check
 
 P0, P1, P2, Q0 = (turn_id(native) for native in ("p0", "p1", "p2", "q0"))

@@ -18,9 +18,9 @@ from tests.verification.verifying import (
     verify_store,
     verify_url,
 )
-from turnetl import ids
-from turnetl.errors import GraphUnusable
-from turnetl.model import SessionId
+from turnetl.base import ids
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.model import SessionId
 from turnetl.verification.check import Check
 
 NOW_USED = ids.entity_id(GROUP, "File", "unused.py")

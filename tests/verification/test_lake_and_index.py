@@ -8,8 +8,8 @@ from tests.builders import GROUP
 from tests.graph.committing import acquire, commit
 from tests.graph.sample_changes import change, entity, history, turn_id
 from tests.verification.verifying import LAKE, found, verify_store
+from turnetl.base.graph_model import GroupVersion
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupVersion
 from turnetl.verification.check import Check
 from turnetl.verification.group_state import GroupState
 from turnetl.verification.index_checks import IndexedTurns

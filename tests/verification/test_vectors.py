@@ -7,7 +7,7 @@ from tests.graph.committing import opened
 from tests.graph.sample_changes import DIMENSIONS, vector
 from tests.verification.planted_errors import NOTE
 from tests.verification.verifying import fill, plant
-from turnetl.model import Vector
+from turnetl.base.model import Vector
 from turnetl.verification.check import Check
 from turnetl.verification.vector_checks import EmbedAgain, vector_checks
 

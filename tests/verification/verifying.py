@@ -10,9 +10,9 @@ from tests.graph import committing
 from tests.graph.committing import acquire, opened
 from tests.graph.sample_changes import NOW, TTL, change, entity, fact, history, long_history
 from tests.graph.statements import run_statements
+from turnetl.base.graph_model import GroupVersion
+from turnetl.base.model import Change, SessionId
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupVersion
-from turnetl.model import Change, SessionId
 from turnetl.verification.check import Check
 from turnetl.verification.index_checks import IndexedTurns
 from turnetl.verification.read import read_group

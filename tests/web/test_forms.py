@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.index.selection import Selection
 from turnetl.retrieval.search import Order
 from turnetl.web.forms import PageForm, read_form

@@ -21,9 +21,9 @@ from tests.cli.test_assumed_time import MARCH
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
 from tests.web.visiting import visiting
+from turnetl.base.model import GroupId
 from turnetl.html.charts import Chart, Series, column_chart
 from turnetl.html.pages import environment, render
-from turnetl.model import GroupId
 from turnetl.web import links
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.policy import DIRECTIVES

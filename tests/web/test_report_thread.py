@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from turnetl.errors import BadUsage
-from turnetl.progress import Progress, ProgressUpdate
+from turnetl.base.errors import BadUsage
+from turnetl.base.progress import Progress, ProgressUpdate
 from turnetl.web.report_thread import run_in_thread
 
 STEP = ProgressUpdate("report", "turns", 1, 5)

@@ -13,10 +13,10 @@ from turnetl.activity_report.model import (
     ReportedFact,
 )
 from turnetl.activity_report.turns import TurnBook
+from turnetl.base.model import Fact
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.overview import LabelledEntities, NewestFacts, Overview, StatedEntity
 from turnetl.index.selection import Selection
-from turnetl.model import Fact
 from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.fix import Occurrence, error_history
 from turnetl.retrieval.turn_summary import one_line

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Generic, TypeVar
 
-from turnetl.model import Usage
+from turnetl.base.model import Usage
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ from operator import add
 
 from turnetl.activity_report import limits
 from turnetl.activity_report.model import Listed, NamedUsage, OwnCost, ReportedRun
-from turnetl.graph_model import Receipt
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId, Usage
 from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.llm.journal import JournalStats
-from turnetl.model import GroupId, Usage
 
 
 def own_cost(

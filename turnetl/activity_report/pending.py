@@ -14,10 +14,10 @@ from turnetl.activity_report.model import (
     listed,
 )
 from turnetl.activity_report.turns import TurnBook
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.reason import R
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
-from turnetl.model import GroupId, TurnId
-from turnetl.reason import R
 
 
 @dataclass(frozen=True, slots=True)

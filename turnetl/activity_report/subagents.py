@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from turnetl import ids, schema
+from turnetl.base import ids, schema
+from turnetl.base.model import SubagentUsage
+from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.lake import ArchiveMetadata, TurnFile
-from turnetl.model import SubagentUsage
-from turnetl.schema import TOKEN_COUNTS
 
 _TYPES = {column.name: column.dtype for column in schema.TURNS.columns}
 _NAMES = ("group_id", "format", "model", "started_at", *TOKEN_COUNTS)

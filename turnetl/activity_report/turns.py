@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from turnetl import schema
 from turnetl.activity_report import limits
 from turnetl.activity_report.model import ReportedTurn
-from turnetl.errors import Fatal
-from turnetl.graph_model import Receipt
+from turnetl.base import schema
+from turnetl.base.errors import Fatal
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 from turnetl.retrieval.excerpts import first_line
 from turnetl.retrieval.turn_summary import one_line
 

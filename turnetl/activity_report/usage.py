@@ -5,8 +5,8 @@ import polars as pl
 from turnetl.activity_report import limits
 from turnetl.activity_report.model import Activity, AgentUsage, TokenCount, listed
 from turnetl.activity_report.series import Period, activity
+from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.noise.rules import COPY
-from turnetl.schema import TOKEN_COUNTS
 
 _UNKNOWN = "unknown"
 _TOKENS = pl.sum_horizontal([name for name in TOKEN_COUNTS if name != "reasoning_tokens"])

@@ -17,13 +17,13 @@ from turnetl import formats
 from turnetl.agents.locations import AgentMachine, Location, agent_locations
 from turnetl.agents.report import ArchiveState, FoundArchive, Source, SourcesReport
 from turnetl.agents.retention import Retention, deletion_hint, read_retention
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.limits import TooManyRows
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
 from turnetl.parsing import expand
 from turnetl.parsing.prompt_history import PromptHistories, is_project_archive
 from turnetl.parsing.sources import ArchiveStat, read_archive, read_head, stat_archive
-from turnetl.skip_reasons import SkipReason
 
 COUNTED_BYTES = 256 << 20
 """Bytes of new archives of which the turns are counted: some seconds."""

@@ -8,8 +8,8 @@ from functools import reduce
 from pathlib import Path
 
 from turnetl.agents.retention import Retention
-from turnetl.reason import add_counts
-from turnetl.skip_reasons import SkipReason
+from turnetl.base.reason import add_counts
+from turnetl.base.skip_reasons import SkipReason
 
 
 class ArchiveState(StrEnum):

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from os import PathLike, fspath
 
-from turnetl.clock import as_utc
-from turnetl.errors import BadUsage
+from turnetl.base.clock import as_utc
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
 from turnetl.index.selection import Selection
-from turnetl.model import GroupId
 
 Path = str | PathLike[str]
 

@@ -1,10 +1,10 @@
 """The public function that builds communities."""
 
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.ingestion.community_report import CommunityReport
 from turnetl.pipeline.run_communities import CommunityOptions
-from turnetl.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 
 

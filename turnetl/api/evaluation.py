@@ -5,11 +5,11 @@ from pathlib import Path as FilePath
 
 from turnetl import pipeline
 from turnetl.api.arguments import Path
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.evaluation.recall_report import EvaluationReport
 from turnetl.evaluation.template_report import TemplateComparison
 from turnetl.ingestion.assumed_time import AssumedTime
-from turnetl.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from turnetl import pipeline
 from turnetl.api.arguments import Path, check_limit, selection_of
-from turnetl.clock import now
-from turnetl.progress import Progress, ignore_progress
+from turnetl.base.clock import now
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
 

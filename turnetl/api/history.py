@@ -11,8 +11,8 @@ from os import fspath
 
 from turnetl import pipeline
 from turnetl.api.arguments import Path, check_limit, selection_of
-from turnetl.clock import now
-from turnetl.errors import BadUsage
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
 from turnetl.pipeline.opened_items import IndexAnswer
 from turnetl.pipeline.origin import FileAuthorship
 from turnetl.retrieval.details import Details, EntityDetails

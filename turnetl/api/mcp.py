@@ -2,8 +2,8 @@
 
 import pathlib
 
-from turnetl.clock import now
-from turnetl.errors import BadUsage
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
 from turnetl.settings import Settings, load_settings
 
 

@@ -5,12 +5,12 @@ from pathlib import Path as FilePath
 
 from turnetl import pipeline
 from turnetl.api.arguments import Path, archive_paths, group_ids
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.report import EstimatedMigration
 from turnetl.migration.comparison import MigrationComparison
-from turnetl.progress import Progress, ignore_progress
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 
 

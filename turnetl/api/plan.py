@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from turnetl import pipeline
 from turnetl.api.arguments import Path, archive_paths
-from turnetl.clock import now
-from turnetl.errors import BadUsage
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.report import PlanReport
 from turnetl.ingestion.redo_plan import RedoSelection
-from turnetl.progress import Progress, ignore_progress
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from turnetl import pipeline
-from turnetl.clock import as_utc, now
+from turnetl.base.clock import as_utc, now
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.redo_report import RedoReport
-from turnetl.progress import Progress, ignore_progress
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from turnetl import pipeline
 from turnetl.activity_report.report import ReportFile
 from turnetl.api.arguments import Path
-from turnetl.clock import as_utc, now
+from turnetl.base.clock import as_utc, now
 from turnetl.settings import Settings, load_settings
 
 

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Sequence
 from turnetl import pipeline
 from turnetl.api.arguments import Path, archive_paths, check_limit
 from turnetl.backfill_report import BackfillReport
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.shard import Shard
 from turnetl.episodes import FilterReport
 from turnetl.ingestion.report import IngestReport
 from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.parsing import ParseReport
-from turnetl.progress import Progress, ignore_progress
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
-from turnetl.shard import Shard
 
 
 def parse(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from turnetl import pipeline
 from turnetl.api.arguments import check_limit, selection_of
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.search import Order
 from turnetl.settings import Settings, load_settings

@@ -3,7 +3,7 @@
 import pathlib
 from collections.abc import Callable
 
-from turnetl.clock import now
+from turnetl.base.clock import now
 from turnetl.settings import Settings, load_settings
 from turnetl.web import serving
 from turnetl.web.defaults import HOST, PORT

@@ -2,8 +2,8 @@
 
 from turnetl import pipeline, wiring
 from turnetl.agents import SourcesReport
-from turnetl.clock import now
-from turnetl.progress import Progress, ignore_progress
+from turnetl.base.clock import now
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from turnetl import pipeline
-from turnetl.clock import now
+from turnetl.base.clock import now
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.ingestion.summarize_report import SummarizeReport
-from turnetl.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 
 

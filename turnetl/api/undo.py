@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from turnetl import pipeline
-from turnetl.clock import as_utc, now
+from turnetl.base.clock import as_utc, now
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.ingestion.undo_report import UndoReport
-from turnetl.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 
 

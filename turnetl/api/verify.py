@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from turnetl import pipeline
-from turnetl.clock import now
-from turnetl.progress import Progress, ignore_progress
+from turnetl.base.clock import now
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 from turnetl.verification.report import VerifyReport
 

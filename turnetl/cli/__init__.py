@@ -150,7 +150,7 @@ _GC_OBJECTS = 200_000
 
 
 def main() -> None:
-    """Run the command and exit with its exit code, a member of `turnetl.exit_code.ExitCode`."""
+    """Run the command and exit with its exit code, a member of `ExitCode`."""
     gc.set_threshold(_GC_OBJECTS)
     # Read when numpy is imported. All products are small: further threads only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # noqa: TID251 - read there only

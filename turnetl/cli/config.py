@@ -3,8 +3,8 @@
 from cyclopts import App
 
 from turnetl import console
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import NO_COMMON, SETUP_COMMANDS, CommonOptions
-from turnetl.exit_code import ExitCode
 
 app = App(name="config", help="The settings of a run.", group=SETUP_COMMANDS)
 

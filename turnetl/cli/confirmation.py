@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 from cyclopts import Parameter
 
 from turnetl import console
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import CommonOptions, Flag
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
     from rich.console import RenderableType
 
+    from turnetl.base.progress import Progress
     from turnetl.json_output.base import JsonOutput
-    from turnetl.progress import Progress
 
 Yes = Annotated[Flag, Parameter(name=("--yes", "-y"))]
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Literal
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.filters import check_times
 from turnetl.cli.history import print_age
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 from turnetl.cli.times import Since, Until
-from turnetl.clock import now
-from turnetl.exit_code import ExitCode
 
 _DEFAULT = timedelta(days=1)
 """Before the beginning of today, in UTC."""
@@ -33,9 +33,9 @@ def digest(
         markdown: Print Markdown.
     """
     from turnetl import pipeline
+    from turnetl.base.model import GroupId
     from turnetl.index.selection import Selection
     from turnetl.json_output.digest import digest_output
-    from turnetl.model import GroupId
     from turnetl.report import digest as view
     from turnetl.retrieval.digest import DigestSections
 

@@ -8,13 +8,13 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.filters import check_values
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
 from turnetl.cli.paths import NonEmptyPath, PathOption
 from turnetl.cli.search import FilterOptions
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 _MAX_TURNS = 100
 """Turns that match a query and are exported by default."""

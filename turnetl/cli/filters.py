@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from turnetl.errors import BadUsage
-from turnetl.time_span import check_between
+from turnetl.base.errors import BadUsage
+from turnetl.base.time_span import check_between
 
 
 def joined_words(command: str, words: Sequence[str]) -> str:

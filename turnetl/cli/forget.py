@@ -6,10 +6,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
 from turnetl.cli.confirmation import Yes, check_options, execute_previewed
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
-from turnetl.clock import now
-from turnetl.errors import BadUsage
 
 _STANDARD_INPUT = "-"
 

@@ -8,12 +8,12 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.filters import check_times, check_values, joined_words
 from turnetl.cli.options import NO_COMMON, CommonOptions, GroupNames
 from turnetl.cli.times import Since, Until
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
     from turnetl.pipeline.opened_items import IndexAnswer
@@ -48,9 +48,9 @@ def timeline(
         limit: Print at most this many turns, the last ones.
     """
     from turnetl import pipeline
+    from turnetl.base.model import GroupId
     from turnetl.index.selection import Selection
     from turnetl.json_output.timeline import timeline_output
-    from turnetl.model import GroupId
     from turnetl.report import timeline as view
     from turnetl.retrieval.items import file_path
 

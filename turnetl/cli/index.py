@@ -1,11 +1,11 @@
 """The command that makes the search index, or brings it up to date."""
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.option_values import budget_settings
 from turnetl.cli.options import NO_COMMON, BudgetOption, CommonOptions, Flag
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 
 def index_(

@@ -1,6 +1,8 @@
 """Commands that write nothing: status, formats, rules."""
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import (
     NO_COMMON,
     NO_NOISE,
@@ -11,8 +13,6 @@ from turnetl.cli.options import (
     NoiseOptions,
     OutputOptions,
 )
-from turnetl.clock import now
-from turnetl.exit_code import ExitCode
 
 
 def status(

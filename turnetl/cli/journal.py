@@ -7,10 +7,10 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import MODEL_COMMANDS, NO_COMMON, CommonOptions, Flag
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 app = App(
     name="journal",

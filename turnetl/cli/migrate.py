@@ -7,6 +7,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
 from turnetl.cli.migrate_changes import cutover, finish, rollback
 from turnetl.cli.options import (
     INSPECTION_COMMANDS,
@@ -23,10 +24,9 @@ from turnetl.cli.options import (
     SelectionOptions,
 )
 from turnetl.cli.paths import PathOption
-from turnetl.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.run_options import RunOptions
+    from turnetl.pipeline.run_options import RunOptions
     from turnetl.settings import Settings
 
 

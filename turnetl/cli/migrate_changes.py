@@ -6,9 +6,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
 from turnetl.cli.confirmation import Yes, check_options, execute_previewed
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
-from turnetl.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.pipeline import ChangeOptions

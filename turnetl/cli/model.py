@@ -3,6 +3,7 @@
 from cyclopts import App
 
 from turnetl import console
+from turnetl.base.clock import now
 from turnetl.cli.options import (
     MODEL_COMMANDS,
     NO_COMMON,
@@ -10,7 +11,6 @@ from turnetl.cli.options import (
     CommonOptions,
     ExtractionOptions,
 )
-from turnetl.clock import now
 
 app = App(name="model", help="The language model.", group=MODEL_COMMANDS)
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from turnetl.clock import now
+from turnetl.base.clock import now
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
+    from turnetl.base.shard import Shard
     from turnetl.ingestion.assumed_time import AssumedTime
-    from turnetl.shard import Shard
 
 
 def budget_settings(budget: tuple[str, ...]) -> dict[str, Any]:
@@ -41,6 +41,6 @@ def read_shard(text: str | None) -> "Shard | None":
     Raises:
         BadUsage: it names none.
     """
-    from turnetl.shard import Shard
+    from turnetl.base.shard import Shard
 
     return None if text is None else Shard.parse(text)

@@ -13,7 +13,7 @@ from turnetl.cli.paths import PathOption
 from turnetl.cli.times import Since, Until
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.run_options import RunOptions
+    from turnetl.pipeline.run_options import RunOptions
     from turnetl.settings import LoadedSettings, Settings
 
 INSPECTION_COMMANDS = Group("Inspection", sort_key=3)
@@ -208,7 +208,7 @@ class ExtractionOptions:
         return {"run_ahead": self.run_ahead, **budget_settings(self.budget)}
 
     def run_options(self) -> "RunOptions":
-        from turnetl.run_options import RunOptions
+        from turnetl.pipeline.run_options import RunOptions
 
         return RunOptions(preprocessing=self.preprocessing, reflexion=self.reflexion)
 
@@ -250,7 +250,7 @@ class SelectionOptions:
         shard: str | None = None,
         retry: bool = False,
     ) -> "RunOptions":
-        from turnetl.run_options import RunOptions
+        from turnetl.pipeline.run_options import RunOptions
 
         return RunOptions(
             groups=groups,

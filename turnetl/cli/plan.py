@@ -7,6 +7,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
 from turnetl.cli.options import (
     NO_COMMON,
     NO_EXTRACTION,
@@ -22,12 +24,10 @@ from turnetl.cli.options import (
 )
 from turnetl.cli.paths import PathOption
 from turnetl.cli.times import Since, Until
-from turnetl.clock import now
-from turnetl.errors import BadUsage
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.ingestion.redo_plan import RedoSelection
-    from turnetl.run_options import RunOptions
+    from turnetl.pipeline.run_options import RunOptions
 
 
 @Parameter(name="*")
@@ -153,7 +153,7 @@ def _run_options(
     groups: tuple[str, ...], turns: PlannedTurnOptions, extraction: ExtractionOptions
 ) -> "RunOptions":
     from turnetl.ingestion import assumed_time
-    from turnetl.run_options import RunOptions
+    from turnetl.pipeline.run_options import RunOptions
 
     assumed = turns.assume_time
     return RunOptions(

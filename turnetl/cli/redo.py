@@ -4,6 +4,7 @@ import sys
 from dataclasses import replace
 
 from turnetl import console
+from turnetl.base.clock import now
 from turnetl.cli.confirmation import Yes, check_options, execute_previewed
 from turnetl.cli.options import (
     NO_COMMON,
@@ -16,7 +17,6 @@ from turnetl.cli.options import (
     GroupNames,
 )
 from turnetl.cli.times import Since, Until
-from turnetl.clock import now
 
 
 def redo(

@@ -6,8 +6,8 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import INSPECTION_COMMANDS, NO_COMMON, CommonOptions, GroupNames
-from turnetl.exit_code import ExitCode
 
 _LIMIT = 20
 

@@ -1,8 +1,8 @@
 """The JSON Schemas of the `--json` output."""
 
 from turnetl import console
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import NO_OUTPUT, OutputOptions
-from turnetl.exit_code import ExitCode
 
 
 def schema(*command: str, output: OutputOptions = NO_OUTPUT) -> int:

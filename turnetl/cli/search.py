@@ -8,13 +8,13 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.filters import check_times, check_values, joined_words
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 from turnetl.cli.recipes import NO_RECIPE, RecipeArguments, search_with_recipe
 from turnetl.cli.times import AsOf, Since, Until
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing it takes a moment, which `--help` must not spend
     from turnetl.index.selection import Selection
@@ -65,8 +65,8 @@ class FilterOptions:
         Raises:
             BadUsage: no time lies between --since and --until, or --as-of; an option is empty.
         """
+        from turnetl.base.model import GroupId
         from turnetl.index.selection import Selection
-        from turnetl.model import GroupId
         from turnetl.retrieval.items import file_path
 
         check_times(self.since, until=self.until, as_of=self.as_of)

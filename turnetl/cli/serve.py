@@ -9,9 +9,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import NO_COMMON, CommonOptions
-from turnetl.clock import now
-from turnetl.exit_code import ExitCode
 from turnetl.web.defaults import HOST, PORT
 
 _READY = (

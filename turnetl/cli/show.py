@@ -8,11 +8,11 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.history import print_age
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 _MAX_TURNS = 20
 """Turns that an entity is printed with by default."""

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import NO_COMMON, CommonOptions
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing it takes a second, which `--help` must not spend
     from turnetl.settings import Settings

@@ -8,6 +8,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.option_values import read_shard
 from turnetl.cli.options import (
     NO_ARCHIVE,
@@ -27,12 +30,9 @@ from turnetl.cli.options import (
     ShardOption,
 )
 from turnetl.cli.sources import proposed_archives
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.run_options import RunOptions
+    from turnetl.pipeline.run_options import RunOptions
     from turnetl.settings import Settings
 
 _EXAMPLES = 5

@@ -6,6 +6,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
 from turnetl.cli.option_values import budget_settings
 from turnetl.cli.options import (
     NO_COMMON,
@@ -14,7 +15,6 @@ from turnetl.cli.options import (
     Flag,
     GroupNames,
 )
-from turnetl.clock import now
 
 
 def summarize(

@@ -7,6 +7,8 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.option_values import budget_settings, read_assumed_time
 from turnetl.cli.options import (
     MODEL_COMMANDS,
@@ -16,8 +18,6 @@ from turnetl.cli.options import (
     ExtractorOption,
 )
 from turnetl.cli.paths import PathOption
-from turnetl.clock import now
-from turnetl.exit_code import ExitCode
 
 app = App(
     name="templates", help="The instructions and ontologies for the model.", group=MODEL_COMMANDS

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
 
-from turnetl.clock import now
-from turnetl.time_span import TimeSpan, parse_time_span
+from turnetl.base.clock import now
+from turnetl.base.time_span import TimeSpan, parse_time_span
 
 
 def _span(tokens: Sequence[Token]) -> TimeSpan:

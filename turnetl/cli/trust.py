@@ -6,11 +6,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import NO_OUTPUT, Flag, OutputOptions
 from turnetl.cli.paths import NonEmptyPath
-from turnetl.clock import now
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
 
 
 def trust(

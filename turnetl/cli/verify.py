@@ -6,10 +6,10 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
 from turnetl.cli.confirmation import Yes, execute_previewed
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
-from turnetl.clock import now
-from turnetl.errors import BadUsage
 
 _EXAMPLES = 5
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from turnetl.control_characters import displayed_text
+from turnetl.base.control_characters import displayed_text
 
 if TYPE_CHECKING:  # rich takes time to import, which `--help` must not spend
     from rich.console import Console, ConsoleOptions

@@ -5,8 +5,8 @@ import sys
 import warnings
 from typing import TextIO
 
+from turnetl.base.control_characters import DisplayingFormatter, displayed_message
 from turnetl.console.log_filter import unique_messages
-from turnetl.control_characters import DisplayingFormatter, displayed_message
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 """Attributes of every record; the others were passed as `extra`."""

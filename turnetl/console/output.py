@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from turnetl import stop_signals
+from turnetl.base import stop_signals
+from turnetl.base.control_characters import displayed_message, displayed_text
 from turnetl.console import pager, terminal
 from turnetl.console.displayed import Displayed
-from turnetl.control_characters import displayed_message, displayed_text
 
 if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
+    from turnetl.base.progress import Progress, ProgressUpdate
     from turnetl.json_output.base import JsonOutput
-    from turnetl.progress import Progress, ProgressUpdate
 
 
 def print_messages(messages: Iterable[str]) -> None:

@@ -12,9 +12,9 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from turnetl.base.control_characters import displayed_name
+from turnetl.base.progress import ProgressUpdate, RunCost
 from turnetl.console import terminal
-from turnetl.control_characters import displayed_name
-from turnetl.progress import ProgressUpdate, RunCost
 
 
 class ProgressBars:

@@ -2,7 +2,7 @@
 
 import logging
 
-from turnetl.progress import ProgressUpdate
+from turnetl.base.progress import ProgressUpdate
 
 _log = logging.getLogger(__name__)
 

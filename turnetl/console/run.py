@@ -9,13 +9,13 @@ from typing import Any
 
 from cyclopts import CycloptsError
 
+from turnetl.base.control_characters import displayed_text
+from turnetl.base.errors import TurnetlError
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.stop_signals import StopSignals
 from turnetl.console import log
 from turnetl.console.output import print_messages
 from turnetl.console.usage_errors import usage_sentence
-from turnetl.control_characters import displayed_text
-from turnetl.errors import TurnetlError
-from turnetl.exit_code import ExitCode
-from turnetl.stop_signals import StopSignals
 
 _INTERRUPTED = "stopped; finished work is kept, and the same command continues from there"
 _INTERRUPTED_READING = "stopped before there was a result; run the same command again to get it"

@@ -4,7 +4,7 @@ from collections.abc import Coroutine
 from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 
-from turnetl import stop_signals
+from turnetl.base import stop_signals
 
 T = TypeVar("T")
 

@@ -19,8 +19,8 @@ from cyclopts import (
 )
 from cyclopts.validators import Number
 
-from turnetl.errors import BadUsage
-from turnetl.time_span import EXAMPLES
+from turnetl.base.errors import BadUsage
+from turnetl.base.time_span import EXAMPLES
 
 _EXPECTED: dict[Any, str] = {
     int: "a whole number",

@@ -5,7 +5,7 @@ Names are imported on first use.
 
 from typing import TYPE_CHECKING
 
-from turnetl.lazy_exports import lazy_exports
+from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.episodes.filters import Filters

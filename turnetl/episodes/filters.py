@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from turnetl.base.model import GroupId
 from turnetl.episodes.kinds import KINDS
-from turnetl.model import GroupId
 from turnetl.noise import EMPTY, RULES, NoiseRule
 
 ALL_GROUPS = GroupId("")

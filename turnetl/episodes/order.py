@@ -5,8 +5,8 @@ Reads few columns and no text, so a group may be larger than memory.
 
 import polars as pl
 
+from turnetl.base.model import ClosedBy
 from turnetl.episodes.dedup import merge_copies
-from turnetl.model import ClosedBy
 
 KEYS = (
     *("turn_id", "format", "session_id", "ordinal", "prompt_id", "parent_session_id"),

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
-from turnetl import noise, schema
+from turnetl import noise
+from turnetl.base import schema
 from turnetl.episodes import order as ordering
 from turnetl.episodes.recorded_prompts import merge_recorded, prompt_columns
 from turnetl.lake import Batch, temporary_folder, write_error

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 import polars as pl
 
 from turnetl import noise
+from turnetl.base.model import GroupId
 from turnetl.episodes.partitions import key_columns, partition_numbers
 from turnetl.episodes.report import COUNTED, FilteredGroup, group_report
 from turnetl.lake import Lake, replace_episodes_metadata
-from turnetl.model import GroupId
 from turnetl.noise import NoiseRule
 
 

@@ -2,8 +2,8 @@
 
 import polars as pl
 
+from turnetl.base.model import GroupId
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 
 RENDERED = ("kind", "text", "chunks", "chars_after", "tokens", "text_hash")
 """The columns of `schema.EPISODES` that are rendered."""

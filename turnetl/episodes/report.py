@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import polars as pl
 
-from turnetl.model import GroupId
+from turnetl.base.model import GroupId
 
 COUNTED = ("noise", "copies", "variants", "chars_before", "chars_after", "tokens")
 """The columns of `schema.EPISODES` that `group_report` reads."""

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import polars as pl
 
-from turnetl import noise, schema
+from turnetl import noise
+from turnetl.base import schema
+from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.episodes import order
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.partitions import key_columns, partition
 from turnetl.episodes.recorded_prompts import merge_recorded, prompt_columns
 from turnetl.episodes.table import render_texts
 from turnetl.lake import Batch, Lake
-from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.noise import EMPTY, NoiseRule
 
 _EXCERPT_CHARS = 400

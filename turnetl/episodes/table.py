@@ -4,11 +4,11 @@ from hashlib import blake2b
 
 import polars as pl
 
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.model import GroupId
 from turnetl.episodes import chunking, classify, text
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.rendered_texts import RENDERED, RenderedTexts
-from turnetl.model import GroupId
 from turnetl.noise import EMPTY
 
 _SEPARATOR = "\0"

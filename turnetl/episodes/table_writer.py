@@ -6,14 +6,14 @@ from functools import cache
 
 import polars as pl
 
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.model import GroupId
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.partitions import partition
 from turnetl.episodes.rendered_texts import RenderedTexts
 from turnetl.episodes.report import COUNTED, FilteredGroup, group_report
 from turnetl.episodes.table import episode_rows
 from turnetl.lake import Lake
-from turnetl.model import GroupId
 
 
 def write_table(

@@ -3,14 +3,15 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from turnetl import ids, noise, schema
+from turnetl import noise
+from turnetl.base import ids, schema
+from turnetl.base.errors import TableUnusable
+from turnetl.base.model import GroupId
+from turnetl.base.object_url import shown_name
 from turnetl.episodes import versions
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.report import FilteredGroup, FilterReport, from_json, to_json
-from turnetl.errors import TableUnusable
 from turnetl.lake import Lake, TurnFile
-from turnetl.model import GroupId
-from turnetl.object_url import shown_name
 
 log = logging.getLogger(__name__)
 

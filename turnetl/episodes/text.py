@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from turnetl.base.model import ClosedBy
 from turnetl.episodes import code_blocks, text_cleaning, tool_calls
-from turnetl.model import ClosedBy
 
 _INTERRUPTED = "\n\nuser: [Request interrupted by user]"
 """What coding agents write where the user interrupts them."""

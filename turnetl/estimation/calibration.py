@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 
+from turnetl.base.model import Usage
 from turnetl.estimation.interval import CONFIDENCE, MIN_SAMPLE, student_quantile
 from turnetl.estimation.observed_requests import ObservedRequest
 from turnetl.estimation.usage_range import UsageByPrompt
 from turnetl.llm.prices import Price
-from turnetl.model import Usage
 
 
 @dataclass(frozen=True, slots=True)

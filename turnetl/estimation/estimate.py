@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from turnetl.base.model import TurnId, Usage
 from turnetl.estimation.calibration import Calibration, PromptMeans
 from turnetl.estimation.interval import MIN_SAMPLE
 from turnetl.estimation.observed_requests import ObservedRequest
@@ -19,7 +20,6 @@ from turnetl.estimation.usage_range import (
     scaled,
 )
 from turnetl.llm.prices import Price
-from turnetl.model import TurnId, Usage
 
 
 @dataclass(frozen=True, slots=True)

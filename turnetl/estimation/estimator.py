@@ -4,7 +4,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import TurnId, Usage
+from turnetl.base.progress import Progress, ProgressUpdate
 from turnetl.estimation.estimate import (
     EarlierTurn,
     PredictedUsage,
@@ -24,8 +26,6 @@ from turnetl.extraction.port import Extractor
 from turnetl.ingestion.estimate_record import EstimateMethod
 from turnetl.llm.journal.stats import JournalStats
 from turnetl.llm.prices import Price
-from turnetl.model import TurnId, Usage
-from turnetl.progress import Progress, ProgressUpdate
 
 MIN_PILOT = 8
 """Turns: with fewer there are not two of each length."""

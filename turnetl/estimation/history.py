@@ -5,15 +5,15 @@ from datetime import timedelta
 
 import polars as pl
 
+from turnetl.base.graph_model import TurnRun
+from turnetl.base.shadow_groups import is_shadow
 from turnetl.estimation.calibration import PromptMeans
 from turnetl.estimation.estimate import EarlierTurn
 from turnetl.estimation.present_prices import at_price
 from turnetl.graph.port import ReceiptStore
-from turnetl.graph_model import TurnRun
 from turnetl.lake import Lake
 from turnetl.llm.journal.stats import JournalStats, JournalTotals
 from turnetl.llm.prices import Price
-from turnetl.shadow_groups import is_shadow
 
 _OTHER_WORK = ("communities.", "evaluate.", "index.", "search.")
 """Beginnings of prompts that no ingest sends."""

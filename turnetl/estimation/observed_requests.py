@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from turnetl.errors import BadTurn, TooLong
+from turnetl.base.errors import BadTurn, TooLong
+from turnetl.base.model import Usage
 from turnetl.extraction.preview_builder import model_for, placeholder_response
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal, request_key
-from turnetl.model import Usage
 
 
 @dataclass(frozen=True, slots=True)

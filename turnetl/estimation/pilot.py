@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from turnetl.errors import BadTurn, RunStopped
+from turnetl.base.errors import BadTurn, RunStopped
+from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.estimation.observed_requests import ObservedRequest, Record, recording_to
 from turnetl.estimation.sample import PendingTurn
 from turnetl.estimation.workload import Workload
@@ -26,7 +27,6 @@ from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Episode, GroupId, TurnId
 
 _RUN_ID = "pilot"
 """Of receipts that are never written."""

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from turnetl.base.model import Usage
 from turnetl.estimation.observed_requests import ObservedRequest
 from turnetl.estimation.pilot import TurnRequests
 from turnetl.estimation.usage_range import scaled
 from turnetl.llm.prices import Price
-from turnetl.model import Usage
 
 
 def at_price(usage: Usage, price: Price | None) -> Usage:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from turnetl.base.model import GroupId, Usage
 from turnetl.estimation.usage_range import UsageRange
 from turnetl.ingestion.estimate_record import EstimateMethod, Range
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.migration.report import MigrationPlan
-from turnetl.model import GroupId, Usage
 from turnetl.parsing import ParseReport
 
 Work = Literal["ingest", "backfill", "redo"]

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from turnetl.base.model import GroupId
 from turnetl.estimation.estimate import PredictedUsage
 from turnetl.ingestion.estimate_record import Range
-from turnetl.model import GroupId
 
 _COMMIT_SECONDS = 0.05
 """Of a turn, without its requests: resolving it in memory, and its transaction."""

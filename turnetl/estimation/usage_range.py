@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
+from turnetl.base.model import Usage
 from turnetl.estimation.interval import StratumValues, at_least, exactly, predict
 from turnetl.ingestion.estimate_record import Range
-from turnetl.model import Usage
 
 UsageByPrompt = Mapping[str, Usage]
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.estimation.sample import PendingTurn
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion import candidates
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.prefetch import with_context
@@ -15,7 +16,6 @@ from turnetl.ingestion.rehearsal import undone_contents
 from turnetl.ingestion.undo_plan import UndoPlan
 from turnetl.lake import CHUNK_COUNT
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Episode, GroupId, TurnId
 
 
 @dataclass(frozen=True, slots=True)

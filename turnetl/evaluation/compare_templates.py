@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from turnetl.base.model import Entity, Fact, Turn, TurnId
 from turnetl.evaluation.expected_facts import ExpectedFact, LabelScore, score_labels
 from turnetl.evaluation.template_report import ComparedTemplate, DistinctFact, TrialDates
 from turnetl.evaluation.template_trial import TrialResult, TrialSide
@@ -18,7 +19,6 @@ from turnetl.migration.fact_match import (
     best_matches,
     entity_key,
 )
-from turnetl.model import Entity, Fact, Turn, TurnId
 
 _MARGIN = timedelta(hours=1)
 """Before and after a turn, in which a fact is dated by the turn itself."""

@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import TurnId
+from turnetl.base.tsv_file import read_tsv
 from turnetl.evaluation.located_turns import LocatedTurns
 from turnetl.llm.vectors import Matrix
 from turnetl.migration.fact_match import EntityIndex, FactStatement
-from turnetl.model import TurnId
-from turnetl.tsv_file import read_tsv
 
 _ENTITIES = ("source", "target")
 _ROW_NEEDS = (

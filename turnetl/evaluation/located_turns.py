@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from turnetl.errors import BadUsage
-from turnetl.model import GroupId, TurnId
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId, TurnId
 
 _POSITION = re.compile(r"(?P<file>.+):(?P<line>\d{1,12})")
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from turnetl import ids
-from turnetl.errors import BadUsage, RunStopped, Skip
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage, RunStopped, Skip
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.tsv_file import read_tsv
 from turnetl.evaluation.located_turns import LocatedTurns
 from turnetl.index.questions import QuestionTask, write_questions
 from turnetl.llm.chat import ChatModel
-from turnetl.model import GroupId, TurnId
-from turnetl.tsv_file import read_tsv
 
 log = logging.getLogger(__name__)
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from turnetl.errors import RunStopped
+from turnetl.base.errors import RunStopped
+from turnetl.base.model import TurnId
 from turnetl.evaluation.question_set import EvaluationQuestion
 from turnetl.index.port import SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import TurnId
 from turnetl.retrieval.ranking import WEIGHTS, Evidence
 from turnetl.retrieval.search import search
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.model import GroupId, Usage
 from turnetl.evaluation.recall import DEPTHS, EvaluatedQuestion, RankingStage
-from turnetl.exit_code import ExitCode
-from turnetl.model import GroupId, Usage
 
 
 class QuestionSource(StrEnum):

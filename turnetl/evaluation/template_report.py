@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.evaluation.expected_facts import LabelScore
 from turnetl.evaluation.template_trial import FailedTurn
-from turnetl.exit_code import ExitCode
 from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.model import GroupId, TurnId, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from turnetl.errors import BadTurn, RunStopped
+from turnetl.base.errors import BadTurn, RunStopped
+from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId, Usage
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
@@ -24,7 +25,6 @@ from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Entity, Episode, Fact, GroupId, TurnId, Usage
 
 _RUN_ID = "comparison"
 """Of receipts that are never written."""

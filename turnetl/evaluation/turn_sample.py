@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from turnetl.base.model import TurnId
 from turnetl.estimation.sample import PendingTurn, draw, stratify
-from turnetl.model import TurnId
 
 
 def sample_turns(

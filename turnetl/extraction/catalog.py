@@ -6,8 +6,8 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from turnetl import ids
-from turnetl.errors import BadUsage
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage
 from turnetl.extraction import ontology_lint
 from turnetl.extraction.config import (
     TEMPLATE_SUFFIX,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Protocol, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from turnetl import ids
+from turnetl.base import ids
 from turnetl.extraction.template import Template
 
 DEFAULT_TEMPLATE = "default-session-turn.md"

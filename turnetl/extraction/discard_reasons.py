@@ -1,6 +1,6 @@
 """The reasons under which extracted names and facts are counted as discarded."""
 
-from turnetl.reason import Reason
+from turnetl.base.reason import Reason
 
 
 class DiscardReason(Reason):

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 
 def load(front_matter: str) -> Mapping[str, Any]:

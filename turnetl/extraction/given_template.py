@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from turnetl import ids
+from turnetl.base import ids
 from turnetl.extraction.config import (
     NO_PROMPT_VALUES,
     TEMPLATE_SUFFIX,

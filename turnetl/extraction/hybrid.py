@@ -9,12 +9,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from turnetl.base.model import Entity, Episode, Fact, GroupId
+from turnetl.base.recipe_parts import RecipePart, RecipeParts
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.extraction.structural.findings import FILE
 from turnetl.graph.mirror.group import GroupView, folded
 from turnetl.index.terms import Tokenizer
-from turnetl.model import Entity, Episode, Fact, GroupId
-from turnetl.recipe_parts import RecipePart, RecipeParts
 
 _VERSION = "2"
 """Version of the merge rules."""

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, create_model
 
-from turnetl import ids
-from turnetl.errors import BadUsage
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage
 from turnetl.extraction import ontology_lint
 from turnetl.extraction.config import DEFAULT_ONTOLOGY
 from turnetl.extraction.templates import TemplateResolver, built_in_folder

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from turnetl.base.model import Entity, Episode, Fact, GroupId, Usage
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.graph.mirror.group import GroupView
-from turnetl.model import Entity, Episode, Fact, GroupId, Usage
-from turnetl.recipe_parts import RecipeParts
 
 Extracted = TypeVar("Extracted")
 

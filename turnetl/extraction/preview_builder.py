@@ -9,7 +9,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from turnetl.errors import TooLong
+from turnetl.base.errors import TooLong
+from turnetl.base.model import Episode, TurnId, Vector
 from turnetl.extraction.llm import ExtractedTurn, fact_questions
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.request_preview import RequestPreview
@@ -18,7 +19,6 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key
 from turnetl.llm.routing import PromptRouter
 from turnetl.llm.vectors import pack
-from turnetl.model import Episode, TurnId, Vector
 
 PLACEHOLDER = "(entities of the first response)"
 """Placeholder for entities that only a response could name."""

@@ -3,7 +3,9 @@
 import logging
 from dataclasses import dataclass
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import GroupId
+from turnetl.base.recipe_parts import RecipePart, RecipeParts
 from turnetl.extraction.config import (
     TEMPLATE_SUFFIX,
     ExtractionConfig,
@@ -14,8 +16,6 @@ from turnetl.extraction.config import (
     prompt_warning,
 )
 from turnetl.extraction.template import Template
-from turnetl.model import GroupId
-from turnetl.recipe_parts import RecipePart, RecipeParts
 
 log = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from turnetl.base.model import TurnId
 from turnetl.llm.chat import ChatMessage
-from turnetl.model import TurnId
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from turnetl.errors import BadUsage
-from turnetl.regex_check import regex_error
+from turnetl.base.errors import BadUsage
+from turnetl.base.regex_check import regex_error
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.regular_files import NotReadable, read_inside, read_regular
 from turnetl.extraction.config import TEMPLATE_SUFFIX
 from turnetl.extraction.template import Template, parse_template_file
-from turnetl.regular_files import NotReadable, read_inside, read_regular
 
 log = logging.getLogger(__name__)
 

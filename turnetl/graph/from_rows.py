@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from turnetl import ids, schema
-from turnetl.graph import graphiti_names
-from turnetl.graph_model import (
+from turnetl.base import ids, schema
+from turnetl.base.graph_model import (
     CommitRecord,
     CommittedTurn,
     Community,
@@ -21,8 +20,9 @@ from turnetl.graph_model import (
     Subgraphs,
     TurnRun,
 )
-from turnetl.model import Entity, Fact, GroupId, TurnId, Usage, Vector
-from turnetl.recipe_parts import RecipePart, RecipeParts
+from turnetl.base.model import Entity, Fact, GroupId, TurnId, Usage, Vector
+from turnetl.base.recipe_parts import RecipePart, RecipeParts
+from turnetl.graph import graphiti_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from turnetl.model import Attribute, Turn
+from turnetl.base.model import Attribute, Turn
 
 BASE_LABEL = "Entity"
 """Graphiti sets it on every entity; turnetl's values omit it."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from turnetl.model import SessionId, TurnId
+from turnetl.base.model import SessionId, TurnId
 
 
 @dataclass(frozen=True, slots=True)

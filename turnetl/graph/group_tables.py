@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from turnetl import schema
+from turnetl.base import schema
 from turnetl.graph import to_rows
 from turnetl.graph.from_rows import summarised_entities
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from turnetl.errors import GraphBusy, GraphUnusable
-from turnetl.graph_model import LONGEST_LEASE, GroupProfile, Lease
-from turnetl.model import GroupId
+from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.base.graph_model import LONGEST_LEASE, GroupProfile, Lease
+from turnetl.base.model import GroupId
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from turnetl.model import GroupId
+from turnetl.base.model import GroupId
 
 SESSION = "session"
 """The granularity of an episode that summarises a session, or is data of another program: value of

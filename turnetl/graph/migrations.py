@@ -8,11 +8,11 @@ from typing import Protocol
 
 import msgspec
 
-from turnetl.errors import GraphUnusable
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import Lease
+from turnetl.base.model import GroupId
 from turnetl.graph.migration_steps import MigrationStep
 from turnetl.graph.other_relations import OtherRelation
-from turnetl.graph_model import Lease
-from turnetl.model import GroupId
 
 LAYOUT = 1
 """Version of what a migration writes: one of another version is not continued."""

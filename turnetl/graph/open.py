@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.url_scheme import url_scheme
 from turnetl.graph.port import GraphStore
-from turnetl.url_scheme import url_scheme
 
 if TYPE_CHECKING:  # only for a run with a model
     from turnetl.llm.shared_limits import LimitsStore
@@ -46,10 +46,12 @@ async def open_graph(
     """
     check_url(url)
     if url.startswith(_LADYBUG):
-        from turnetl.graph.ladybug_store import LadybugStore  # noqa: PLC0415 - only the one in use
+        from turnetl.graph.ladybug.store import (  # noqa: PLC0415 - only the one in use
+            LadybugStore,
+        )
 
         return await LadybugStore.open(_path(url), write=write, wait=wait)
-    from turnetl.graph.neo4j_store import Neo4jStore  # noqa: PLC0415 - only the one in use
+    from turnetl.graph.neo4j.store import Neo4jStore  # noqa: PLC0415 - only the one in use
 
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
@@ -68,8 +70,8 @@ def server_limits(
     """
     if url.startswith(_LADYBUG):
         return None
-    from turnetl.graph.neo4j_driver import open_driver  # noqa: PLC0415 - only the one in use
-    from turnetl.graph.neo4j_limits import Neo4jLimits  # noqa: PLC0415 - as above
+    from turnetl.graph.neo4j.driver import open_driver  # noqa: PLC0415 - only the one in use
+    from turnetl.graph.neo4j.limits import Neo4jLimits  # noqa: PLC0415 - as above
 
     parts = urlsplit(url)
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
@@ -109,7 +111,7 @@ def rewrite_graph(url: str) -> bool:
     path = embedded_file(url)
     if path is None:
         return False
-    from turnetl.graph.ladybug_rewrite import rewrite_file  # noqa: PLC0415 - only the one in use
+    from turnetl.graph.ladybug.rewrite import rewrite_file  # noqa: PLC0415 - only the one in use
 
     rewrite_file(path)
     return True

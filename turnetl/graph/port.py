@@ -9,11 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from turnetl.graph.group_repair import GroupRepair
-from turnetl.graph.migrations import MigrationStore
-from turnetl.graph.session_level import SessionLevelReader
-from turnetl.graph.unrecorded import UnrecordedReader
-from turnetl.graph_model import (
+from turnetl.base.graph_model import (
     CommitRecord,
     CommittedTurn,
     Community,
@@ -29,8 +25,12 @@ from turnetl.graph_model import (
     Subgraphs,
     TurnRun,
 )
-from turnetl.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
-from turnetl.recipe_parts import RecipeParts
+from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
+from turnetl.base.recipe_parts import RecipeParts
+from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.migrations import MigrationStore
+from turnetl.graph.session_level import SessionLevelReader
+from turnetl.graph.unrecorded import UnrecordedReader
 
 if TYPE_CHECKING:  # imports polars, which a search does without
     from turnetl.graph.group_tables import GroupTables

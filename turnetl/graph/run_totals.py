@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import LiteralString
 
-from turnetl.graph_model import Receipt, RunTotals
-from turnetl.model import Usage
+from turnetl.base.graph_model import Receipt, RunTotals
+from turnetl.base.model import Usage
 
 RUN_TOTALS: LiteralString = """
 MATCH (c:TurnCommit)

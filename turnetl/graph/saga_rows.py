@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from itertools import pairwise
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import Change, GroupId, SessionId
 from turnetl.graph import to_rows
-from turnetl.model import Change, GroupId, SessionId
 
 
 def saga_row(change: Change, now: datetime) -> to_rows.RowDict:

@@ -1,7 +1,7 @@
 """The version of turnetl's data in a graph, recorded on every TurnGroup."""
 
-from turnetl import schema
-from turnetl.errors import GraphUnusable
+from turnetl.base import schema
+from turnetl.base.errors import GraphUnusable
 
 CURRENT = schema.RECEIPTS.version
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
+from turnetl.base.graph_model import Mention
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.graph.unrecorded import UnrecordedEpisode
-from turnetl.graph_model import Mention
-from turnetl.model import Entity, Fact, GroupId
 
 UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """Stands for the time of creation of a node or fact that has none."""

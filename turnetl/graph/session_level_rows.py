@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from turnetl.base.model import Entity, Fact, GroupId, Vector
 from turnetl.graph import from_rows
 from turnetl.graph.session_level import UNKNOWN_TIME
-from turnetl.model import Entity, Fact, GroupId, Vector
 
 
 def entity_of(group: GroupId, row: Mapping[str, Any], vector: Vector | None) -> Entity:

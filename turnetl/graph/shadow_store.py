@@ -9,15 +9,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from turnetl.errors import BadUsage
-from turnetl.graph.group_repair import GroupRepair
-from turnetl.graph.migration_steps import MigrationStep
-from turnetl.graph.migrations import MigrationSummary, TurnMigration
-from turnetl.graph.other_relations import OtherRelation
-from turnetl.graph.port import GraphStore
-from turnetl.graph.session_level import SessionLevelData
-from turnetl.graph.unrecorded import UnrecordedEpisode
-from turnetl.graph_model import (
+from turnetl.base.errors import BadUsage
+from turnetl.base.graph_model import (
     CommitRecord,
     CommittedTurn,
     Community,
@@ -34,9 +27,16 @@ from turnetl.graph_model import (
     Subgraphs,
     TurnRun,
 )
-from turnetl.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
-from turnetl.recipe_parts import RecipeParts
-from turnetl.shadow_groups import turns_group
+from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
+from turnetl.base.recipe_parts import RecipeParts
+from turnetl.base.shadow_groups import turns_group
+from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.migration_steps import MigrationStep
+from turnetl.graph.migrations import MigrationSummary, TurnMigration
+from turnetl.graph.other_relations import OtherRelation
+from turnetl.graph.port import GraphStore
+from turnetl.graph.session_level import SessionLevelData
+from turnetl.graph.unrecorded import UnrecordedEpisode
 
 if TYPE_CHECKING:  # imports polars, which a search does without
     from turnetl.graph.group_tables import GroupTables

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from turnetl import ids, schema
-from turnetl.errors import GraphUnusable
+from turnetl.base import ids, schema
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import Community, Receipt, TurnRun
+from turnetl.base.model import Attribute, Change, Entity, Fact, Usage, Vector
+from turnetl.base.recipe_parts import RecipeParts, recipe_digest
+from turnetl.base.shadow_groups import final_group
 from turnetl.graph import graphiti_names
-from turnetl.graph_model import Community, Receipt, TurnRun
 from turnetl.llm.float_lists import floats
-from turnetl.model import Attribute, Change, Entity, Fact, Usage, Vector
-from turnetl.recipe_parts import RecipeParts, recipe_digest
-from turnetl.shadow_groups import final_group
 
 RowDict = dict[str, Any]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from turnetl import ids
-from turnetl.model import GroupId, TurnId
+from turnetl.base import ids
+from turnetl.base.model import GroupId, TurnId
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from importlib.resources import files
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from turnetl.clock import encoded_time
-from turnetl.control_characters import displayed_text
+from turnetl.base.clock import encoded_time
+from turnetl.base.control_characters import displayed_text
 
 GENERATOR = '<meta name="generator" content="turnetl">'
 """Stands near the beginning of every page."""

@@ -13,7 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.graph_model import CommittedTurn
+from turnetl.base.graph_model import CommittedTurn
+from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import TOKENS
 from turnetl.index.documents import TurnDocument, turn_document
@@ -26,7 +27,6 @@ from turnetl.index.vectors import PassageRows
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.llm.vectors import stack
-from turnetl.model import Entity, Fact, GroupId, TurnId, Vector
 
 T = TypeVar("T")
 

@@ -14,7 +14,8 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from turnetl.graph_model import CommittedTurn, Receipt
+from turnetl.base.graph_model import CommittedTurn, Receipt
+from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index import catalog_sql as sql
 from turnetl.index.catalog_state import CatalogState
 from turnetl.index.folding import fold
@@ -24,7 +25,6 @@ from turnetl.index.port import IndexedFact, IndexedTurn, Keys, unpacked_text
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.report import IndexedGroup
 from turnetl.index.selecting import Selector, microseconds, time_of
-from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 
 _RECEIPTS = msgspec.json.Decoder(Receipt)
 _ENTITIES = msgspec.json.Decoder(Entity)

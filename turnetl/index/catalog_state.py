@@ -13,13 +13,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl import private_files
-from turnetl.errors import IndexUnusable
+from turnetl.base import private_files
+from turnetl.base.errors import IndexUnusable
+from turnetl.base.sqlite_path import sqlite_path
 from turnetl.index import catalog_sql as sql
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.port import Keys
 from turnetl.index.vectors import ValidRows
-from turnetl.sqlite_path import sqlite_path
 
 TOKENS = 1 << 16
 """Tokens are numbers below this."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
-from turnetl import private_files
-from turnetl.errors import IndexBusy
+from turnetl.base import private_files
+from turnetl.base.errors import IndexBusy
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import (
     CATALOG,

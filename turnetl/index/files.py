@@ -12,7 +12,7 @@ from stat import S_IMODE, S_IRGRP, S_IROTH, S_IRUSR, S_IRWXU
 
 import msgspec
 
-from turnetl.errors import IndexBusy, IndexUnusable
+from turnetl.base.errors import IndexBusy, IndexUnusable
 
 CATALOG, LEXICAL, VECTORS, LOCK = "catalog.sqlite", "lexical", "vectors", "lock.sqlite"
 _JOURNAL = f"{CATALOG}-journal"

@@ -5,7 +5,8 @@ What was committed while it runs may be missed, and is read by the next catch-up
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from turnetl.graph_model import CommittedTurn, GroupVersion
+from turnetl.base.graph_model import CommittedTurn, GroupVersion
+from turnetl.base.model import GroupId, TurnId
 from turnetl.index.batch_writer import REMOVED_BATCH, BatchWriter, TurnBatch, forget_turns
 from turnetl.index.integrity import check_parts
 from turnetl.index.parts import IndexParts
@@ -13,7 +14,6 @@ from turnetl.index.port import FollowedGraph, ProgressCallback
 from turnetl.index.report import CatchUpReport
 from turnetl.index.unread_commits import unread_commits
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import GroupId, TurnId
 
 _BATCH = 100
 """Turns that are written together: a kill loses at most their embeddings."""

@@ -13,7 +13,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from turnetl.graph_model import Receipt
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Entity, Fact
+from turnetl.base.private_files import open_regular
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import other_version
@@ -23,8 +25,6 @@ from turnetl.index.packing import unpack
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import unpacked_text
 from turnetl.index.selecting import microseconds
-from turnetl.model import Entity, Fact
-from turnetl.private_files import open_regular
 
 _BLOCK = 1 << 20
 _TAIL = 8

@@ -16,7 +16,7 @@ import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
-from turnetl import private_files
+from turnetl.base import private_files
 from turnetl.index.files import LEXICAL, DamagedFile, no_step
 from turnetl.index.port import Field, Keys
 

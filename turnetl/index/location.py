@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from turnetl import ids
-from turnetl.errors import IndexUnusable
+from turnetl.base import ids
+from turnetl.base.errors import IndexUnusable
 from turnetl.graph.open import embedded_file
 
 FOLDER = "index"

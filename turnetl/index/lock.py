@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from turnetl import private_files
-from turnetl.errors import IndexBusy
+from turnetl.base import private_files
+from turnetl.base.errors import IndexBusy
+from turnetl.base.sqlite_path import sqlite_path
 from turnetl.index.files import LOCK, WRITER, is_busy
-from turnetl.sqlite_path import sqlite_path
 
 
 @contextmanager

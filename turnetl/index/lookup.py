@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index import lookup_sql as sql
 from turnetl.index.folding import fold
 from turnetl.index.overview import Overview
@@ -18,7 +19,6 @@ from turnetl.index.packing import unpack
 from turnetl.index.port import IndexedFact, Keys, SearchIndex
 from turnetl.index.selecting import LAST_CHARACTER, microseconds, time_of
 from turnetl.index.spans import GROUPS, SESSIONS, GroupSpan, ListedSessions, SessionSpan
-from turnetl.model import Entity, Fact, GroupId, SessionId, TurnId
 
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)

@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.index import overview_sql as sql
 from turnetl.index.folding import fold
 from turnetl.index.packing import unpack
 from turnetl.index.port import Keys
 from turnetl.index.selecting import time_of
-from turnetl.model import Entity, Fact, GroupId
 
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl import private_files
+from turnetl.base import private_files
+from turnetl.base.model import SessionId, TurnId
 from turnetl.index import catalog_sql
 from turnetl.index.batch_writer import (
     REMOVED_BATCH,
@@ -42,7 +43,6 @@ from turnetl.index.report import CatchUpReport, IndexedGroup, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import SessionId, TurnId
 
 
 class PersistentIndex:

@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.graph_model import CommittedTurn, GroupVersion, Receipt
+from turnetl.base.graph_model import CommittedTurn, GroupVersion, Receipt
+from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.index.packing import unpack
 from turnetl.index.report import CatchUpReport, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Entity, Fact, GroupId, TurnId
 
 Keys = NDArray[np.int64]
 """Keys of turns, ascending."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import TurnId
 from turnetl.index import catalog_sql as sql
 from turnetl.index.port import Keys
-from turnetl.model import TurnId
 
 
 @dataclass(frozen=True, slots=True)

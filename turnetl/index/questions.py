@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
-from turnetl.errors import BadTurn, Skip
+from turnetl.base.errors import BadTurn, Skip
+from turnetl.base.model import Usage
 from turnetl.index.port import ProgressCallback, SearchIndex
 from turnetl.index.report import QuestionEstimate
 from turnetl.llm import validate
@@ -21,7 +22,6 @@ from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import escape_text, unescape_text
 from turnetl.llm.sanitize import strip_invisible
-from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from turnetl.errors import IndexBusy, IndexUnusable
+from turnetl.base.errors import IndexBusy, IndexUnusable
 from turnetl.index.creation import ensure_index
 from turnetl.index.files import CATALOG, identity, translated_errors
 from turnetl.index.location import IndexEmbedder

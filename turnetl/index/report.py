@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from turnetl.graph_model import GroupVersion
-from turnetl.model import GroupId, Usage
+from turnetl.base.graph_model import GroupVersion
+from turnetl.base.model import GroupId, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.model import GroupId
+from turnetl.base.model import GroupId
 
 
 @dataclass(frozen=True, slots=True)

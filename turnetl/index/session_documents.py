@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.graph_model import CommittedTurn, Receipt
+from turnetl.base.model import Fact, SessionId, TurnId, Usage
 from turnetl.graph.session_level import UNKNOWN_TIME, SessionLevelData
 from turnetl.graph.unrecorded import UnrecordedEpisode
-from turnetl.graph_model import CommittedTurn, Receipt
-from turnetl.model import Fact, SessionId, TurnId, Usage
 
 
 def episode_text(episode: UnrecordedEpisode) -> str:

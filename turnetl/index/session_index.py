@@ -8,17 +8,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from turnetl.base.graph_model import CommittedTurn
+from turnetl.base.model import GroupId, SessionId, TurnId
+from turnetl.base.shadow_groups import is_shadow
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.unrecorded import UnrecordedEpisode
-from turnetl.graph_model import CommittedTurn
 from turnetl.index.batch_writer import REMOVED_BATCH, BatchWriter, TurnBatch, forget_batch
 from turnetl.index.parts import IndexParts
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.report import CatchUpReport
 from turnetl.index.session_documents import indexed_episodes
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import GroupId, SessionId, TurnId
-from turnetl.shadow_groups import is_shadow
 
 _FOLDER = "sessions"
 """Name of the folder in that of the index of turns."""

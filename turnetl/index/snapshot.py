@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from turnetl.graph_model import GroupVersion, Receipt
+from turnetl.base.graph_model import GroupVersion, Receipt
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import BUSY_TIMEOUT
@@ -17,8 +19,6 @@ from turnetl.index.location import IndexEmbedder
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.report import IndexStatus
 from turnetl.index.unread_commits import unread_commits
-from turnetl.model import GroupId, TurnId
-from turnetl.recipe_parts import RecipeParts
 
 
 class IndexSnapshot:

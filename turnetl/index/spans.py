@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.model import GroupId, SessionId
+from turnetl.base.model import GroupId, SessionId
 
 GROUPS = """
 SELECT group_id, count(*), count(DISTINCT session_id), min(started_at), max(started_at)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from turnetl.graph_model import GroupVersion
+from turnetl.base.graph_model import GroupVersion
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import is_shadow
 from turnetl.index.report import IndexedGroup
-from turnetl.model import GroupId
-from turnetl.shadow_groups import is_shadow
 
 
 def unread_commits(

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl import private_files
+from turnetl.base import private_files
 from turnetl.index.files import DamagedFile, no_step
 from turnetl.index.nearest import Floats, Rows, exact_products, highest, rough_products
 from turnetl.index.port import Keys, PassageTokens

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from turnetl.base.model import Usage
+from turnetl.base.progress import RunCost
 from turnetl.ingestion.turn_costs import TurnCosts
 from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.cost_bounds import Amount, amount_of
-from turnetl.model import Usage
-from turnetl.progress import RunCost
 
 if TYPE_CHECKING:  # a run without new turns does without it
     from turnetl.llm.budget import Budget

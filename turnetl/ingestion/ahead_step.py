@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
 
+from turnetl.base.model import Change, Entity, Fact
 from turnetl.graph.mirror.overlay import Overlay
 from turnetl.ingestion.prefetch import PrefetchedTurn
 from turnetl.llm.ahead import TurnAhead
-from turnetl.model import Change, Entity, Fact
 
 _Created = TypeVar("_Created", Entity, Fact)
 Outcome = Mapping[str, object]

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from turnetl import schema
-from turnetl.clock import as_utc
-from turnetl.errors import BadUsage
+from turnetl.base import schema
+from turnetl.base.clock import as_utc
+from turnetl.base.errors import BadUsage
 from turnetl.lake import ArchiveMetadata
 
 MTIME = "mtime"

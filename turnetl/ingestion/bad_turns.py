@@ -4,8 +4,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from turnetl.errors import TRACEBACK, BadTurn, RunStopped, TurnetlError
-from turnetl.model import Episode, GroupId
+from turnetl.base.errors import TRACEBACK, BadTurn, RunStopped, TurnetlError
+from turnetl.base.model import Episode, GroupId
 
 log = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from datetime import datetime
 
 import polars as pl
 
+from turnetl.base.model import ClosedBy, Episode, GroupId, TurnId
 from turnetl.ingestion import assumed_time
 from turnetl.ingestion.plan import Scope
 from turnetl.lake import Lake, episode_from_row
-from turnetl.model import ClosedBy, Episode, GroupId, TurnId
 
 BATCH_ROWS = 2000
 """Rows of a table in memory together: some megabytes, or as much as its longest turns."""

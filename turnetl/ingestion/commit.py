@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from turnetl.errors import GraphBusy
+from turnetl.base.errors import GraphBusy
+from turnetl.base.graph_model import Lease, Receipt
+from turnetl.base.model import Change, Entity, Episode, Fact
+from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease, Receipt
-from turnetl.model import Change, Entity, Episode, Fact
-from turnetl.recipe_parts import recipe_digest
 
 T = TypeVar("T")
 

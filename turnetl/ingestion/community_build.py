@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from turnetl.base.graph_model import Community, CommunityBatch, Lease
+from turnetl.base.model import GroupId, Vector
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Community, CommunityBatch, Lease
 from turnetl.ingestion.commit import while_busy
 from turnetl.ingestion.community_report import GroupCommunities
-from turnetl.model import GroupId, Vector
 from turnetl.summaries.communities.plan import CommunityInput, CommunityPlan
 from turnetl.summaries.communities.port import CommunityWriter
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from turnetl.exit_code import ExitCode
-from turnetl.model import GroupId, Usage
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.model import GroupId, Usage
 
 
 @dataclass(frozen=True, slots=True)

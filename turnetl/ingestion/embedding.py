@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from turnetl.model import Entity, Fact, Vector
+from turnetl.base.model import Entity, Fact, Vector
 
 
 async def with_embeddings(

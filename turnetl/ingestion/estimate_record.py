@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from turnetl import ids
-from turnetl.model import TurnId
-from turnetl.private_files import create_folder, read_whole, write_whole
+from turnetl.base import ids
+from turnetl.base.model import TurnId
+from turnetl.base.private_files import create_folder, read_whole, write_whole
 
 log = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from turnetl.errors import GraphUnusable
-from turnetl.graph_model import Receipt
-from turnetl.model import GroupId
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId
 
 
 @dataclass(frozen=True, slots=True)

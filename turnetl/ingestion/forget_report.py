@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.ingestion.undo_report import UndoReport
 from turnetl.lake.byte_search import FoundText
-from turnetl.model import GroupId, SessionId, TurnId
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 
-from turnetl.graph_model import CommitRecord, GroupContents
-from turnetl.model import TurnId
+from turnetl.base.graph_model import CommitRecord, GroupContents
+from turnetl.base.model import TurnId
 from turnetl.summaries.records import decode
 
 

@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from turnetl.errors import BudgetExhausted, ModelUnusable, Retryable, TableUnusable, TurnetlError
+from turnetl.base.errors import (
+    BudgetExhausted,
+    ModelUnusable,
+    Retryable,
+    TableUnusable,
+    TurnetlError,
+)
+from turnetl.base.graph_model import Lease
+from turnetl.base.model import Episode, GroupId, Usage
+from turnetl.base.progress import RunCost
+from turnetl.base.recipe_parts import RecipeParts, recipe_digest
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore, ReceiptStore
-from turnetl.graph_model import Lease
 from turnetl.ingestion import candidates
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.extractor_change import ExtractorUse, extractor_uses, unintended_change
@@ -26,9 +35,6 @@ from turnetl.ingestion.superseded_prompts import superseded_prompts
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Episode, GroupId, Usage
-from turnetl.progress import RunCost
-from turnetl.recipe_parts import RecipeParts, recipe_digest
 from turnetl.summaries.reasons import GateReason, reason_counts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without

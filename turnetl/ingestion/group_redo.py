@@ -7,6 +7,8 @@ from functools import cache, partial
 
 import polars as pl
 
+from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.recipe_parts import RecipeParts, recipe_digest
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.plan import COLUMNS, ComparedTurn, Scope, committed_turns, plan_turns
@@ -15,8 +17,6 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.redo_plan import RedoPlan, RedoSelection, plan_redo
 from turnetl.ingestion.stale_parts import StalePart, stale_parts
 from turnetl.lake import Lake
-from turnetl.model import GroupId, TurnId, Usage
-from turnetl.recipe_parts import RecipeParts, recipe_digest
 
 Recipe = Callable[[GroupId, str], RecipeParts]
 """Returns how turns of a group and kind would be extracted today."""

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 
-from turnetl.errors import GraphUnusable, TurnetlError
+from turnetl.base.errors import GraphUnusable, TurnetlError
+from turnetl.base.graph_model import GroupProfile, Lease
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import final_group
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile, Lease
 from turnetl.ingestion import lease_owner
-from turnetl.model import GroupId
-from turnetl.shadow_groups import final_group
 
 _WRITABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING, MigrationPhase.FINISHED)
 """Phases of a migration in which the group belongs to its turns."""

@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from turnetl.base.object_url import url_text
 from turnetl.lake import ArchiveMetadata
 from turnetl.lake.paths import file_holding
-from turnetl.object_url import url_text
 from turnetl.redact.placeholder import MARK
 
 _ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")

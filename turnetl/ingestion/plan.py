@@ -12,10 +12,10 @@ from enum import StrEnum
 
 import polars as pl
 
-from turnetl.graph_model import Receipt
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId, TurnId
 from turnetl.ingestion.assumed_time import AssumedTime
 from turnetl.ingestion.reasons import PendingReason, StaleReason
-from turnetl.model import GroupId, TurnId
 
 COLUMNS = (
     *("turn_id", "session_id", "noise", "started_at", "has_no_time", "closed"),

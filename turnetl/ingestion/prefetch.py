@@ -16,9 +16,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from turnetl.base.model import Episode, TurnId
 from turnetl.ingestion.admission import AdmittedTurn, TurnAdmission
 from turnetl.llm.accounts import charged_to
-from turnetl.model import Episode, TurnId
 
 Extract = Callable[[Episode, Sequence[Episode]], Coroutine[Any, Any, Any]]
 

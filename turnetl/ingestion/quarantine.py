@@ -10,10 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from turnetl.errors import BadTurn
+from turnetl.base.errors import BadTurn
+from turnetl.base.model import Episode, GroupId, TurnId
+from turnetl.base.private_files import read_whole
 from turnetl.lake import QUARANTINE, LakeFiles
-from turnetl.model import Episode, GroupId, TurnId
-from turnetl.private_files import read_whole
 
 log = logging.getLogger(__name__)
 

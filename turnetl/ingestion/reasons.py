@@ -1,6 +1,6 @@
 """Reasons for pending and stale turns, each with a sentence."""
 
-from turnetl.reason import Reason
+from turnetl.base.reason import Reason
 
 
 class PendingReason(Reason):

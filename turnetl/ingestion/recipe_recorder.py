@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from turnetl.base.model import Episode
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.commit import while_busy
-from turnetl.model import Episode
 
 
 class RecipeRecorder:

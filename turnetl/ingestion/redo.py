@@ -7,9 +7,10 @@ before, pending, or as after; what is pending when a redo is killed is taken by 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from turnetl.errors import BadTurn, GraphUnusable, RunStopped, TurnetlError
+from turnetl.base.errors import BadTurn, GraphUnusable, RunStopped, TurnetlError
+from turnetl.base.graph_model import Lease
+from turnetl.base.model import TurnId
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease
 from turnetl.ingestion import candidates
 from turnetl.ingestion.group import IngestResources, ingest_group
 from turnetl.ingestion.group_redo import GroupRedoPlan
@@ -19,7 +20,6 @@ from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.ingestion.undo import PlannedUndo, UndoProgress, UndoRun
-from turnetl.model import TurnId
 
 RedoProgress = Callable[[str, int, int], None]
 """Called with the stage (extract, undo, ingest), turns done and turns to do."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.graph_model import CommitRecord, Receipt
+from turnetl.base.graph_model import CommitRecord, Receipt
+from turnetl.base.model import GroupId, TurnId
 from turnetl.ingestion.plan import ComparedTurn
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
-from turnetl.model import GroupId, TurnId
 
 
 @dataclass(frozen=True, slots=True)

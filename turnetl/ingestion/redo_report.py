@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.progress import RunCost
 from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.reasons import StaleReason
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.ingestion.undo_report import UndoneTurn
-from turnetl.model import GroupId, TurnId, Usage
-from turnetl.progress import RunCost
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from turnetl.errors import BadTurn
+from turnetl.base.errors import BadTurn
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Episode, TurnId
+from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.bad_turns import MAX_CONSECUTIVE_FAILURES, as_bad_turn
 from turnetl.ingestion.embedding import with_embeddings
@@ -25,8 +27,6 @@ from turnetl.ingestion.undo_plan import UndoPlan
 from turnetl.ingestion.undo_state import UndoState
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Episode, TurnId
-from turnetl.recipe_parts import recipe_digest
 from turnetl.summaries.record_undo import RecordedSummaries
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.progress import RunCost
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.graph.migrations import MigrationSummary
@@ -15,8 +17,6 @@ from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.stale_parts import StalePart
-from turnetl.model import GroupId, TurnId, Usage
-from turnetl.progress import RunCost
 from turnetl.summaries.reasons import GateReason
 
 

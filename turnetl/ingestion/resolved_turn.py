@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Change, Episode
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph_model import Receipt
 from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.commit import build_change, build_receipt
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Change, Episode
 from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_texts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without

@@ -18,7 +18,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from turnetl.errors import BadTurn, TurnetlError
+from turnetl.base.errors import BadTurn, TurnetlError
+from turnetl.base.model import Change, TurnId
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import GroupView, MirrorGroup, in_order
 from turnetl.graph.mirror.overlay import Overlay
@@ -30,7 +31,6 @@ from turnetl.ingestion.turn_summaries import TurnSummaries
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.ahead import AheadModel, TurnAhead
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Change, TurnId
 
 log = logging.getLogger(__name__)
 

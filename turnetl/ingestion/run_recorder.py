@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from turnetl.errors import TurnetlError
-from turnetl.exit_code import ExitCode
+from turnetl.base.errors import TurnetlError
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.graph_model import RunOutcome, RunTotals, TurnRun
+from turnetl.base.model import Usage
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import RunOutcome, RunTotals, TurnRun
 from turnetl.ingestion.report import IngestReport
-from turnetl.model import Usage
 from turnetl.summaries.reasons import GateReason, reason_texts
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from turnetl.graph_model import TurnRun
+from turnetl.base.graph_model import TurnRun
 from turnetl.ingestion.estimate_record import RecordedEstimate
 
 

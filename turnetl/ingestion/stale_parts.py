@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from turnetl.recipe_parts import RecipePart, RecipeParts, recipe_digest
+from turnetl.base.recipe_parts import RecipePart, RecipeParts, recipe_digest
 
 WHOLE_RECIPE = "recipe"
 """Stands for all parts of a recipe whose parts are not recorded."""

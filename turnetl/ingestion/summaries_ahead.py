@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from turnetl.base.model import Change
 from turnetl.ingestion.commit import time_of
 from turnetl.ingestion.summarised_change import shown, with_texts
-from turnetl.model import Change
 from turnetl.summaries.group_summaries import GroupSummaries
 from turnetl.summaries.port import Summariser
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from turnetl.model import Change
+from turnetl.base.model import Change
 from turnetl.summaries.group_summaries import GroupSummaries
 from turnetl.summaries.reasons import GateReason
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from turnetl.exit_code import ExitCode
-from turnetl.model import GroupId, Usage
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.model import GroupId, Usage
 
 ALIKE = 0.9
 """Cosine from which on a kept summary and a new one count as alike."""

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from turnetl.base.model import Vector
 from turnetl.ingestion.summarize_report import AuditedSummary, SummaryAudit
 from turnetl.ingestion.undo import EmbedTexts
 from turnetl.llm.vectors import unpack
-from turnetl.model import Vector
 from turnetl.summaries.audit import missing_facts
 from turnetl.summaries.port import Summariser
 from turnetl.summaries.summary_input import SummaryInput

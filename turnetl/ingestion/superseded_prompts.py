@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable
 
 import polars as pl
 
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId, TurnId
 from turnetl.formats import PROMPT_HISTORY
-from turnetl.graph_model import Receipt
 from turnetl.lake import Lake
-from turnetl.model import GroupId, TurnId
 
 
 def superseded_prompts(

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterable
 from math import ceil
 
+from turnetl.base.model import Usage
 from turnetl.llm.cost_bounds import Amount, amount_of
-from turnetl.model import Usage
 
 _FIXED_CHARS = 10_000
 """Characters that cost as much as the instructions, schemas and graph contents of a turn."""

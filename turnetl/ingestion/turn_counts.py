@@ -3,11 +3,11 @@
 import logging
 from dataclasses import replace
 
+from turnetl.base.reason import add_counts
 from turnetl.ingestion.commit import invalidated_facts
 from turnetl.ingestion.ingest_run import IngestProgress
 from turnetl.ingestion.report import Invalidation
 from turnetl.ingestion.resolved_turn import ResolvedTurn
-from turnetl.reason import add_counts
 
 log = logging.getLogger(__name__)
 

@@ -18,11 +18,14 @@ from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nu
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from turnetl.errors import BadTurn
+from turnetl.base.errors import BadTurn
+from turnetl.base.graph_model import GroupProfile, Lease, Receipt
+from turnetl.base.model import Episode, GroupId, TurnId
+from turnetl.base.reason import add_counts
+from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile, Lease, Receipt
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.bad_turns import MAX_CONSECUTIVE_FAILURES, as_bad_turn, too_many_failures
 from turnetl.ingestion.commit import commit_turn
@@ -36,9 +39,6 @@ from turnetl.ingestion.resolved_turn import resolve_turn
 from turnetl.ingestion.turn_counts import with_turn
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Episode, GroupId, TurnId
-from turnetl.reason import add_counts
-from turnetl.recipe_parts import recipe_digest
 
 if TYPE_CHECKING:  # import numpy, which a run without new turns does without
     from turnetl.ingestion.run_ahead import RunAhead

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
-from turnetl import ids
-from turnetl.errors import RunStopped
+from turnetl.base import ids
+from turnetl.base.errors import RunStopped
+from turnetl.base.graph_model import GroupContents, Lease
+from turnetl.base.model import Change, Episode, SummaryWrites, TurnId, Usage
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents, Lease
 from turnetl.ingestion.commit import time_of, while_busy
 from turnetl.ingestion.flush import Flush
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.summaries_ahead import SummariesAhead
 from turnetl.ingestion.summarised_change import SummarisedChange, shown, with_texts
-from turnetl.model import Change, Episode, SummaryWrites, TurnId, Usage
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_sagas import sagas_of
 from turnetl.summaries.group_summaries import GroupSummaries

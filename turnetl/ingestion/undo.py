@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from turnetl.batched import batched
-from turnetl.errors import GraphUnusable
+from turnetl.base.batched import batched
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import GroupProfile, Lease, Receipt, Reversal
+from turnetl.base.model import GroupId, TurnId, Vector
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile, Lease, Receipt, Reversal
 from turnetl.ingestion.commit import while_busy
 from turnetl.ingestion.embedding import with_embeddings
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.ingestion.undo_state import UndoDiff, UndoState, compare, touched
-from turnetl.model import GroupId, TurnId, Vector
 from turnetl.summaries.group_sagas import sagas_of
 from turnetl.summaries.record_undo import RecordedSummaries
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from turnetl.graph_model import CommitRecord, Receipt
-from turnetl.model import Fact, GroupId, TurnId
+from turnetl.base.graph_model import CommitRecord, Receipt
+from turnetl.base.model import Fact, GroupId, TurnId
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from turnetl.clock import encoded_time
-from turnetl.exit_code import ExitCode
-from turnetl.graph_model import Receipt
+from turnetl.base.clock import encoded_time
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.undo_state import Restored, UndoDiff
-from turnetl.model import Entity, Fact, GroupId
 
 
 @dataclass(frozen=True, slots=True)

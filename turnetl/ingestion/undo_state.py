@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from turnetl.graph_model import CommitRecord, Reversal
+from turnetl.base.graph_model import CommitRecord, Reversal
+from turnetl.base.model import Entity, Fact, SummaryWrites, TurnId
 from turnetl.ingestion.undo_plan import TurnToUndo
-from turnetl.model import Entity, Fact, SummaryWrites, TurnId
 from turnetl.summaries.record_undo import RecordedSummaries
 
 V = TypeVar("V", Entity, Fact)

@@ -7,8 +7,8 @@ from typing import Annotated, overload
 import msgspec
 from msgspec import Meta
 
-from turnetl.clock import encoded_time
-from turnetl.control_characters import displayed_json
+from turnetl.base.clock import encoded_time
+from turnetl.base.control_characters import displayed_json
 
 
 def described(description: str, *, keys: type[StrEnum] | None = None) -> Meta:

@@ -2,8 +2,8 @@
 
 from typing import Annotated, Any
 
+from turnetl.base.setting_values import ConfigReport, SettingSource, SettingValue
 from turnetl.json_output.base import JsonOutput, described
-from turnetl.setting_values import ConfigReport, SettingSource, SettingValue
 
 
 class SettingOutput(JsonOutput):

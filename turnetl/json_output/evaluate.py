@@ -6,7 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId, TurnId
 from turnetl.evaluation.question_set import EvaluationQuestion
 from turnetl.evaluation.recall import EvaluatedQuestion, RankingStage
 from turnetl.evaluation.recall_report import (
@@ -17,7 +18,6 @@ from turnetl.evaluation.recall_report import (
 )
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
-from turnetl.model import GroupId, TurnId
 
 
 class StageRecallOutput(JsonOutput):

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from turnetl.base.model import Usage
+from turnetl.base.progress import RunCost
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import GroupReport, IngestReport
@@ -19,8 +21,6 @@ from turnetl.json_output.usage import (
     usage_output,
     usage_values,
 )
-from turnetl.model import Usage
-from turnetl.progress import RunCost
 from turnetl.summaries.reasons import GateReason, refreshed, skipped
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+from turnetl.base.model import Usage
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.usage import UsageOutput, usage_output, usage_values
 from turnetl.llm.checks.result import CheckResult
-from turnetl.model import Usage
 
 
 class CheckOutput(UsageOutput):

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, described
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
-from turnetl.skip_reasons import SkipReason
 
 
 class LineCountsOutput(JsonOutput):

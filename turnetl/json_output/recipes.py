@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from turnetl.graph_model import Receipt
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Entity
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
-from turnetl.model import Entity
 from turnetl.retrieval.recipe_search import (
     CommunityResult,
     EntityResult,

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from turnetl.base.reason import Reason
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.json_output.schemas import OUTPUTS, json_schema
-from turnetl.reason import Reason
-from turnetl.skip_reasons import SkipReason
 from turnetl.summaries.reasons import GateReason
 
 _REASONS: tuple[type[Reason], ...] = (

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.base import ErrorOutput, JsonOutput, described
 from turnetl.json_output.communities import CommunitiesOutput

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
+from turnetl.base.model import Entity
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.turns import (
@@ -13,7 +14,6 @@ from turnetl.json_output.turns import (
     stated_fact_output,
     turn_summary_output,
 )
-from turnetl.model import Entity
 from turnetl.retrieval.conversation import ConversationStep
 from turnetl.retrieval.details import (
     Details,

@@ -3,9 +3,9 @@
 from typing import Annotated
 
 from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.lake import path_text
-from turnetl.skip_reasons import SkipReason
 
 
 class SourceArchiveOutput(JsonOutput):

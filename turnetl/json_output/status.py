@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+from turnetl.base.model import Usage
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.ingestion.quarantine import QuarantineEntry
@@ -12,7 +13,6 @@ from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.index import IndexStatusOutput, index_status_output
 from turnetl.json_output.usage import UsageOutput, usage_output
-from turnetl.model import Usage
 from turnetl.summaries.reasons import GateReason, refreshed, skipped
 
 

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
+from turnetl.base.model import Fact
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
-from turnetl.model import Fact
 from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
 
 

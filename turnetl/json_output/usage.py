@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from turnetl.base.model import Usage
 from turnetl.json_output.base import JsonOutput, described
-from turnetl.model import Usage
 
 
 class UsageOutput(JsonOutput):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from turnetl import schema
-from turnetl.model import GroupId, SubagentUsage
+from turnetl.base import schema
+from turnetl.base.model import GroupId, SubagentUsage
 
 TOKENS = 1
 """Tokens of each API message: input without the cache, cache write and read, output."""

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from turnetl import schema
-from turnetl.errors import Retryable
+from turnetl.base import schema
+from turnetl.base.errors import Retryable
+from turnetl.base.object_url import shown_name
 from turnetl.lake.parquet import check_columns, read_error, scan_unchecked, verify
-from turnetl.object_url import shown_name
 
 _BATCH_BYTES = 16 << 20
 """File size of a batch. Its rows take up to ten times as much memory."""

@@ -11,10 +11,10 @@ from typing import Any
 
 import polars as pl
 
+from turnetl.base.object_url import shown_name
+from turnetl.base.sqlite_path import sqlite_path
 from turnetl.lake.checksum import PARQUET_MAGIC
 from turnetl.lake.parquet import READ_ERRORS
-from turnetl.object_url import shown_name
-from turnetl.sqlite_path import sqlite_path
 
 _SQLITE = b"SQLite format 3\0"
 _PARQUET_NAME = ".parquet"

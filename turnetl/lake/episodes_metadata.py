@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.model import GroupId
 from turnetl.lake.lake import Lake
 from turnetl.lake.parquet import replace_metadata
 from turnetl.lake.versions import metadata_text
-from turnetl.model import GroupId
 
 
 def replace_episodes_metadata(

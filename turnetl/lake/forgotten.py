@@ -11,12 +11,12 @@ from zlib import crc32
 
 import msgspec
 
-from turnetl import ids
-from turnetl.errors import Fatal, LakeChanged
+from turnetl.base import ids
+from turnetl.base.errors import Fatal, LakeChanged
+from turnetl.base.model import GroupId, SessionId, TurnId
+from turnetl.base.private_files import read_whole
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.paths import FORGOTTEN_TURNS
-from turnetl.model import GroupId, SessionId, TurnId
-from turnetl.private_files import read_whole
 
 FILE = FORGOTTEN_TURNS
 _KEY_BYTES = 16

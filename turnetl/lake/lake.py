@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from turnetl import schema
-from turnetl.errors import LakeChanged, TableUnusable
+from turnetl.base import schema
+from turnetl.base.errors import LakeChanged, TableUnusable
+from turnetl.base.model import GroupId, Turn
 from turnetl.lake import versions
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.batches import Batch, batches
@@ -36,7 +37,6 @@ from turnetl.lake.paths import (
 )
 from turnetl.lake.temporary import remove_abandoned
 from turnetl.lake.values import turn_from_row
-from turnetl.model import GroupId, Turn
 
 if TYPE_CHECKING:  # a run that writes no table does without it
     from turnetl.lake.encoding import ArrowRows

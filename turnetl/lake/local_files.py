@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from turnetl import private_files
-from turnetl.errors import BadUsage
+from turnetl.base import private_files
+from turnetl.base.errors import BadUsage
 from turnetl.lake.files import Check, Write
 from turnetl.lake.paths import entry_names
 from turnetl.lake.temporary import replace_file, sync_folder

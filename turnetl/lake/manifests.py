@@ -14,10 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from turnetl.errors import Fatal, Retryable
+from turnetl.base.errors import Fatal, Retryable
+from turnetl.base.private_files import read_whole
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.parquet import read_metadata
-from turnetl.private_files import read_whole
 
 FOLDER = "manifests"
 """Name of the folder in the lake."""

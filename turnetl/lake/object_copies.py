@@ -14,7 +14,8 @@ from typing import IO
 
 import msgspec
 
-from turnetl import private_files
+from turnetl.base import private_files
+from turnetl.base.object_url import state_path
 from turnetl.lake.object_store import ObjectState
 from turnetl.lake.temporary import (
     is_temporary,
@@ -22,7 +23,6 @@ from turnetl.lake.temporary import (
     rename_open,
     temporary_file,
 )
-from turnetl.object_url import state_path
 
 _PRUNED = ".pruned"
 """File whose modification time says when the copies were last pruned."""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import TracebackType
 
-from turnetl.errors import BadUsage, Fatal, LakeBusy, TurnetlError
-from turnetl.object_url import ObjectUrl
+from turnetl.base.errors import BadUsage, Fatal, LakeBusy, TurnetlError
+from turnetl.base.object_url import ObjectUrl
 
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|[Bb]ucket does not exist")
 _NO_CREDENTIALS = re.compile(

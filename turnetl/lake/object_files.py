@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from turnetl.errors import LakeChanged
+from turnetl.base.errors import LakeChanged
+from turnetl.base.object_url import ObjectUrl
 from turnetl.lake.files import Check, Write
 from turnetl.lake.object_copies import ObjectCopies
 from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore
 from turnetl.lake.parallel import in_parallel
 from turnetl.lake.temporary import temporary_file
-from turnetl.object_url import ObjectUrl
 
 REQUESTS = 16
 """Concurrent requests."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.object_url import ObjectUrl
 from turnetl.lake.object_errors import (
     StoreErrors,
     Translate,
@@ -16,7 +17,6 @@ from turnetl.lake.object_errors import (
     lake_error,
 )
 from turnetl.lake.parallel import interruptible
-from turnetl.object_url import ObjectUrl
 
 _RETRIES = 4
 _RETRY_SECONDS = 30

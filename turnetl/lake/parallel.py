@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from turnetl import stop_signals
+from turnetl.base import stop_signals
 
 _PATIENCE = 2.0
 """Seconds of waiting after which a signal interrupts: most requests end in that time."""

@@ -8,14 +8,14 @@ from typing import IO, Any, Literal
 
 import polars as pl
 
-from turnetl import schema
-from turnetl.errors import Fatal, TableUnusable
+from turnetl.base import schema
+from turnetl.base.errors import Fatal, TableUnusable
+from turnetl.base.object_url import discard_copy, shown_name
+from turnetl.base.private_files import open_regular
 from turnetl.lake.checksum import ChecksumError, copy_with_footer, read_footer
 from turnetl.lake.checksum import verify as verify_file
 from turnetl.lake.paths import TURNS
 from turnetl.lake.versions import check_version, missing_columns
-from turnetl.object_url import discard_copy, shown_name
-from turnetl.private_files import open_regular
 
 ReplaceFile = Callable[[Path, Callable[[IO[bytes]], object]], None]
 METADATA_KEY = "turnetl"

@@ -12,7 +12,7 @@ from typing import IO
 import polars as pl
 import pyarrow as pa
 
-from turnetl import schema
+from turnetl.base import schema
 from turnetl.lake.checksum import sealed
 from turnetl.lake.encoding import ArrowRows, encode, write_row_groups
 from turnetl.lake.parquet import ReplaceFile, check_schema, write_error

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnetl import ids
-from turnetl.object_url import url_text
+from turnetl.base import ids
+from turnetl.base.object_url import url_text
 
 TURNS = "turns"
 """Name of the folder of turns files, which has a folder for each group."""

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from zlib import crc32
 
-from turnetl import private_files
-from turnetl.errors import Fatal
+from turnetl.base import private_files
+from turnetl.base.errors import Fatal
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.lake import Lake
 from turnetl.lake.paths import REDACTION_KEY

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnetl import damaged_copies
+from turnetl.base import damaged_copies
+from turnetl.base.model import GroupId
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.paths import TURNS
-from turnetl.model import GroupId
 
 
 def set_aside(files: LakeFiles, path: Path) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from turnetl.base.private_files import read_whole
 from turnetl.lake.files import LakeFiles
 from turnetl.lake.parallel import in_parallel
-from turnetl.private_files import read_whole
 
 FOLDER = "journal"
 """Name of the folder in the lake."""

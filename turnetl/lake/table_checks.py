@@ -11,8 +11,10 @@ from enum import StrEnum
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from turnetl import schema
-from turnetl.errors import TableUnusable
+from turnetl.base import schema
+from turnetl.base.errors import TableUnusable
+from turnetl.base.model import GroupId
+from turnetl.base.private_files import open_regular
 from turnetl.lake.archive_metadata import ArchiveMetadata
 from turnetl.lake.checksum import ChecksumError, read_footer
 from turnetl.lake.lake import Lake
@@ -25,8 +27,6 @@ from turnetl.lake.parquet import (
 )
 from turnetl.lake.paths import archive_digest, is_object, is_table
 from turnetl.lake.versions import is_newer, is_read, stored_version
-from turnetl.model import GroupId
-from turnetl.private_files import open_regular
 
 
 class TableState(StrEnum):

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from turnetl import private_files
+from turnetl.base import private_files
 from turnetl.lake.paths import entry_names
 
 if sys.platform != "win32":

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from turnetl import schema
-from turnetl.model import ClosedBy, Episode, MessageUsage, SessionId, ToolCall, Turn
+from turnetl.base import schema
+from turnetl.base.model import ClosedBy, Episode, MessageUsage, SessionId, ToolCall, Turn
 
 
 def turn_from_row(row: Mapping[str, Any]) -> Turn:

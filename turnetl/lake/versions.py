@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from turnetl import schema
-from turnetl.errors import Fatal
-from turnetl.object_url import shown_name
+from turnetl.base import schema
+from turnetl.base.errors import Fatal
+from turnetl.base.object_url import shown_name
 
 UPDATE = "a newer turnetl wrote it: update turnetl, for example with `pip install -U turnetl`"
 """The remedy for what a newer version wrote."""

@@ -14,11 +14,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from turnetl.errors import Fatal, Retryable, TurnetlError
+from turnetl.base.errors import Fatal, Retryable, TurnetlError
+from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.journal.key import request_key
 from turnetl.llm.limiter import send_for_this_task
-from turnetl.model import Usage
 
 
 class Guesses(Protocol):

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from turnetl.errors import BadUsage, BudgetExhausted
+from turnetl.base.errors import BadUsage, BudgetExhausted
 from turnetl.llm.accounts import Account, current_account
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.cost_bounds import Amount, CostBound, amount_of, worst_case

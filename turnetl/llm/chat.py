@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from pydantic import BaseModel
 
-from turnetl.model import Usage
+from turnetl.base.model import Usage
 
 Role = Literal["system", "user", "assistant"]
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.prices import Price
-from turnetl.model import Usage
 
 _ATTEMPTS = 2
 """Responses of maximal length that a request may use; shorter responses leave room for more."""

@@ -2,7 +2,7 @@
 
 import struct
 
-from turnetl.model import Vector
+from turnetl.base.model import Vector
 
 _BYTES = struct.calcsize("<f")
 

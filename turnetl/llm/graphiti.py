@@ -12,14 +12,14 @@ from graphiti_core.prompts.models import Message
 from pydantic import BaseModel
 from typing_extensions import override
 
-from turnetl.errors import BadTurn, TurnetlError
+from turnetl.base.errors import BadTurn, TurnetlError
+from turnetl.base.model import Usage, Vector
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role, response_schema
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.float_lists import floats
 from turnetl.llm.prompt_delimiters import unescape_values
 from turnetl.llm.sanitize import sanitized, strip_invisible
-from turnetl.model import Usage, Vector
 
 
 class GraphitiModel(LLMClient):

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import WeakSet
 
-from turnetl.errors import ModelBusy, ModelUnusable
+from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.rate_limits import AdmissionLimits
 from turnetl.llm.rate_window import Admission

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.prices import Prices
-from turnetl.model import Usage
 
 EMBEDDINGS = "embeddings"
 

@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from turnetl.errors import BadTurn, ModelBusy, TooLong
+from turnetl.base.errors import BadTurn, ModelBusy, TooLong
+from turnetl.base.model import Usage
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.cost_bounds import allows_retry
 from turnetl.llm.prompt_delimiters import escape_text
-from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
 

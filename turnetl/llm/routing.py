@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 
 SMALL_PROMPTS = (

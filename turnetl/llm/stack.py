@@ -6,6 +6,7 @@ model over the same shared objects: journal keys, prices and pauses belong to on
 
 from dataclasses import dataclass
 
+from turnetl.base.model import Usage
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal, JournaledModel
@@ -13,7 +14,6 @@ from turnetl.llm.journal.shared import SharedModel, SharedResponses
 from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.retry import RetryingModel, RetryPolicy
-from turnetl.model import Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from turnetl.model import Vector
+from turnetl.base.model import Vector
 
 Matrix = NDArray[np.float32]
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from turnetl.control_characters import displayed_text
-from turnetl.errors import BadUsage
+from turnetl.base.control_characters import displayed_text
+from turnetl.base.errors import BadUsage
 from turnetl.mcp.answer import cut_to_tokens
 
 _NAME_CHARS = 1_000

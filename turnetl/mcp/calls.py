@@ -6,9 +6,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from turnetl.clock import Clock
-from turnetl.control_characters import displayed_text
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.control_characters import displayed_text
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
+from turnetl.base.time_span import EXAMPLES, TimeSpan, check_between, parse_time_span
 from turnetl.index.selection import Selection
 from turnetl.mcp.arguments import (
     BadArguments,
@@ -17,12 +19,10 @@ from turnetl.mcp.arguments import (
     TimelineArguments,
     shown,
 )
-from turnetl.model import GroupId
 from turnetl.pipeline.index import OpenIndex, has_turns
 from turnetl.pipeline.index_reader import IndexReader
 from turnetl.report.index import unread_messages
 from turnetl.retrieval.items import file_path
-from turnetl.time_span import EXAMPLES, TimeSpan, check_between, parse_time_span
 
 T = TypeVar("T")
 

@@ -7,12 +7,12 @@ of turnetl. Control characters are displayed, also the invisible ones of which n
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from turnetl.control_characters import displayed_text
-from turnetl.graph_model import Receipt
+from turnetl.base.control_characters import displayed_text
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Fact, GroupId
+from turnetl.base.object_url import url_text
 from turnetl.index.spans import GroupSpan, SessionSpan
 from turnetl.mcp.answer import parts_of
-from turnetl.model import Fact, GroupId
-from turnetl.object_url import url_text
 from turnetl.report.layout import format_minute, format_span, plural
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit, facts_beside_title

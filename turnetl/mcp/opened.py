@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from turnetl.base.model import Fact
 from turnetl.mcp.answer import parts_of
 from turnetl.mcp.entries import (
     fact_line,
@@ -16,7 +17,6 @@ from turnetl.mcp.entries import (
     turn_entry,
     turn_line,
 )
-from turnetl.model import Fact
 from turnetl.report.layout import format_minute, format_span, plural
 from turnetl.retrieval.conversation import ConversationStep
 from turnetl.retrieval.details import (

@@ -10,8 +10,8 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from turnetl.control_characters import displayed_text
-from turnetl.errors import BadUsage, TurnetlError
+from turnetl.base.control_characters import displayed_text
+from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.mcp.answer import cut_to_tokens, neutral, quoted, render
 from turnetl.mcp.arguments import BadArguments, input_schema, read_arguments, shown
 from turnetl.mcp.definitions import TOOLS, ToolDefinition, ToolRunner

@@ -11,8 +11,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnetl.clock import Clock
-from turnetl.errors import TurnetlError
+from turnetl.base.clock import Clock
+from turnetl.base.errors import TurnetlError
 from turnetl.mcp.answer import Answer
 from turnetl.mcp.arguments import SearchArguments, TimelineArguments
 from turnetl.mcp.definitions import ToolRunner

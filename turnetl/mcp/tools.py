@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from turnetl.base.model import GroupId
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.spans import ListedSessions
 from turnetl.mcp import opened as views
@@ -24,7 +25,6 @@ from turnetl.mcp.entries import (
     session_entry,
     turn_entry,
 )
-from turnetl.model import GroupId
 from turnetl.pipeline.history import Fixes, find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import with_lake_text

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from turnetl.base.graph_model import GroupContents, Receipt
+from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.graph.session_level import SessionLevelData
-from turnetl.graph_model import GroupContents, Receipt
 from turnetl.llm.vectors import Matrix
 from turnetl.migration.comparison import (
     ComparedSession,
@@ -25,7 +26,6 @@ from turnetl.migration.fact_match import (
     best_matches,
     entity_key,
 )
-from turnetl.model import Entity, Fact, SessionId
 
 V = TypeVar("V")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.model import GroupId, SessionId
+from turnetl.base.model import GroupId, SessionId
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, fields
 
 import polars as pl
 
-from turnetl import ids
-from turnetl.batched import batched
+from turnetl.base import ids
+from turnetl.base.batched import batched
+from turnetl.base.graph_model import Community
+from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.migration_steps import DeleteStep, MovedKind, MoveStep
 from turnetl.graph.other_relations import OtherRelation
-from turnetl.graph_model import Community
-from turnetl.model import GroupId, SessionId, TurnId
 
 BATCH = 1000
 """Nodes or facts of one transaction."""

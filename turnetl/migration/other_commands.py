@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from turnetl.errors import GraphUnusable
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.model import GroupId, SessionId
+from turnetl.base.shadow_groups import final_group, turns_group
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary, TurnMigration
 from turnetl.migration.phases import phase_text, remedy
-from turnetl.model import GroupId, SessionId
-from turnetl.shadow_groups import final_group, turns_group
 
 _MOVING = (MigrationPhase.CUTTING_OVER, MigrationPhase.ROLLING_BACK, MigrationPhase.DISCARDING)
 """Phases in which turns are on their way: those of one group are in two."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 COLUMNS = (
     *("episode", "session", "format", "first", "second"),

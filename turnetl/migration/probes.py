@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from turnetl import ids
-from turnetl.errors import BadUsage
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId, SessionId
+from turnetl.base.tsv_file import read_tsv
 from turnetl.migration.compare import OldData
 from turnetl.migration.comparison import SearchProbe
-from turnetl.model import GroupId, SessionId
-from turnetl.tsv_file import read_tsv
 
 MOST_PROBES = 200
 """Generated for a group."""

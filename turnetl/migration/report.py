@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from turnetl.base.model import GroupId
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
 from turnetl.migration.sessions import ArchivedSession
-from turnetl.model import GroupId
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from turnetl.base.model import GroupId
 from turnetl.graph.migrations import TurnMigration
 from turnetl.ingestion.report import IngestReport
 from turnetl.migration.report import MigrationPlan
-from turnetl.model import GroupId
 
 
 @dataclass(frozen=True, slots=True)

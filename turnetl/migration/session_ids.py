@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from turnetl.base.model import SessionId
 from turnetl.graph.unrecorded import UnrecordedEpisode
-from turnetl.model import SessionId
 
 
 class IdField(StrEnum):

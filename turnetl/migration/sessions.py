@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from turnetl.graph_model import GroupContents, Receipt
+from turnetl.base.graph_model import GroupContents, Receipt
+from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.lake import Lake
-from turnetl.model import GroupId, SessionId, TurnId
 
 
 @dataclass(frozen=True, slots=True)

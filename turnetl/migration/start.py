@@ -5,14 +5,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from turnetl import ids
-from turnetl.errors import BadUsage, GraphUnusable
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage, GraphUnusable
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import is_shadow
 from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.report import GroupMigration
-from turnetl.model import GroupId
-from turnetl.shadow_groups import is_shadow
 
 _ID_DIGITS = 8
 _VALID_GROUP = re.compile(r"[A-Za-z0-9_-]{1,90}")

@@ -6,10 +6,10 @@ from datetime import datetime
 
 import msgspec
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.graph_model import Receipt
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.session_level import SessionLevelData
-from turnetl.graph_model import Receipt
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from turnetl import schema
+from turnetl.base import schema
 from turnetl.noise import features
 from turnetl.noise.rule import NoiseRule
 from turnetl.noise.rules import RULES

@@ -1,13 +1,13 @@
 """Evaluate the regular expressions of users' own rules.
 
-`turnetl.regex_check` bounds the size of a pattern; this module bounds how much text it searches.
+`turnetl.base.regex_check` bounds the size of a pattern; this module, how much text it searches.
 """
 
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from turnetl import schema
+from turnetl.base import schema
 
 VERSION = 1
 """Version of everything that decides where a given pattern matches."""

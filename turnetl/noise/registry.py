@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.noise.rule import NoiseRule
 from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES
 

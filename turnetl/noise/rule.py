@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from turnetl import ids
+from turnetl.base import ids
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,11 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.regex_check import regex_error
 from turnetl.noise import features, patterns
 from turnetl.noise.registry import all_rules
 from turnetl.noise.rule import NoiseRule
-from turnetl.regex_check import regex_error
 
 _MAX_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

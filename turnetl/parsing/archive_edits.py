@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from turnetl import formats
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import RawTurn
 from turnetl.formats.kit.tool_input import added_lines
-from turnetl.graph_model import Receipt
 from turnetl.lake import absolute_path_text
-from turnetl.model import GroupId, TurnId
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.parsing.local_archives import LOCAL
@@ -21,7 +22,6 @@ from turnetl.parsing.sources import read_archive
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
 from turnetl.retrieval.blame import ArchivedEdit, NotRead
-from turnetl.skip_reasons import SkipReason
 
 ArchivedEdits = Mapping[TurnId, Sequence[ArchivedEdit] | NotRead]
 _Source = tuple[str, GroupId, str]

@@ -12,7 +12,7 @@ from functools import partial
 import polars as pl
 
 from turnetl import formats
-from turnetl.errors import TableUnusable
+from turnetl.base.errors import TableUnusable
 from turnetl.formats import Format
 from turnetl.formats.base import ParseCounts, ParsedArchive
 from turnetl.formats.kit.limits import TooManyRows

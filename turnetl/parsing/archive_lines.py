@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from turnetl import formats
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import path_text
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor
@@ -15,7 +16,6 @@ from turnetl.parsing.redaction import ArchiveWithPath, archive_texts
 from turnetl.parsing.sources import read_archive
 from turnetl.redact import SecretRedactor
 from turnetl.redact.placeholder import PATTERN, pieces
-from turnetl.skip_reasons import SkipReason
 
 
 def read_archive_lines(path: Path, first: int, last: int, files: ArchiveFiles = LOCAL) -> list[str]:

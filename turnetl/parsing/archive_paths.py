@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import is_object, path_text
 from turnetl.lake.paths import file_holding
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.redact.placeholder import MARK, pieces
-from turnetl.skip_reasons import SkipReason
 
 StandsFor = Callable[[str, str], bool]
 """Returns whether a digest in a placeholder is that of a text: `SecretRedactor.stands_for`."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from contextlib import closing
 from pathlib import Path
 
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
 from turnetl.formats import Format
 from turnetl.lake import (
     ArchiveMetadata,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from turnetl.errors import BadArchive, Fatal, LakeChanged, Retryable
+from turnetl.base.errors import BadArchive, Fatal, LakeChanged, Retryable
 from turnetl.lake import Lake, path_text
 from turnetl.lake.encoding import ArrowRows
 from turnetl.lake.parallel import in_parallel

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import Turn
 from turnetl.formats.base import RawTurn
-from turnetl.model import Turn
 
 _encode = msgspec.json.Encoder().encode
 

@@ -10,18 +10,18 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
+from turnetl.base.object_url import SCHEMES, archive_url
+from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.url_scheme import url_scheme
 from turnetl.lake import path_text
 from turnetl.lake.paths import file_holding
-from turnetl.object_url import SCHEMES, archive_url
 from turnetl.parsing import opencode_store, prompt_history
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.other_files import KINDS, OtherFile, is_beside_session, unread_kind
 from turnetl.parsing.report import Problem
 from turnetl.parsing.walk import FoundFile, has_archive_suffix
-from turnetl.skip_reasons import SkipReason
-from turnetl.url_scheme import url_scheme
 
 _ANY_DEPTH = "**"
 _NAMED = 3

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import polars as pl
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import GroupId
 from turnetl.formats.base import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.lake.forgotten import ForgottenTurns
-from turnetl.model import GroupId
 from turnetl.parsing.forgotten_turns import counted_forgotten, is_forgotten
 
 _KEYS = ("turn_id", "session_id")

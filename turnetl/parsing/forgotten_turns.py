@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import polars as pl
 
+from turnetl.base.model import SessionId, TurnId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParseCounts
 from turnetl.lake.forgotten import ForgottenTurns
-from turnetl.model import SessionId, TurnId
 from turnetl.parsing.redaction import RedactedTurns
-from turnetl.skip_reasons import SkipReason
 
 
 def without_forgotten(

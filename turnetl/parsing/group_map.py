@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from turnetl import formats
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.parsing import group_names
 from turnetl.parsing.projects import home_relative, path_folders
 

@@ -3,9 +3,9 @@
 import string
 from collections.abc import Mapping
 
-from turnetl import ids
-from turnetl.errors import BadUsage
-from turnetl.model import GroupId
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
 
 PLACEHOLDERS = ("project", "format", "user", "host")
 _VALID = "the placeholders are " + ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)

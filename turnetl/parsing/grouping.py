@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from turnetl import ids
-from turnetl.model import GroupId
+from turnetl.base import ids
+from turnetl.base.model import GroupId
 from turnetl.parsing import group_names
 from turnetl.parsing.group_map import GroupMapEntry, load_group_map, path_variants
 from turnetl.parsing.projects import project, project_root, user

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from turnetl.base.model import GroupId
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.lake import ArchiveMetadata
-from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import shown_path
 from turnetl.parsing.report import ArchiveReport, Outcome
 from turnetl.parsing.sources import ArchiveStat

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from turnetl.errors import ArchivesBusy, BadArchive, Fatal
+from turnetl.base.errors import ArchivesBusy, BadArchive, Fatal
+from turnetl.base.object_url import SCHEMES, ObjectUrl, url_text
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import path_text
 from turnetl.lake.object_errors import StoreFailure
 from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore
 from turnetl.lake.parallel import in_parallel
-from turnetl.object_url import SCHEMES, ObjectUrl, url_text
 from turnetl.parsing.archive_files import ArchiveFile
 from turnetl.parsing.object_tree import ObjectTree
 from turnetl.parsing.other_files import WITHOUT_SUFFIX, unread_kind
 from turnetl.parsing.walk import FoundFile, OnProblem, has_archive_suffix
-from turnetl.skip_reasons import SkipReason
 
 REQUESTS = 16
 """Concurrent requests."""

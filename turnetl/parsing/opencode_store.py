@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
 from turnetl.lake import is_object
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL

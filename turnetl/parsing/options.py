@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from turnetl import formats
+from turnetl.base.model import GroupId
 from turnetl.formats import Format
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text
 from turnetl.lake.forgotten import NOTHING, ForgottenTurns
-from turnetl.model import GroupId
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import is_redacted
 from turnetl.parsing.grouping import Grouping

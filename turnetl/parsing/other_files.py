@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import NamedTuple
 
-from turnetl.skip_reasons import SkipReason
+from turnetl.base.skip_reasons import SkipReason
 
 _EXPORT = "write each session to a file with `opencode export`"
 _UNPACK = "unpack it and name the folder"

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from turnetl.damaged_copies import copy_name
-from turnetl.errors import TRACEBACK, BadArchive
+from turnetl.base.damaged_copies import copy_name
+from turnetl.base.errors import TRACEBACK, BadArchive
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats import Format
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.limits import MAX_ROWS
@@ -11,7 +12,6 @@ from turnetl.lake import ArchiveMetadata, path_text
 from turnetl.parsing.compression import DecompressionStatus
 from turnetl.parsing.other_files import other_content
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
-from turnetl.skip_reasons import SkipReason
 
 _UNKNOWN = (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.WRONG_FORMAT)
 """Reasons that lose no turn: agents leave empty files, and these must not fail a run."""

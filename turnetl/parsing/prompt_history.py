@@ -12,8 +12,8 @@ from threading import Lock
 
 import msgspec
 
-from turnetl import ids
-from turnetl.errors import BadArchive
+from turnetl.base import ids
+from turnetl.base.errors import BadArchive
 from turnetl.formats import PROMPT_HISTORY, sniff
 from turnetl.lake.paths import file_holding, may_be_history
 from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles

@@ -11,8 +11,8 @@ from operator import attrgetter
 
 from msgspec.structs import replace
 
+from turnetl.base.model import SubagentUsage, Turn
 from turnetl.formats.base import ParsedArchive, RawTurn
-from turnetl.model import SubagentUsage, Turn
 from turnetl.parsing.archive_paths import path_texts, redacted_path
 from turnetl.parsing.person_names import branch_without_persons, path_without_persons, users_in
 from turnetl.redact import RedactedTexts, Redactor

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from turnetl.base.model import GroupId
+from turnetl.base.reason import add_counts
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.counts import ParseCounts
-from turnetl.model import GroupId
 from turnetl.parsing.grouping import NameCollision
-from turnetl.reason import add_counts
-from turnetl.skip_reasons import SkipReason
 
 
 class Outcome(StrEnum):

@@ -8,8 +8,8 @@ from dataclasses import replace
 import polars as pl
 import pyarrow as pa
 
-from turnetl import ids, schema
-from turnetl.errors import TableUnusable
+from turnetl.base import ids, schema
+from turnetl.base.errors import TableUnusable
 from turnetl.lake import ArchiveMetadata, Lake, arrow_schema
 from turnetl.lake.encoding import ArrowRows
 from turnetl.parsing.jobs import StoredArchive

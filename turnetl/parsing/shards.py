@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from turnetl.base.shard import Shard
 from turnetl.lake import archive_digests
 from turnetl.parsing.expand import ExpandedPaths
-from turnetl.shard import Shard
 
 
 def own_archives(shard: Shard | None, found: ExpandedPaths) -> ExpandedPaths:

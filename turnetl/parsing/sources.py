@@ -5,8 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from turnetl import ids
-from turnetl.errors import BadArchive
+from turnetl.base import ids
+from turnetl.base.errors import BadArchive
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, problems, prompt_history
 from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles
@@ -15,7 +16,6 @@ from turnetl.parsing.encodings import to_utf8
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.prompt_history import PromptHistories
 from turnetl.parsing.report import Problem
-from turnetl.skip_reasons import SkipReason
 
 HEAD_BYTES = 2 << 20
 """Bytes from the start of an archive; they are enough to detect the format of most archives."""

@@ -14,12 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from turnetl import ids, schema
+from turnetl.base import ids, schema
+from turnetl.base.model import GroupId
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.usage import Tokens, total
 from turnetl.lake import arrow_schema
 from turnetl.lake.encoding import UNIFORM_BYTES, ArrowRows
-from turnetl.model import GroupId
 from turnetl.parsing.content_hash import content_hash
 from turnetl.parsing.excerpts import result_excerpt
 from turnetl.parsing.redaction import RedactedTurns, join_texts

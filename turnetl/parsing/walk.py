@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.parsing.other_files import may_be_archive, starts_as_json, unread_kind
-from turnetl.skip_reasons import SkipReason
 
 _SUFFIXES = tuple(
     suffix + compression for suffix in (".jsonl", ".json") for compression in ("", ".gz", ".zst")

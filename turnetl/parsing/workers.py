@@ -16,13 +16,13 @@ from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
-from turnetl import stop_signals
-from turnetl.errors import Fatal, Retryable
+from turnetl.base import stop_signals
+from turnetl.base.errors import Fatal, Retryable
+from turnetl.base.stop_signals import StopSignals
 from turnetl.parsing import problems, worker_log
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob, batches
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
-from turnetl.stop_signals import StopSignals
 
 log = logging.getLogger(__name__)
 

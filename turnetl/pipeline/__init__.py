@@ -6,7 +6,7 @@ imported on first use.
 
 from typing import TYPE_CHECKING
 
-from turnetl.lazy_exports import lazy_exports
+from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.activity_report.report import ReportFile
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_import import import_lake
     from turnetl.pipeline.run_ingest import ingest
+    from turnetl.pipeline.run_options import RunOptions
     from turnetl.pipeline.run_plan import plan
     from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_summarize import summarize
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from turnetl.pipeline.tables import explain_rule, filter_turns
     from turnetl.pipeline.trial_turns import ComparisonOptions
     from turnetl.retrieval.digest import Digest
-    from turnetl.run_options import RunOptions
 
 __all__ = [
     "ChangeOptions",
@@ -200,6 +200,6 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
         "turnetl.pipeline.run_verify": ("repair_graph", "verify"),
         "turnetl.pipeline.trial_turns": ("ComparisonOptions",),
-        "turnetl.run_options": ("RunOptions",),
+        "turnetl.pipeline.run_options": ("RunOptions",),
     },
 )

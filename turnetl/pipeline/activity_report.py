@@ -22,14 +22,16 @@ from turnetl.activity_report.report import ActivityReport, ReportFile, ReportSco
 from turnetl.activity_report.timeline import timeline, timeline_rows
 from turnetl.activity_report.turns import TurnBook, in_range
 from turnetl.activity_report.usage import agent_usage
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.recipe_parts import recipe_digest
 from turnetl.index.selection import Selection
 from turnetl.ingestion import candidates
 from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import StaleReason
 from turnetl.lake import Lake
-from turnetl.model import GroupId, TurnId, Usage
 from turnetl.pipeline.report_sources import (
     MissingParts,
     ReportRequest,
@@ -41,13 +43,11 @@ from turnetl.pipeline.report_sources import (
     read_turns,
     report_groups,
 )
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.recipe_parts import recipe_digest
+from turnetl.pipeline.run_options import RunOptions, ingest_scope
 from turnetl.report.activity_page import activity_page
 from turnetl.report.next_command import without_credentials
 from turnetl.report.page_file import check_page, write_page
 from turnetl.report.status import error_messages, migration_message, stale_part_line
-from turnetl.run_options import RunOptions, ingest_scope
 from turnetl.settings import Settings
 
 _PARTS = 5

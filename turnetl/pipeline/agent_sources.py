@@ -2,8 +2,8 @@
 
 from turnetl import wiring
 from turnetl.agents import AgentMachine, SourcesReport, find_sources
-from turnetl.clock import Clock
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.clock import Clock
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 
 

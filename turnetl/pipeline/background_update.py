@@ -4,11 +4,11 @@ import asyncio
 import threading
 from contextlib import suppress
 
-from turnetl.clock import Clock
-from turnetl.errors import IndexUnusable
+from turnetl.base.clock import Clock
+from turnetl.base.errors import IndexUnusable
+from turnetl.base.progress import ProgressUpdate
 from turnetl.pipeline.index import current_index
 from turnetl.pipeline.index_repair import repaired
-from turnetl.progress import ProgressUpdate
 from turnetl.settings import Settings
 
 _STOP = 5.0

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from turnetl.base.model import Vector
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import Matrix, stack
-from turnetl.model import Vector
 
 _BATCH = 1_000
 """Texts in a batch of the embedder; other tasks run between two batches."""

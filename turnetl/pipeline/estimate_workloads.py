@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import TurnId, Usage
+from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.estimation import timing
 from turnetl.estimation.disk import disk_growth
 from turnetl.estimation.estimator import Estimator, ModelKnowledge, PilotOptions, Prediction
@@ -34,9 +36,7 @@ from turnetl.llm.journal.stats import JournalStats
 from turnetl.llm.meter import EMBEDDINGS
 from turnetl.llm.prices import Prices
 from turnetl.llm.stack import ModelStack
-from turnetl.model import TurnId, Usage
 from turnetl.pipeline.tokens import tokens
-from turnetl.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.settings import Settings
 
 _NO_JOURNAL = (

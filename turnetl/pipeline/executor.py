@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
+from turnetl.base.model import GroupId
 from turnetl.ingestion.report import GroupReport
-from turnetl.model import GroupId
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from turnetl import wiring
-from turnetl.errors import Fatal
+from turnetl.base.errors import Fatal
 from turnetl.graph.open import embedded_file
 from turnetl.ingestion.forget_report import ForgetReport
 from turnetl.ingestion.forget_text import holds, spellings

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from turnetl import wiring
-from turnetl.graph_model import TurnRun
+from turnetl.base.graph_model import TurnRun
 from turnetl.ingestion.forget_text import holds
 from turnetl.settings import Settings
 

@@ -8,16 +8,16 @@ from operator import or_
 
 import polars as pl
 
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.graph_model import CommitRecord, Receipt
+from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import CommitRecord, Receipt
 from turnetl.ingestion.forget_report import ForgetSelection, TurnToForget
 from turnetl.ingestion.forget_text import spellings, turns_holding
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.lake import Lake
 from turnetl.lake.byte_search import holds_any
 from turnetl.lake.forgotten import ForgottenTurns
-from turnetl.model import GroupId, SessionId, TurnId
 from turnetl.parsing.forgetting import listed_turns, turns_with
 
 _NO_TEXT = ("turn_id", "group_id", "format", "archive", "content_hash", "usage")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from turnetl.errors import BadUsage, Fatal
+from turnetl.base.errors import BadUsage, Fatal
 from turnetl.retrieval.blame import BlamedCommit, parse_blame
 
 _CONFIG = (

@@ -19,8 +19,11 @@ def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
     if path is None or not path.exists():
         return
     # Only here: it imports the database.
-    from turnetl.graph.ladybug_check import check_file  # noqa: PLC0415 - as above
-    from turnetl.graph.ladybug_checksum import ChecksumMatch, checksum_path  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug.check import check_file  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug.checksum import (  # noqa: PLC0415 - as above
+        ChecksumMatch,
+        checksum_path,
+    )
 
     found = check_file(path)
     if found.problem is not None:
@@ -54,12 +57,12 @@ def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> None:
     accepted = (Check.CHANGED_GRAPH, Check.UNRECORDED_GRAPH)
     if path is None or not any(problem.check in accepted for problem in problems):
         return
-    from turnetl.graph import ladybug_checksum  # noqa: PLC0415 - as above
-    from turnetl.graph.ladybug_file import lock_graph  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug import checksum  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug.file import lock_graph  # noqa: PLC0415 - as above
 
     lock = lock_graph(path, write=True)
     try:
-        ladybug_checksum.accept(path)
+        checksum.accept(path)
     finally:
         if lock is not None:
             lock.close()

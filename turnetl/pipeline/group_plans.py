@@ -5,19 +5,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from turnetl import episodes, wiring
-from turnetl.clock import Clock
-from turnetl.errors import Retryable, TableUnusable, TurnetlError
+from turnetl.base.clock import Clock
+from turnetl.base.errors import Retryable, TableUnusable, TurnetlError
+from turnetl.base.model import GroupId
+from turnetl.base.shard import Shard
 from turnetl.graph.port import ReceiptStore
-from turnetl.group_names import select_groups
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
-from turnetl.model import GroupId
-from turnetl.run_options import RunOptions, ingest_scope, settings_for_run
+from turnetl.pipeline.group_names import select_groups
+from turnetl.pipeline.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.settings import Settings
-from turnetl.shard import Shard
 
 TurnFiles = Mapping[GroupId, Sequence[TurnFile]]
 """The turns files of each group of the lake, with their metadata."""

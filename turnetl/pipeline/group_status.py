@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import (
+from turnetl.base.clock import Clock
+from turnetl.base.errors import (
     ArchivesBusy,
     BadArchive,
     Fatal,
@@ -18,6 +18,9 @@ from turnetl.errors import (
     Retryable,
     TableUnusable,
 )
+from turnetl.base.model import GroupId
+from turnetl.base.object_url import url_text
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
@@ -27,14 +30,11 @@ from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.lake.paths import file_holding
-from turnetl.model import GroupId
-from turnetl.object_url import url_text
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive, is_redacted
 from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
-from turnetl.skip_reasons import SkipReason
 
 log = logging.getLogger(__name__)
 

@@ -5,17 +5,17 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from turnetl.errors import TurnetlError
+from turnetl.base.errors import TurnetlError
+from turnetl.base.model import GroupId, Usage
+from turnetl.base.progress import Progress, ProgressUpdate
+from turnetl.base.reason import add_counts
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan, IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport
-from turnetl.model import GroupId, Usage
 from turnetl.pipeline.waiting import tell
-from turnetl.progress import Progress, ProgressUpdate
-from turnetl.reason import add_counts
 
 log = logging.getLogger(__name__)
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from turnetl.clock import Clock
-from turnetl.group_names import select_groups
+from turnetl.base.clock import Clock
+from turnetl.base.model import GroupId
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
-from turnetl.model import GroupId
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import IndexAnswer, open_index, read_index
 from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
-from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.details import EntityDetails, entity_details
 from turnetl.retrieval.digest import Digest, DigestSections
 from turnetl.retrieval.digest import digest as digest_of

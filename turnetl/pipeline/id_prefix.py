@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 
 def id_with_prefix(noun: str, prefix: str, ids: Iterable[str]) -> str | None:

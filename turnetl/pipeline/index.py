@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
+from turnetl.base.clock import Clock
+from turnetl.base.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
+from turnetl.base.model import Usage
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.port import GraphStore
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.report import CatchUpReport, IndexReport
@@ -16,11 +18,9 @@ from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Usage
 from turnetl.pipeline.index_repair import open_repaired, repaired
 from turnetl.pipeline.session_level import follow_session_level, forget_replaced_data
 from turnetl.pipeline.waiting import after_other_writers
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.layout import plural
 from turnetl.settings import Settings
 

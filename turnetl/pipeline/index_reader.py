@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import IndexBusy, Retryable, equal_error
+from turnetl.base.clock import Clock
+from turnetl.base.errors import IndexBusy, Retryable, equal_error
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
 from turnetl.llm.embedders.port import Embedder

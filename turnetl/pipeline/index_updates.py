@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import Fatal, Retryable
+from turnetl.base.clock import Clock
+from turnetl.base.errors import Fatal, Retryable
+from turnetl.base.progress import Progress
 from turnetl.graph.port import GraphStore
 from turnetl.index.files import DamagedIndex
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.index import OpenIndex, current_index, state_cost
 from turnetl.pipeline.index_repair import open_repaired
 from turnetl.pipeline.session_level import forget_replaced_data
-from turnetl.progress import Progress
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -6,16 +6,16 @@ from datetime import datetime
 from pathlib import Path
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.private_files import create_file, create_folder
 from turnetl.extraction.catalog import CatalogEntry, catalog, select
 from turnetl.extraction.templates import TEMPLATES_FOLDER
 from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
+from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.tokens import tokens
-from turnetl.private_files import create_file, create_folder
-from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
 _SHORT_RETRIES = RetryPolicy(attempts=4, max_responses=3)

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from turnetl import damaged_copies, parsing, wiring
-from turnetl.errors import BadArchive, Fatal, IndexBusy, IndexUnusable, JournalUnusable
+from turnetl import parsing, wiring
+from turnetl.base import damaged_copies
+from turnetl.base.errors import BadArchive, Fatal, IndexBusy, IndexUnusable, JournalUnusable
+from turnetl.base.model import GroupId
+from turnetl.base.private_files import read_whole
+from turnetl.base.progress import Progress, ProgressUpdate
+from turnetl.base.schema import TURNS
 from turnetl.index.catalog_state import OtherVersion
 from turnetl.index.files import DamagedIndex
 from turnetl.index.integrity import check_index
@@ -30,14 +35,10 @@ from turnetl.lake.table_checks import (
     table_paths,
 )
 from turnetl.llm.journal.integrity import count_damaged
-from turnetl.model import GroupId
 from turnetl.parsing.archive_paths import find_archive, is_redacted
 from turnetl.pipeline.group_status import archive_finder
 from turnetl.pipeline.tables import episode_archives, filter_turns
-from turnetl.private_files import read_whole
-from turnetl.progress import Progress, ProgressUpdate
 from turnetl.report.layout import plural
-from turnetl.schema import TURNS
 from turnetl.settings import Settings
 from turnetl.verification.check import Check
 from turnetl.verification.file_problem import FileProblem

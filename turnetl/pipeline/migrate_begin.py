@@ -4,22 +4,22 @@ from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage, GraphUnusable
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage, GraphUnusable
+from turnetl.base.graph_model import GroupProfile
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.migration_steps import DropGroupStep
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupProfile
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.run_report import RefusedGroup
 from turnetl.migration.start import begun, open_migration, refusal
-from turnetl.model import GroupId
 from turnetl.pipeline.migrate_plan import MigrationOptions
 from turnetl.settings import Settings
-from turnetl.shadow_groups import turns_group
 
 
 async def planned_states(

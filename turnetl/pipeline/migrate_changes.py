@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.graph_model import CommitRecord
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import CommitRecord
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
 from turnetl.migration.cutover_check import incomplete
 from turnetl.migration.moves import (
@@ -27,9 +29,7 @@ from turnetl.migration.moves import (
 from turnetl.migration.phases import remedy
 from turnetl.migration.start import open_migration
 from turnetl.migration.verdict import cutover_refusal, state_digest
-from turnetl.model import GroupId
 from turnetl.report.layout import plural
-from turnetl.shadow_groups import sessions_group, turns_group
 from turnetl.summaries.records import decode
 
 _CUT_OVER = (MigrationPhase.CUTTING_OVER, MigrationPhase.CUT_OVER, MigrationPhase.ROLLING_BACK)

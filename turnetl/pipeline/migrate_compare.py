@@ -8,14 +8,16 @@ from pathlib import Path
 from uuid import uuid4
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import GroupId, SessionId
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.shadow_store import ShadowStore
-from turnetl.graph_model import GroupContents
-from turnetl.group_names import select_groups
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -40,13 +42,11 @@ from turnetl.migration.sessions import loaded_sessions
 from turnetl.migration.start import open_migration
 from turnetl.migration.thresholds import Thresholds, verdict_reasons
 from turnetl.migration.verdict import CompareVerdict, encoded, state_digest
-from turnetl.model import GroupId, SessionId
 from turnetl.pipeline.embedded_texts import embedded
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.migrate_probes import PROBE_SESSIONS, probe_results
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
-from turnetl.shadow_groups import sessions_group, turns_group
 
 _STAGE = "compare"
 _COMPARABLE = (MigrationPhase.RUNNING, MigrationPhase.READY, MigrationPhase.CUT_OVER)

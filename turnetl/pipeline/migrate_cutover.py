@@ -11,8 +11,10 @@ from datetime import timedelta
 from uuid import uuid4
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import GraphUnusable
+from turnetl.base.clock import Clock
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import lease_owner
@@ -22,9 +24,7 @@ from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
 from turnetl.pipeline.migrate_changes import selected_migration
 from turnetl.pipeline.migrate_steps import ChangeOptions, GroupChange, planned_change
-from turnetl.progress import Progress, ignore_progress
 from turnetl.settings import Settings
-from turnetl.shadow_groups import turns_group
 
 
 async def preview_change(

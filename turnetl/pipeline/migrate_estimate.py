@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from turnetl import wiring
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.recording import record_estimate
 from turnetl.estimation.report import Estimate, EstimatedMigration
@@ -30,9 +31,8 @@ from turnetl.pipeline.migrate_plan import (
     plan_migration,
 )
 from turnetl.pipeline.parse_plan import plan_parse
+from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.tables import filter_turns
-from turnetl.progress import Progress, ignore_progress
-from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
 

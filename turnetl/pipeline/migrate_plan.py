@@ -7,21 +7,21 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from turnetl import wiring
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.port import GraphStore
-from turnetl.group_names import select_groups
 from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeClassifier
 from turnetl.migration.plan_file import Settlement, check_new, read_plan, write_plan
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.sessions import archived_sessions
 from turnetl.migration.start import refusal
-from turnetl.model import GroupId
 from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.parse_plan import parse_archives
 from turnetl.pipeline.tables import filter_turns
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 
 TEMPORARY = "turnetl-migrate"

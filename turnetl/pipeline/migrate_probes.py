@@ -7,8 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import gettempdir
 
+from turnetl.base.graph_model import CommittedTurn, GroupContents, GroupVersion
+from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.graph.session_level import SessionLevelData
-from turnetl.graph_model import CommittedTurn, GroupContents, GroupVersion
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
 from turnetl.lake.temporary import shared_temporary_folder
@@ -16,7 +17,6 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.migration.compare import OldData
 from turnetl.migration.comparison import ProbeResult, SearchProbe
 from turnetl.migration.probes import rank_of
-from turnetl.model import Entity, Fact, GroupId, TurnId
 from turnetl.retrieval.search import search
 
 PROBE_SESSIONS = 10

@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage, GraphBusy, GraphUnusable
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
+from turnetl.base.graph_model import Lease
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
-from turnetl.graph_model import Lease
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
@@ -20,7 +22,6 @@ from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.llm.stack import ModelStack
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.migration.run_report import MigrationRun, RefusedGroup
-from turnetl.model import GroupId, TurnId
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
 from turnetl.pipeline.kept_report import kept_report
@@ -33,11 +34,10 @@ from turnetl.pipeline.run_ingest import (
     with_model_usage,
     without_unintended_changes,
 )
+from turnetl.pipeline.run_options import RunOptions, new_ingest_run, settings_for_run
 from turnetl.pipeline.run_records import recording, run_recorder
 from turnetl.pipeline.tables import filter_turns
 from turnetl.pipeline.waiting import after_other_writers
-from turnetl.progress import Progress, ignore_progress
-from turnetl.run_options import RunOptions, new_ingest_run, settings_for_run
 from turnetl.settings import Settings
 
 

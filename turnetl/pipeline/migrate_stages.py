@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage, Retryable
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage, Retryable
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.report import EstimatedMigration
 from turnetl.migration.change_report import MigrationChange, MigrationCommand
 from turnetl.migration.comparison import MigrationComparison
@@ -17,10 +18,9 @@ from turnetl.pipeline.migrate_estimate import plan_estimated_migration
 from turnetl.pipeline.migrate_plan import MigrationOptions
 from turnetl.pipeline.migrate_run import run_migration
 from turnetl.pipeline.migrate_steps import ChangeOptions
-from turnetl.progress import Progress, ignore_progress
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.report import migration_run
 from turnetl.report.ingest import is_failure
-from turnetl.run_options import RunOptions
 from turnetl.settings import Settings
 
 

@@ -5,8 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from turnetl.batched import batched
-from turnetl.clock import Clock
+from turnetl.base.batched import batched
+from turnetl.base.clock import Clock
+from turnetl.base.graph_model import Lease
+from turnetl.base.model import GroupId
+from turnetl.base.progress import Progress, ProgressUpdate
+from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.graph.lease import new_creation_id
 from turnetl.graph.migration_steps import (
     SESSION,
@@ -19,10 +23,8 @@ from turnetl.graph.migration_steps import (
 )
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Lease
 from turnetl.migration.change_report import MigrationChange, MigrationCommand
 from turnetl.migration.moves import BATCH, Moves
-from turnetl.model import GroupId
 from turnetl.pipeline.migrate_changes import (
     DISCARDABLE,
     other_episodes,
@@ -30,8 +32,6 @@ from turnetl.pipeline.migrate_changes import (
     planned_finish,
     planned_rollback,
 )
-from turnetl.progress import Progress, ProgressUpdate
-from turnetl.shadow_groups import sessions_group, turns_group
 
 _ROUNDS = 10
 """How often a cutover reads again what other programs wrote meanwhile. What a last one misses is

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadArchive, BadUsage, Fatal
-from turnetl.graph_model import Receipt
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadArchive, BadUsage, Fatal
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Turn
+from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.index.lookup import LookupIndex
 from turnetl.lake import path_text
-from turnetl.model import Turn
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
-from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.conversation import from_turn
 from turnetl.retrieval.details import Details, TurnDetails, details
 from turnetl.settings import Settings
-from turnetl.skip_reasons import SkipReason
 from turnetl.transfer.redacted_paths import archive_machine
 
 log = logging.getLogger(__name__)

@@ -6,15 +6,15 @@ from itertools import groupby
 from pathlib import Path
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import Fatal
-from turnetl.graph_model import Receipt
+from turnetl.base.clock import Clock
+from turnetl.base.errors import Fatal
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.index.lookup import LookupIndex
-from turnetl.model import GroupId, TurnId
 from turnetl.parsing.archive_edits import archived_edits
 from turnetl.pipeline.git import FileInRepository, blame, file_in_repository, previous_change
 from turnetl.pipeline.opened_items import IndexAnswer, log, read_index
-from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval.conversation import Conversation, from_turn
 from turnetl.retrieval.why import Attribution, EditSources, attribute
 from turnetl.settings import Settings

@@ -9,18 +9,18 @@ from typing import Protocol
 
 from turnetl import wiring
 from turnetl.backfill_report import BackfillReport
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.errors import TurnetlError
+from turnetl.base.model import GroupId, Usage
 from turnetl.episodes import FilterReport
-from turnetl.errors import TurnetlError
 from turnetl.ingestion.report import IngestReport
-from turnetl.model import GroupId, Usage
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.packs import packed
 from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_backfill import parse
 from turnetl.pipeline.run_ingest import ingest
+from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.tables import filter_turns
-from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
 _MOST = 240

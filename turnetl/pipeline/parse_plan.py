@@ -6,19 +6,19 @@ from functools import partial
 from pathlib import Path
 
 from turnetl import parsing, wiring
-from turnetl.errors import BadArchive
+from turnetl.base.errors import BadArchive
+from turnetl.base.model import GroupId
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.shard import Shard
 from turnetl.formats import Format
-from turnetl.model import GroupId
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.parsing.redacted_problems import redacted_problems
 from turnetl.parsing.shards import own_archives
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.redact.plain import is_plain
 from turnetl.report import layout
 from turnetl.settings import Settings
-from turnetl.shard import Shard
 
 
 @dataclass(frozen=True, slots=True)

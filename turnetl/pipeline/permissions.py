@@ -4,10 +4,10 @@ import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from turnetl import loose_files as rights
 from turnetl import wiring
+from turnetl.base import loose_files as rights
+from turnetl.base.loose_files import LooseFile
 from turnetl.graph.open import embedded_file
-from turnetl.loose_files import LooseFile
 from turnetl.settings import Settings, secret_files
 
 _log = logging.getLogger(__name__)

@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 
 from turnetl import wiring
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.model import Episode
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion import group as ingesting
-from turnetl.model import Episode
 from turnetl.pipeline.group_plans import PlannedGroups
+from turnetl.pipeline.run_options import RunOptions, has_work, settings_for_run
 from turnetl.pipeline.tokens import tokens
-from turnetl.run_options import RunOptions, has_work, settings_for_run
 from turnetl.settings import Settings
 
 

@@ -6,9 +6,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from turnetl import wiring
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.port import GraphStore
-from turnetl.group_names import select_groups
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.question_table import StoredQuestions, text_digest
 from turnetl.index.questions import PROMPT, add_questions, estimate_questions, used_text
@@ -16,10 +16,10 @@ from turnetl.index.report import IndexReport, QuestionEstimate, QuestionReport
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.routing import PromptRouter
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import advice_if_busy, check_graph, update_index
 from turnetl.pipeline.index_repair import open_repaired
 from turnetl.pipeline.requested_model import requested_model
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.report.costs import format_cost
 from turnetl.settings import Settings
 

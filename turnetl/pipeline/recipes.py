@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from turnetl import wiring
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
 from turnetl.graph.search.searched_graph import SearchedGroup
-from turnetl.group_names import select_groups
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.retrieval.recipe_search import RecipeResults, newest_first, search_with_recipe

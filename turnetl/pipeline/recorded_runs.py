@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from turnetl import wiring
-from turnetl.errors import BadUsage
-from turnetl.graph_model import RunTotals, TurnRun
-from turnetl.group_names import select_groups
+from turnetl.base.errors import BadUsage
+from turnetl.base.graph_model import RunTotals, TurnRun
 from turnetl.ingestion import estimate_record, lease_owner
 from turnetl.ingestion.run_recorder import with_totals
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
 from turnetl.settings import Settings
 

@@ -4,23 +4,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId
 from turnetl.episodes.kinds import KINDS
-from turnetl.errors import BadUsage
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import Receipt
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.group_redo import GroupRedoPlan, plan_group_redo
 from turnetl.ingestion.redo_plan import RedoSelection
 from turnetl.ingestion.redo_report import GroupRedo, RequestCounts
 from turnetl.ingestion.report import GroupReport
-from turnetl.model import GroupId
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import previews_of
+from turnetl.pipeline.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.pipeline.run_undo import check_prefix, prompts_of, with_prompts
 from turnetl.report.layout import plural
-from turnetl.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.settings import Settings
 
 _NO_JOURNAL = (

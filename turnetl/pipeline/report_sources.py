@@ -14,24 +14,24 @@ import polars as pl
 from turnetl import episodes, wiring
 from turnetl.activity_report.subagents import older_archives, subagent_rows
 from turnetl.activity_report.turns import lost_receipts, read_lake, with_receipts
-from turnetl.clock import Clock
-from turnetl.errors import GraphUnusable, IndexUnusable, JournalUnusable, Retryable
-from turnetl.graph_model import Receipt
-from turnetl.group_names import select_groups
+from turnetl.base.clock import Clock
+from turnetl.base.errors import GraphUnusable, IndexUnusable, JournalUnusable, Retryable
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.progress import Progress
 from turnetl.index.lookup import LookupIndex
 from turnetl.ingestion.report import IngestReport
 from turnetl.ingestion.run_report import RunsReport
 from turnetl.lake import TurnFile
 from turnetl.llm.journal import JournalStats
-from turnetl.model import GroupId, TurnId
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.group_plans import turn_files
 from turnetl.pipeline.group_status import status
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import open_index
 from turnetl.pipeline.recorded_runs import runs
-from turnetl.progress import Progress
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.retrieval.excerpts import prompt_title
-from turnetl.run_options import RunOptions
 from turnetl.settings import Settings
 
 

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices

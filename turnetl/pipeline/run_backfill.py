@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from turnetl import episodes, parsing, wiring
 from turnetl.backfill_report import BackfillReport
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.model import GroupId
+from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.shard import Shard
 from turnetl.ingestion.report import IngestReport
-from turnetl.model import GroupId
 from turnetl.parsing.shards import other_archives, own_archives
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.parse_plan import ParsePlan, plan_parse
 from turnetl.pipeline.run_ingest import ingest
+from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.tables import filter_turns
-from turnetl.progress import Progress, ignore_progress
 from turnetl.report.layout import plural
-from turnetl.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
-from turnetl.shard import Shard
 
 log = logging.getLogger(__name__)
 

@@ -8,21 +8,21 @@ from datetime import timedelta
 from uuid import uuid4
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import GraphUnusable, TurnetlError
-from turnetl.exit_code import ExitCode
+from turnetl.base.clock import Clock
+from turnetl.base.errors import GraphUnusable, TurnetlError
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.graph_model import CommunityBatch, GroupProfile
+from turnetl.base.model import GroupId, Usage
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import CommunityBatch, GroupProfile
-from turnetl.group_names import select_groups
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.community_build import CommunityBuild, planned, write_communities
 from turnetl.ingestion.community_report import CommunityReport, GroupCommunities
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import GroupId, Usage
 from turnetl.pipeline.community_writers import OpenedWriter, opened_writer
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 from turnetl.summaries.communities.clustering import Algorithm, check_clustering
 from turnetl.summaries.communities.plan import CommunityPlan, plan_communities

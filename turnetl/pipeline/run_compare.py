@@ -5,8 +5,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Episode
+from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.estimation.workload import Workload
 from turnetl.evaluation.compare_templates import (
     EmbeddedFacts,
@@ -26,7 +28,6 @@ from turnetl.extraction.given_template import GivenTemplate, given_template
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.stack import ModelStack
-from turnetl.model import Episode
 from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.tokens import tokens
 from turnetl.pipeline.trial_turns import (
@@ -36,7 +37,6 @@ from turnetl.pipeline.trial_turns import (
     rendered_turns,
     trial_workload,
 )
-from turnetl.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.settings import Settings
 
 _STAGE = "compare"

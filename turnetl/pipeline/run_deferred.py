@@ -1,10 +1,10 @@
 """The summaries that earlier runs deferred, written after an ingest."""
 
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.model import Usage
 from turnetl.ingestion.report import IngestReport
 from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.llm.cost_bounds import amount_of
-from turnetl.model import Usage
 from turnetl.pipeline.run_summarize import summarize
 from turnetl.settings import BudgetSettings, Settings
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage, ModelUnusable, TurnetlError
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage, ModelUnusable, TurnetlError
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
 from turnetl.evaluation.question_set import (
     EvaluationQuestion,
@@ -19,18 +22,15 @@ from turnetl.evaluation.question_set import (
 )
 from turnetl.evaluation.recall import Searcher, rerank_all
 from turnetl.evaluation.recall_report import Baseline, EvaluationReport, QuestionSource
-from turnetl.graph_model import Receipt
-from turnetl.group_names import select_groups
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.json_output.evaluate import read_baseline
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
-from turnetl.model import GroupId, TurnId, Usage
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.pipeline.index_repair import repaired
 from turnetl.pipeline.requested_model import requested_model
-from turnetl.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.report.layout import plural
 from turnetl.settings import Settings
 

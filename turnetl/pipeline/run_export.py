@@ -9,19 +9,19 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import wiring
-from turnetl.batched import batched
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
-from turnetl.group_names import select_groups
+from turnetl.base.batched import batched
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Entity, Fact, GroupId, TurnId
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.lake import Lake
-from turnetl.model import Entity, Fact, GroupId, TurnId
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import open_index
 from turnetl.pipeline.search import find_turns
 from turnetl.pipeline.search_arguments import check_conditions
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.redact import Redactor
 from turnetl.retrieval.hits import held
 from turnetl.settings import Settings

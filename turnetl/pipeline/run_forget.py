@@ -11,11 +11,12 @@ from dataclasses import replace
 import msgspec
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.graph.open import rewrite_graph
 from turnetl.graph.port import GraphStore
-from turnetl.group_names import select_groups
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget
 from turnetl.ingestion.forget_text import holds, spellings
 from turnetl.ingestion.quarantine import Quarantine
@@ -23,7 +24,6 @@ from turnetl.ingestion.undo_report import GroupUndo, UndoReport
 from turnetl.lake import Lake, set_aside_files
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
 from turnetl.migration.other_commands import check_not_moved, summarised_groups
-from turnetl.model import GroupId, TurnId
 from turnetl.parsing.forgetting import (
     delete_stale_episodes,
     remove_forgotten_turns,
@@ -31,12 +31,12 @@ from turnetl.parsing.forgetting import (
 from turnetl.pipeline import forget_selection
 from turnetl.pipeline.forget_proof import prove, texts_to_find
 from turnetl.pipeline.forget_runs import erase_from_runs
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.run_communities import remove_communities
 from turnetl.pipeline.run_undo import preview_group, undo_in_graph
 from turnetl.pipeline.tables import filter_turns
-from turnetl.progress import Progress, ignore_progress
 from turnetl.settings import Settings
 
 BeforeStep = Callable[[str], None]

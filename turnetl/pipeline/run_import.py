@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from turnetl import wiring
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.lake import is_object, path_text
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 from turnetl.transfer.lake_import import import_lake as import_into
 from turnetl.transfer.report import ImportReport

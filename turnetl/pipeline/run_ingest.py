@@ -6,15 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage, GraphBusy, TurnetlError
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage, GraphBusy, TurnetlError
+from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.model import GroupId, TurnId, Usage
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.group_plans import (
     PlannedGroups,
@@ -24,15 +25,14 @@ from turnetl.pipeline.group_plans import (
 )
 from turnetl.pipeline.group_work import GroupWork, after_busy_groups
 from turnetl.pipeline.kept_report import kept_report
-from turnetl.pipeline.waiting import after_other_writers
-from turnetl.progress import Progress, ignore_progress
-from turnetl.run_options import (
+from turnetl.pipeline.run_options import (
     RunOptions,
     has_work,
     ingest_scope,
     new_ingest_run,
     settings_for_run,
 )
+from turnetl.pipeline.waiting import after_other_writers
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # a run without new turns does without it

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.recording import record_estimate
 from turnetl.estimation.report import PlanReport, Work
 from turnetl.estimation.workload import Workload
-from turnetl.exit_code import ExitCode
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.reasons import PendingReason
@@ -26,9 +27,8 @@ from turnetl.pipeline.group_plans import plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.parse_plan import parse_archives
 from turnetl.pipeline.redo_planning import RedoPlanning
+from turnetl.pipeline.run_options import RunOptions, has_work, settings_for_run
 from turnetl.pipeline.tables import filter_turns
-from turnetl.progress import Progress, ignore_progress
-from turnetl.run_options import RunOptions, has_work, settings_for_run
 from turnetl.settings import Settings
 
 _NOT_COPIED = (

@@ -5,15 +5,15 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from turnetl import wiring
-from turnetl.graph_model import TurnRun
+from turnetl.base.graph_model import TurnRun
+from turnetl.base.model import GroupId, Usage
+from turnetl.base.recipe_parts import recipe_digest
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.run_recorder import RunRecorder
 from turnetl.llm.stack import ModelStack
-from turnetl.model import GroupId, Usage
-from turnetl.recipe_parts import recipe_digest
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.report.next_command import without_credentials
-from turnetl.run_options import RunOptions
 from turnetl.settings import Settings
 
 

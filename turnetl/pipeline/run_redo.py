@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage, GraphUnusable, TurnetlError
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage, GraphUnusable, TurnetlError
+from turnetl.base.model import GroupId
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.group import IngestResources
@@ -18,15 +20,13 @@ from turnetl.ingestion.redo_report import GroupRedo, RedoReport
 from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.llm.stack import ModelStack
-from turnetl.model import GroupId
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import IndexUpdates
 from turnetl.pipeline.kept_report import kept_report
 from turnetl.pipeline.redo_planning import RedoPlanning, nothing_selected
 from turnetl.pipeline.run_ingest import assigned_estimate
+from turnetl.pipeline.run_options import RunOptions, new_ingest_run
 from turnetl.pipeline.run_records import recording, run_recorder
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.run_options import RunOptions, new_ingest_run
 from turnetl.settings import Settings
 
 

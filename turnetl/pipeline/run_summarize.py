@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage, TurnetlError
-from turnetl.exit_code import ExitCode
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage, TurnetlError
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import GroupId, Usage
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import GroupContents
-from turnetl.group_names import select_groups
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.extractor_change import check_extractor
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import GroupId, Usage
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.summary_writers import SummaryWriter, opened_summary_writer
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # imports numpy

@@ -6,21 +6,21 @@ from datetime import timedelta
 from uuid import uuid4
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage, GraphUnusable, TurnetlError
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage, GraphUnusable, TurnetlError
+from turnetl.base.graph_model import CommitRecord, GroupProfile, Receipt
+from turnetl.base.model import GroupId, TurnId, Vector
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.port import GraphStore
-from turnetl.graph_model import CommitRecord, GroupProfile, Receipt
-from turnetl.group_names import select_groups
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.undo import UndoProgress, UndoRun, diff_undo, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport
-from turnetl.model import GroupId, TurnId, Vector
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.retrieval.excerpts import prompt_title
 from turnetl.retrieval.turn_summary import one_line
 from turnetl.settings import Settings

@@ -9,22 +9,22 @@ from uuid import uuid4
 import polars as pl
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.errors import Fatal, GraphUnusable, IndexBusy, IndexUnusable
+from turnetl.base.clock import Clock
+from turnetl.base.errors import Fatal, GraphUnusable, IndexBusy, IndexUnusable
+from turnetl.base.model import GroupId
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
-from turnetl.group_names import select_groups
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.lake import Lake
 from turnetl.migration.other_commands import moved_groups
-from turnetl.model import GroupId
 from turnetl.pipeline.graph_check import accept_graph, graph_file_problems
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph, update_index
 from turnetl.pipeline.lake_check import check_lake, mend_lake
 from turnetl.pipeline.permissions import loose_files, take_rights_away
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.settings import Settings
 from turnetl.verification.check import Check
 from turnetl.verification.file_checks import file_findings

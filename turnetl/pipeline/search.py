@@ -8,16 +8,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from turnetl import wiring
-from turnetl.clock import Clock
-from turnetl.group_names import select_groups
+from turnetl.base.clock import Clock
+from turnetl.base.model import Usage
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
-from turnetl.model import Usage
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.pipeline.index_repair import repaired
 from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
 from turnetl.pipeline.session_level import session_selection
-from turnetl.progress import Progress, ignore_progress
 from turnetl.retrieval import sample_queries as sampling
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.search import Hits, Order, search

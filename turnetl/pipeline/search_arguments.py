@@ -4,7 +4,7 @@ import difflib
 import logging
 from collections.abc import Sequence
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.index.folding import fold
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.port import Condition

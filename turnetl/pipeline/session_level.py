@@ -5,19 +5,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from turnetl import wiring
+from turnetl.base.graph_model import CommittedTurn
+from turnetl.base.model import SessionId
+from turnetl.base.shadow_groups import is_shadow
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.port import GraphStore
 from turnetl.graph.unrecorded import UnrecordedEpisode
-from turnetl.graph_model import CommittedTurn
 from turnetl.index.passages import split_passages
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.migration.session_ids import named_sessions
-from turnetl.model import SessionId
 from turnetl.report.layout import plural
 from turnetl.settings import Settings
-from turnetl.shadow_groups import is_shadow
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turnetl import wiring
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.model import GroupId, Usage
 from turnetl.llm.routing import PromptRouter
 from turnetl.llm.stack import ModelStack
-from turnetl.model import GroupId, Usage
 from turnetl.report.costs import format_cost
 from turnetl.settings import Settings
 

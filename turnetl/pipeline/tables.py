@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from turnetl import episodes, parsing, wiring
-from turnetl.errors import BadArchive, Fatal, TableUnusable
-from turnetl.group_names import select_groups
+from turnetl.base.errors import BadArchive, Fatal, TableUnusable
+from turnetl.base.model import GroupId
+from turnetl.base.object_url import shown_name
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.shard import Shard
 from turnetl.lake import Lake
 from turnetl.lake.paths import archive_digest
-from turnetl.model import GroupId
-from turnetl.object_url import shown_name
 from turnetl.parsing.archive_paths import find_archive
-from turnetl.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.pipeline.group_names import select_groups
 from turnetl.settings import Settings
-from turnetl.shard import Shard
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,13 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import wiring
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage, Fatal
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Episode, GroupId, TurnId
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.table import rendered_columns
-from turnetl.errors import BadUsage, Fatal
 from turnetl.estimation.sample import PendingTurn
 from turnetl.estimation.workload import Workload
 from turnetl.evaluation.expected_facts import ExpectedFact, read_expected
@@ -18,16 +21,13 @@ from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
 from turnetl.evaluation.template_trial import TrialTurn
 from turnetl.evaluation.turn_sample import sample_turns
 from turnetl.extraction.given_template import GivenTemplate
-from turnetl.graph_model import Receipt
-from turnetl.group_names import select_groups
 from turnetl.ingestion.assumed_time import AssumedTime
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.prefetch import with_context
 from turnetl.lake import episode_from_row
-from turnetl.model import Episode, GroupId, TurnId
+from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
-from turnetl.recipe_parts import RecipeParts
-from turnetl.run_options import RunOptions
+from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 
 DEFAULT_SAMPLE = 20

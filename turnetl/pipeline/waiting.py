@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from turnetl.errors import IndexBusy, Retryable
+from turnetl.base.errors import IndexBusy, Retryable
 
 T = TypeVar("T")
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from importlib import metadata
 
-from turnetl import ids, wiring
-from turnetl.model import GroupId
-from turnetl.run_options import RunOptions, settings_for_run
+from turnetl import wiring
+from turnetl.base import ids
+from turnetl.base.model import GroupId
+from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
 _ANY_GROUP, _ANY_KIND = GroupId(""), ""

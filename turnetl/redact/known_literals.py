@@ -13,7 +13,7 @@ from importlib.resources import files
 
 import msgspec
 
-from turnetl import ids
+from turnetl.base import ids
 from turnetl.redact.required_literals import RequiredLiterals, required_literals
 from turnetl.redact.rule import SecretRule
 

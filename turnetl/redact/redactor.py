@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from importlib.metadata import version as package_version
 from typing import TYPE_CHECKING
 
-from turnetl import ids
+from turnetl.base import ids
 from turnetl.redact.placeholder import placeholder, secret_digest
 from turnetl.redact.port import RedactedTexts
 from turnetl.redact.rule import SecretRule

@@ -7,8 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.setting_values import ConfigReport, SettingSource, SettingValue
 from turnetl.report.layout import caption, plural
-from turnetl.setting_values import ConfigReport, SettingSource, SettingValue
 
 _SOURCES = {
     SettingSource.OPTION: "option",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.model import Usage
+from turnetl.base.model import Usage
 from turnetl.report import markdown as md
 
 UNKNOWN = (

@@ -7,8 +7,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.model import Usage
 from turnetl.ingestion.estimate_record import Range, RecordedEstimate
-from turnetl.model import Usage
 from turnetl.report import costs
 
 _MINUTE, _HOUR = 60, 3600

@@ -5,7 +5,7 @@ from collections import Counter
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
 from turnetl.report.layout import plural, size
 from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
 from turnetl.ingestion.forget_report import ForgetReport, TurnToForget
 from turnetl.lake import path_text
 from turnetl.report import status

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.object_url import url_text
+from turnetl.base.object_url import url_text
 
 V = TypeVar("V")
 

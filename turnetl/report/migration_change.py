@@ -6,13 +6,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
 from turnetl.migration.moves import Moves
 from turnetl.migration.phases import phase_text, remedy
 from turnetl.report.layout import caption, limited, plural
 from turnetl.report.turns import section
-from turnetl.shadow_groups import sessions_group, turns_group
 
 NOT_CONFIRMED = "nothing was changed: confirm it on a terminal, or add --yes"
 _KINDS = ("episodes", "entities", "facts", "sagas", "communities")

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
 from turnetl.migration.comparison import FactDates, GroupComparison, MigrationComparison
 from turnetl.report import markdown as md
 from turnetl.report.layout import caption, limited, plural

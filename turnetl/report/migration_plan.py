@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.exit_code import ExitCode
 from turnetl.estimation.report import Estimate
-from turnetl.exit_code import ExitCode
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.report import markdown as md

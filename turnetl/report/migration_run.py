@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.ingestion.report import StopCause
 from turnetl.migration.classify import EpisodeClass

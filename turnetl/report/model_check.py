@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.model import Usage
 from turnetl.llm.checks.result import CheckResult
-from turnetl.model import Usage
 from turnetl.report import costs
 from turnetl.report.layout import caption
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from turnetl import private_files
-from turnetl.errors import BadUsage
+from turnetl.base import private_files
+from turnetl.base.errors import BadUsage
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
-from turnetl.model import GroupId
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.model import GroupId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.report.layout import add_group_column, caption, plural, removed_files
-from turnetl.skip_reasons import SkipReason
 
 _LISTED = 3
 """Messages of one reason that are printed: a folder may hold thousands of other files."""

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.report import costs, estimates, status

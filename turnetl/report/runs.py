@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.graph_model import TurnRun
+from turnetl.base.graph_model import TurnRun
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.report import costs, estimates, summary_counts
 from turnetl.report.layout import caption, format_minute, indented, plural

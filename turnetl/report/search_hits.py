@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.model import Usage
+from turnetl.base.model import Usage
 from turnetl.report.costs import format_cost
 from turnetl.report.layout import format_minute, hanging, indented, plural, relative_path, unwrapped
 from turnetl.retrieval.hits import SearchHit, SessionHit, facts_beside_title

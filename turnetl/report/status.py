@@ -9,13 +9,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.model import GroupId, Usage
+from turnetl.base.recipe_parts import RecipePart
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.migration.phases import phase_text, remedy
-from turnetl.model import GroupId, Usage
-from turnetl.recipe_parts import RecipePart
 from turnetl.report import costs, index, summary_counts
 from turnetl.report.layout import add_group_column, caption, indented, plural
 

@@ -4,7 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
 from turnetl.ingestion.summarize_report import (
     ALIKE,
     LISTED_EDITED,

@@ -7,8 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.errors import BadUsage
-from turnetl.exit_code import ExitCode
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.extraction.catalog import CatalogEntry
 from turnetl.report.layout import plural, unwrapped
 

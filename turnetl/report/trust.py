@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.control_characters import displayed_name
+from turnetl.base.control_characters import displayed_name
 from turnetl.report.config import value_text
 from turnetl.report.layout import caption, indented, plural
 from turnetl.trust.folder_trust import TrustState

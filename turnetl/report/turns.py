@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.graph_model import Receipt
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Fact
 from turnetl.ingestion.undo_report import UndoneTurn
-from turnetl.model import Fact
 from turnetl.report.layout import format_minute, indented, relative_path, unwrapped
 from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary, short_id
 

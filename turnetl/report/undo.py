@@ -4,7 +4,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.model import Entity, Fact
 from turnetl.ingestion.undo_report import (
     GroupUndo,
     UndoReport,
@@ -12,7 +13,6 @@ from turnetl.ingestion.undo_report import (
     value_changes,
 )
 from turnetl.ingestion.undo_state import Restored
-from turnetl.model import Entity, Fact
 from turnetl.report import status
 from turnetl.report.layout import add_group_column, caption, limited, plural
 from turnetl.report.turns import section, turn_line

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.exit_code import ExitCode
+from turnetl.base.exit_code import ExitCode
 from turnetl.report.layout import caption, indented, limited, plural
 from turnetl.report.turns import section
 from turnetl.verification.check import Check

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from turnetl.errors import BadUsage
-from turnetl.model import Entity
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Entity
 
 _MAX_CANDIDATES = 8
 """Candidates that a message names."""

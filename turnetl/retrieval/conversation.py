@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from turnetl.base.model import Turn
 from turnetl.index.passages import split_messages
-from turnetl.model import Turn
 
 _ARROW = " -> "
 _FAILED = "failed"

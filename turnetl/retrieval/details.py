@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.index.lookup import IndexedItem, ItemKind, LookupIndex, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
-from turnetl.model import Entity, Fact, SessionId
 from turnetl.retrieval.conversation import Conversation, from_episode_text
 from turnetl.retrieval.items import find_item
 from turnetl.retrieval.resume import resume_command

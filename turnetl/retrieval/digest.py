@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from turnetl.base.model import Fact, GroupId, SessionId
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.port import IndexedFact
 from turnetl.index.selection import Selection
-from turnetl.model import Fact, GroupId, SessionId
 from turnetl.retrieval.closing import closing
 from turnetl.retrieval.conversation import from_episode_text
 from turnetl.retrieval.turn_summary import TurnSummary, one_line, summarize_turn

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.base.model import Fact, GroupId, SessionId, TurnId
 from turnetl.index.port import IndexedFact, SearchIndex
-from turnetl.model import Fact, GroupId, SessionId, TurnId
 from turnetl.retrieval.excerpts import ExcerptRanking, first_passage, prompt_title
 from turnetl.retrieval.ranking import RankedTurn
 from turnetl.retrieval.repetition import distinct_facts, repeats_any, repeats_title, shown_text

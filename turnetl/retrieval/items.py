@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Entity, GroupId
 from turnetl.index.folding import fold
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup, LookupIndex
 from turnetl.index.port import IndexedTurn
-from turnetl.model import Entity, GroupId
 from turnetl.retrieval.excerpts import prompt_title
 from turnetl.retrieval.turn_summary import ID_CHARS, one_line
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from itertools import chain
 
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import TurnId
 from turnetl.graph.from_rows import chunk_ids
 from turnetl.graph.search.searched_graph import SearchedGroup
-from turnetl.graph_model import Receipt
-from turnetl.model import TurnId
 
 
 class Lineage:

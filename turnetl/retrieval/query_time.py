@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from turnetl.index.terms import content_words
-from turnetl.retrieval.ranking import RankedTurn, sort_key
-from turnetl.time_span import (
+from turnetl.base.time_span import (
     DATED,
     RELATIVE,
     CalendarUnit,
@@ -19,6 +17,8 @@ from turnetl.time_span import (
     calendar_span,
     parse_time_span,
 )
+from turnetl.index.terms import content_words
+from turnetl.retrieval.ranking import RankedTurn, sort_key
 
 OUTSIDE = 0.7
 """What a turn outside of the time that the query names keeps of its score."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
 
+from turnetl.base.graph_model import Community, EpisodeNode, Receipt
+from turnetl.base.model import Entity, Fact, Usage
 from turnetl.graph.search import recipes as graphiti_recipes
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
-from turnetl.graph_model import Community, EpisodeNode, Receipt
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import NoReranker
 from turnetl.llm.reranker import GraphitiReranker
-from turnetl.model import Entity, Fact, Usage
 from turnetl.retrieval.center import find_entity
 from turnetl.retrieval.lineage import Lineage, turns_by_episode
 from turnetl.retrieval.recipes import Recipe, RecipeOptions

@@ -7,7 +7,7 @@ once. A test compares the names and properties with `graphiti_core.search.search
 from dataclasses import dataclass
 from enum import StrEnum
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 
 class Recipe(StrEnum):

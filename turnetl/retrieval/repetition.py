@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 
 _SPEAKER = re.compile(
     r"(?:The (?:user|agent)|The accepted plan|A subagent|While the agent worked, the user)"

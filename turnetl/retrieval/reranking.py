@@ -7,10 +7,10 @@ the response when a search is repeated.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from turnetl.base.model import Fact
 from turnetl.index.port import IndexedFact
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.reranker import GraphitiReranker
-from turnetl.model import Fact
 from turnetl.retrieval.excerpts import ExcerptRanking, prompt_title
 from turnetl.retrieval.ranking import RERANKED, RankedTurn
 

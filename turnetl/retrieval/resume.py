@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from turnetl.graph_model import Receipt
+from turnetl.base.graph_model import Receipt
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _OPENCODE_ID = re.compile(r"ses_\w{8,64}", re.ASCII)

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from turnetl.graph_model import GroupContents
+from turnetl.base.graph_model import GroupContents
 
 _CHOICE = re.compile(r"^(?:I|we) (?:decided|chose|picked|went)(?: on| for| with)? ", re.IGNORECASE)
 _LONGEST = 70

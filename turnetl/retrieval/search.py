@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from turnetl.base.time_span import TimeSpan
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
@@ -21,7 +22,6 @@ from turnetl.retrieval.hits import SearchHit, build_hits, held_facts
 from turnetl.retrieval.query import analyze, used_part
 from turnetl.retrieval.query_time import asks_for_all, find_time, weigh_by_time
 from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank
-from turnetl.time_span import TimeSpan
 
 if TYPE_CHECKING:  # a search without a model does without it
     from turnetl.llm.chat import ChatModel

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from turnetl.base.model import GroupId, SessionId
 from turnetl.graph.session_level import UNKNOWN_TIME
-from turnetl.model import GroupId, SessionId
 from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit, hit_facts
 from turnetl.retrieval.repetition import repeats_any
 from turnetl.retrieval.search import Hits, Order

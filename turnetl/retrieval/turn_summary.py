@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from turnetl.graph_model import Receipt
+from turnetl.base.graph_model import Receipt
 from turnetl.index.port import IndexedFact, IndexedTurn, SearchIndex
 from turnetl.retrieval.excerpts import prompt_title
 

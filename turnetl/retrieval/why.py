@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from turnetl import ids
-from turnetl.graph_model import Receipt
+from turnetl.base import ids
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import Fact, TurnId
 from turnetl.index.lookup import LookupIndex, StatedFact
-from turnetl.model import Fact, TurnId
 from turnetl.retrieval.blame import (
     ArchivedEdit,
     BlamedCommit,

@@ -3,9 +3,9 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from turnetl.errors import BadUsage
-from turnetl.loopback import is_loopback
-from turnetl.setting_values import SettingSource
+from turnetl.base.errors import BadUsage
+from turnetl.base.loopback import is_loopback
+from turnetl.base.setting_values import SettingSource
 from turnetl.settings.layers import Layer
 from turnetl.settings.model import Settings
 from turnetl.trust.folder_trust import FolderTrust

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pydantic import BaseModel, SecretStr
 
-from turnetl.setting_values import ConfigReport, SettingSource, SettingValue
+from turnetl.base.setting_values import ConfigReport, SettingSource, SettingValue
 from turnetl.settings.layers import Layer
 from turnetl.settings.loading import LoadedSettings
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from turnetl.setting_values import SettingSource
+from turnetl.base.setting_values import SettingSource
 from turnetl.settings.sources import ENV_PREFIX, NEO4J_NAMES, SEPARATOR, merged
 
 

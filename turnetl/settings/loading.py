@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from turnetl.errors import BadUsage
-from turnetl.setting_values import SettingSource
+from turnetl.base.errors import BadUsage
+from turnetl.base.setting_values import SettingSource
 from turnetl.settings import credentials
 from turnetl.settings.errors import error_sentence
 from turnetl.settings.layers import Layer, has, merge_layers

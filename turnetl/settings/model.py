@@ -17,9 +17,9 @@ from pydantic import (
     model_validator,
 )
 
+from turnetl.base.graph_model import LONGEST_LEASE
+from turnetl.base.object_url import ObjectUrl, object_url
 from turnetl.extraction.config import ExtractionConfig
-from turnetl.graph_model import LONGEST_LEASE
-from turnetl.object_url import ObjectUrl, object_url
 from turnetl.settings.locations import LakePath, UserPath, default_lake
 from turnetl.settings.sections import (
     BudgetSettings,

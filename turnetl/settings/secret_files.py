@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.settings.sources import from_config_file
 from turnetl.settings.working_folder import trusted_project
 from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.extraction.config import NO_PROMPT_VALUES
 from turnetl.settings.errors import unknown_sentence
 from turnetl.settings.model import Settings

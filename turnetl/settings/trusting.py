@@ -3,10 +3,10 @@
 from datetime import datetime
 from pathlib import Path
 
-from turnetl.clock import encoded_time
-from turnetl.control_characters import displayed_name
-from turnetl.errors import BadUsage
-from turnetl.setting_values import SettingSource, SettingValue
+from turnetl.base.clock import encoded_time
+from turnetl.base.control_characters import displayed_name
+from turnetl.base.errors import BadUsage
+from turnetl.base.setting_values import SettingSource, SettingValue
 from turnetl.settings.explanation import explain
 from turnetl.settings.loading import read_settings
 from turnetl.trust.folder_trust import FolderTrust

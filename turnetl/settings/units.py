@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 _AMOUNT = re.compile(
     r"(?P<sign>\$)?\s*(?P<number>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<times>[km])?[\s-]*"

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from turnetl.errors import Fatal
+from turnetl.base.errors import Fatal
 from turnetl.trust.folder_trust import FolderTrust
 from turnetl.trust.project_files import ProjectFiles, read_project
 from turnetl.trust.store import TrustStore, store_path

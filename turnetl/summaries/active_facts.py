@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import Fact, Vector
 from turnetl.llm.vectors import pack, unpack
-from turnetl.model import Fact, Vector
 
 _HASH_MODULUS = 1 << 128
 _FRACTION_BITS = 24

@@ -5,8 +5,8 @@ Pure; the same group gives the same sample.
 
 from collections.abc import Mapping
 
-from turnetl.graph_model import GroupContents
-from turnetl.model import Entity
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Entity
 from turnetl.summaries.group_facts import GroupFacts
 from turnetl.summaries.records import EntityRecord, EntitySummary, decode, replay
 from turnetl.summaries.summary_input import SummaryInput

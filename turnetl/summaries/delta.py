@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 from turnetl.summaries.active_facts import ActiveFacts
 from turnetl.summaries.polarity import is_negative
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 from turnetl.summaries.rule_summariser import NO_FACTS
 from turnetl.summaries.summary_input import SummaryInput
 

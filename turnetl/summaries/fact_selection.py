@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 from turnetl.summaries.fact_list import fact_line
 from turnetl.summaries.summary_input import SummaryInput
 

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from turnetl.base.model import Fact, Vector
 from turnetl.llm.vectors import unpack
-from turnetl.model import Fact, Vector
 from turnetl.summaries.active_facts import ActiveFacts
 from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.reasons import SKIPPED, GateReason

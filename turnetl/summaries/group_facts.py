@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
 
 

@@ -8,8 +8,8 @@ from bisect import insort
 from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 
-from turnetl.graph_model import GroupContents
-from turnetl.model import Fact, SessionId, TurnId
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Fact, SessionId, TurnId
 from turnetl.summaries.saga_summary import SagaTurn, rule_saga_summary
 
 _ORDER = attrgetter("started_at", "turn_id")

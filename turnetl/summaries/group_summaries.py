@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from datetime import datetime
 
-from turnetl.model import Change, Entity, Fact
+from turnetl.base.model import Change, Entity, Fact
 from turnetl.summaries.delta import NodeDelta, node_deltas
 from turnetl.summaries.gate import (
     EVERY_FACT,

@@ -5,12 +5,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from turnetl.errors import BadTurn, Skip, TooLong, TurnetlError
+from turnetl.base.errors import BadTurn, Skip, TooLong, TurnetlError
+from turnetl.base.model import Usage
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
-from turnetl.model import Usage
 from turnetl.summaries.fact_list import fact_list
 from turnetl.summaries.port import Summarised
 from turnetl.summaries.refresh_prompt import (

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from turnetl.errors import TurnetlError
-from turnetl.model import Usage
+from turnetl.base.errors import TurnetlError
+from turnetl.base.model import Usage
 from turnetl.summaries.summary_input import SummaryInput
 
 

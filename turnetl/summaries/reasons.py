@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from turnetl.reason import Reason
+from turnetl.base.reason import Reason
 
 
 class GateReason(Reason):

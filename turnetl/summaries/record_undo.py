@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from turnetl.model import TurnId
+from turnetl.base.model import TurnId
 from turnetl.summaries.gate import EVERY_FACT
 from turnetl.summaries.records import EntityRecord, decode, encode_records
 

@@ -15,9 +15,9 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from turnetl.errors import GraphUnusable
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.model import Vector
 from turnetl.llm.vectors import pack, unpack
-from turnetl.model import Vector
 from turnetl.summaries.gate import GateState
 
 _MAX_BYTE = 127

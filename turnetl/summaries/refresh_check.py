@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.llm.checks.check_requests import (
     SAMPLE_FACT,
     SAMPLE_NAMES,
@@ -9,7 +10,6 @@ from turnetl.llm.checks.check_requests import (
     CheckRequest,
     check_of,
 )
-from turnetl.model import Entity, Fact, GroupId
 from turnetl.summaries.refresh_prompt import RefreshedSummaries, refresh_request
 from turnetl.summaries.summary_input import SummaryInput
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
+from turnetl.base.model import Fact
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.prompt_delimiters import escape_text, unescape_text
 from turnetl.llm.sanitize import strip_invisible
-from turnetl.model import Fact
 from turnetl.summaries.fact_list import fact_line
 from turnetl.summaries.fact_selection import shown_facts
 from turnetl.summaries.rule_summary import MAX_CHARS

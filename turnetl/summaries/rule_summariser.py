@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from turnetl.model import Usage
+from turnetl.base.model import Usage
 from turnetl.summaries.port import Summarised
 from turnetl.summaries.rule_summary import rule_summary
 from turnetl.summaries.summary_input import SummaryInput

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from turnetl.model import Entity, Fact
+from turnetl.base.model import Entity, Fact
 from turnetl.summaries.statements import new_statements, plain
 
 MAX_CHARS = 1_000

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from turnetl.model import Fact, SessionId, TurnId
+from turnetl.base.model import Fact, SessionId, TurnId
 from turnetl.retrieval.closing import closing
 from turnetl.retrieval.conversation import from_episode_text
 from turnetl.retrieval.excerpts import prompt_title

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from turnetl.model import Entity, Fact
+from turnetl.base.model import Entity, Fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TypeVar
 
-from turnetl.model import Entity, Fact, GroupId, SessionId, Turn, TurnId
+from turnetl.base.model import Entity, Fact, GroupId, SessionId, Turn, TurnId
 
 K = TypeVar("K")
 V = TypeVar("V")

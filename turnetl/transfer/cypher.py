@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from turnetl.clock import encoded_time
-from turnetl.control_characters import unicode_escape
-from turnetl.model import Entity, Fact
+from turnetl.base.clock import encoded_time
+from turnetl.base.control_characters import unicode_escape
+from turnetl.base.model import Entity, Fact
 from turnetl.transfer.content import ExportContent, ExportedTurn
 
 MARK = b"// turnetl export 1\n"

@@ -3,8 +3,8 @@
 import re
 import unicodedata
 
-from turnetl import ids
-from turnetl.model import Entity
+from turnetl.base import ids
+from turnetl.base.model import Entity
 from turnetl.transfer.content import ExportedSession
 
 _MAX_CHARS = 60

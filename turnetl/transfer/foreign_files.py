@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from turnetl import schema
-from turnetl.errors import BadUsage, Fatal
+from turnetl.base import schema
+from turnetl.base.errors import BadUsage, Fatal
+from turnetl.base.model import SubagentUsage
 from turnetl.formats.base import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.manifests import metadata_or_none
-from turnetl.model import SubagentUsage
 from turnetl.transfer.output import read_manifest
 
 MACHINE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")

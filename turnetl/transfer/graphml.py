@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from xml.sax.saxutils import escape, quoteattr
 
-from turnetl.clock import encoded_time
-from turnetl.model import Entity, Fact
+from turnetl.base.clock import encoded_time
+from turnetl.base.model import Entity, Fact
 from turnetl.transfer.content import ExportContent, ExportedTurn
 
 MARK = b'<?xml version="1.0" encoding="UTF-8"?>\n<!-- turnetl export 1 -->\n'

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import polars as pl
 
-from turnetl import ids
-from turnetl.errors import TableUnusable
+from turnetl.base import ids
+from turnetl.base.errors import TableUnusable
+from turnetl.base.model import GroupId
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile, path_text
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten
 from turnetl.lake.parallel import in_parallel
 from turnetl.lake.paths import TURNS
-from turnetl.model import GroupId
 from turnetl.parsing.forgotten_turns import rows_not_forgotten
 from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor

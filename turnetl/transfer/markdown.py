@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from turnetl.control_characters import displayed_text
-from turnetl.model import Entity, Fact, ToolCall, Turn, TurnId
+from turnetl.base.control_characters import displayed_text
+from turnetl.base.model import Entity, Fact, ToolCall, Turn, TurnId
 from turnetl.transfer.content import ExportContent, ExportedSession, ExportedTurn
 from turnetl.transfer.file_names import entity_file, session_file
 

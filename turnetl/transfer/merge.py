@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import MessageCounts, SubagentUsage
 from turnetl.formats.kit.subagent_messages import place_of, usage_of_messages
 from turnetl.formats.kit.usage import Tokens, greatest
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.model import MessageCounts, SubagentUsage
 from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.transfer.redacted_paths import local_path

@@ -11,11 +11,11 @@ from typing import Any, Self
 import msgspec
 import polars as pl
 
-from turnetl import ids
-from turnetl.batched import batched
+from turnetl.base import ids
+from turnetl.base.batched import batched
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.paths import TURNS
-from turnetl.model import Entity, Fact, GroupId
 from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.transfer.content import ExportContent

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+from turnetl.base.model import SubagentUsage
 from turnetl.lake import TurnFile
-from turnetl.model import SubagentUsage
 from turnetl.redact import Redactor
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from turnetl.model import Attribute, Entity, Fact, ToolCall, Turn
+from turnetl.base.model import Attribute, Entity, Fact, ToolCall, Turn
 from turnetl.parsing.person_names import (
     branch_without_persons,
     path_without_persons,

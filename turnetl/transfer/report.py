@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from turnetl.model import GroupId
+from turnetl.base.model import GroupId
 
 
 class ExportFormat(StrEnum):

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from turnetl.model import Entity, Fact
+from turnetl.base.model import Entity, Fact
 from turnetl.transfer.content import ExportedTurn
 
 

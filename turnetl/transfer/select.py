@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable
 
 import polars as pl
 
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.model import GroupId
 from turnetl.index.selection import Selection
 from turnetl.lake import Lake, turn_from_row
-from turnetl.model import GroupId
 from turnetl.transfer.content import ExportedTurn
 
 _TOOLS = pl.col("tool_calls").list.eval(pl.element().struct.field("name").str.to_lowercase())

@@ -11,9 +11,9 @@ from datetime import datetime
 
 import polars as pl
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import GroupId, SubagentUsage
 from turnetl.lake import Lake
-from turnetl.model import GroupId, SubagentUsage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from dataclasses import asdict, replace
 
 import polars as pl
 
-from turnetl import schema
+from turnetl.base import schema
+from turnetl.base.model import Turn
 from turnetl.lake import turn_from_row
-from turnetl.model import Turn
 from turnetl.parsing.content_hash import content_hash as content_hash_of
 from turnetl.redact import Redactor
 from turnetl.transfer.redaction import redacted_archives

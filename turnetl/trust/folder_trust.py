@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from turnetl.control_characters import displayed_name
+from turnetl.base.control_characters import displayed_name
 from turnetl.trust.project_files import ProjectFiles
 
 _NAMES_SHOWN = 3

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from turnetl.regular_files import NotReadable, read_regular
+from turnetl.base.regular_files import NotReadable, read_regular
 
 CONFIG_NAME = "graphiti.config.json"
 USER_FOLDER = ".graphiti"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from turnetl.setting_values import SettingValue
+from turnetl.base.setting_values import SettingValue
 from turnetl.trust.folder_trust import FolderTrust, TrustState
 from turnetl.trust.project_files import ProjectFile
 

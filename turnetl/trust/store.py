@@ -13,9 +13,9 @@ from typing import IO
 
 import msgspec
 
-from turnetl import private_files
-from turnetl.errors import Fatal
-from turnetl.regular_files import NotReadable, read_regular
+from turnetl.base import private_files
+from turnetl.base.errors import Fatal
+from turnetl.base.regular_files import NotReadable, read_regular
 
 if sys.platform != "win32":
     import fcntl

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from turnetl.base.model import TurnId
 from turnetl.graph import graphiti_names
 from turnetl.graph.group_repair import DoubleMention, UnusedEntity
-from turnetl.model import TurnId
 from turnetl.verification.check import Check
 from turnetl.verification.group_state import GroupState
 from turnetl.verification.turn_checks import Examples

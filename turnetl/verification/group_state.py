@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import polars as pl
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.graph import graphiti_names
 from turnetl.graph.group_tables import LINKS, GroupTables
-from turnetl.model import GroupId, SessionId, TurnId
 
 _EXPECTED = pl.Schema(
     {"turn_id": pl.String, "session_id": pl.String, "number": pl.Int64, "uuid": pl.String}

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from turnetl.graph_model import GroupVersion
-from turnetl.model import TurnId
+from turnetl.base.graph_model import GroupVersion
+from turnetl.base.model import TurnId
 from turnetl.verification.check import Check
 from turnetl.verification.group_state import GroupState
 from turnetl.verification.turn_checks import Examples

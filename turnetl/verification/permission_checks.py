@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from turnetl.loose_files import LooseFile
+from turnetl.base.loose_files import LooseFile
 from turnetl.verification.check import Check
 from turnetl.verification.report import Finding
 

@@ -1,8 +1,8 @@
 """Read a group of a graph that another process may write meanwhile."""
 
-from turnetl.errors import GraphBusy
+from turnetl.base.errors import GraphBusy
+from turnetl.base.model import GroupId
 from turnetl.graph.port import GraphStore
-from turnetl.model import GroupId
 from turnetl.verification.group_state import GroupState
 
 _READS = 3

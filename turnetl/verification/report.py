@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from turnetl.base.loose_files import LooseFile
+from turnetl.base.model import GroupId
 from turnetl.graph.group_repair import GroupRepair
-from turnetl.loose_files import LooseFile
-from turnetl.model import GroupId
 from turnetl.verification.check import Check
 from turnetl.verification.file_problem import FileProblem
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import SessionId
 from turnetl.graph.group_repair import SessionLinks
 from turnetl.graph.group_tables import LINKS
-from turnetl.model import SessionId
 from turnetl.verification.check import Check
 from turnetl.verification.group_state import GroupState, chain
 from turnetl.verification.turn_checks import Examples

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import numpy as np
 
-from turnetl.graph_model import GroupContents
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Vector
 from turnetl.llm.vectors import stack, unpack
-from turnetl.model import Vector
 from turnetl.verification.check import Check
 from turnetl.verification.turn_checks import Examples
 

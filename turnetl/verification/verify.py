@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from turnetl.graph_model import GroupVersion
+from turnetl.base.graph_model import GroupVersion
 from turnetl.verification.check import Check
 from turnetl.verification.entity_checks import entity_checks
 from turnetl.verification.fact_checks import fact_checks

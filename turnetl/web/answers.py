@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Entity
 from turnetl.index.port import IndexedFact
 from turnetl.index.report import IndexedGroup
-from turnetl.model import Entity
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.index_reader import IndexReader

@@ -7,7 +7,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
 from turnetl.html.pages import environment
 from turnetl.pipeline.index_reader import IndexReader
 from turnetl.web.access import AccessKeys

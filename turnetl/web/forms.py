@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
+from turnetl.base.time_span import EXAMPLES, TimeSpan, check_between, parse_time_span
 from turnetl.index.selection import Selection
-from turnetl.model import GroupId
 from turnetl.retrieval.search import Order
-from turnetl.time_span import EXAMPLES, TimeSpan, check_between, parse_time_span
 
 CONDITIONS = ("session", "format", "branch", "tool", "file", "entity", "label", "relation")
 """Conditions of a `Selection` that name one value."""

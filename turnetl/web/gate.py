@@ -7,7 +7,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from turnetl.local_server import admit
+from turnetl.base.local_server import admit
 from turnetl.web.access import AccessKeys, GrantedAccess, Refusal, RequestHead, decide
 from turnetl.web.policy import HEADERS
 

@@ -6,14 +6,14 @@ import polars as pl
 
 from turnetl.activity_report.model import Activity
 from turnetl.activity_report.series import Period, activity
+from turnetl.base.model import GroupId
+from turnetl.base.shadow_groups import is_shadow
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.overview import Overview, StatedEntity
 from turnetl.index.report import IndexedGroup
 from turnetl.index.selection import Selection
-from turnetl.model import GroupId
 from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.timeline import timeline
-from turnetl.shadow_groups import is_shadow
 from turnetl.web.views.overview import GroupTurns, IndexOverview
 
 _RECENT = 10

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from urllib.parse import urlencode
 
+from turnetl.base.model import GroupId
 from turnetl.index.lookup import ItemKind
-from turnetl.model import GroupId
 
 OVERVIEW = "./"
 SEARCH, TIMELINE, FIX, REPORT = "search", "timeline", "fix", "report"

@@ -6,7 +6,7 @@ from typing import Any
 
 from turnetl.activity_report.model import ReportedTurn
 from turnetl.activity_report.report import ActivityReport
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
 from turnetl.html.pages import environment, render
 from turnetl.html.references import SourceLines, TurnReference
 from turnetl.pipeline.activity_report import activity_report

@@ -10,7 +10,7 @@ from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from turnetl.errors import BadUsage, TurnetlError
+from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.html.pages import render
 from turnetl.pipeline.opened_items import IndexAnswer
 from turnetl.report.activity_page import reported_turns

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from turnetl.progress import Progress, ProgressUpdate
+from turnetl.base.progress import Progress, ProgressUpdate
 
 T = TypeVar("T")
 

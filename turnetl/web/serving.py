@@ -4,8 +4,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from turnetl import local_server
-from turnetl.clock import Clock
+from turnetl.base import local_server
+from turnetl.base.clock import Clock
 from turnetl.pipeline.index_reader import open_index_reader
 from turnetl.settings import Settings
 from turnetl.web.access import AccessKeys

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-from turnetl.clock import Clock
-from turnetl.errors import BadUsage
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
 from turnetl.ingestion import lease_owner
 from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.llm.budget import Budget

@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from turnetl.base.errors import BadUsage, TurnetlError
+from turnetl.base.model import GroupId, Usage
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.episodes.kinds import KINDS
-from turnetl.errors import BadUsage, TurnetlError
 from turnetl.extraction import ontology
 from turnetl.extraction.config import TEMPLATE_SUFFIX, prompt_warning
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.structural.recipe import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
-from turnetl.model import GroupId, Usage
-from turnetl.recipe_parts import RecipeParts
 from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_project
 
 if TYPE_CHECKING:  # a run without new turns does without these

@@ -6,7 +6,7 @@ from hashlib import sha256
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
-from turnetl.clock import Clock
+from turnetl.base.clock import Clock
 from turnetl.graph import open as graphs
 from turnetl.ingestion import lease_owner
 from turnetl.llm.rate_limits import AdmissionLimits, OwnLimits, ProviderLimits

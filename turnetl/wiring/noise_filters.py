@@ -6,14 +6,14 @@ import platform
 from collections.abc import Sequence
 
 from turnetl import formats, noise
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import GroupId
 from turnetl.episodes import Filters
 from turnetl.episodes.filters import ALL_GROUPS
 from turnetl.episodes.kinds import KINDS
-from turnetl.errors import BadUsage
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.formats import Format
 from turnetl.lake.redaction_key import redaction_key
-from turnetl.model import GroupId
 from turnetl.parsing.grouping import Grouping, load_grouping
 from turnetl.redact import SecretRedactor
 from turnetl.redact.plain import is_plain

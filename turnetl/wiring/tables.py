@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from turnetl.agents import AgentMachine
+from turnetl.base.object_url import cache_folder
 from turnetl.lake import Lake
-from turnetl.object_url import cache_folder
 from turnetl.parsing.archive_files import ArchiveFiles, RoutedArchives
 from turnetl.parsing.local_archives import LOCAL
 from turnetl.settings import Settings

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests import builders
+from turnetl.base.model import Episode, Fact
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.model import Episode, Fact
 
 NOW = datetime(2026, 3, 3, tzinfo=UTC)
 

@@ -1,7 +1,7 @@
 from tests.builders import START, tool
 from tests.extraction.structural.shop_group import ShopGroup
+from turnetl.base.model import ClosedBy
 from turnetl.extraction.structural import prose
-from turnetl.model import ClosedBy
 
 
 async def test_prompt_and_conclusion_of_a_turn_are_facts(shop: ShopGroup) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.llm.shared_limits.test_store_contract import add
 from tests.servers.neo4j_server import Neo4jServer
-from turnetl.errors import ModelBusy, ModelUnusable
+from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.graph.open import open_graph, server_limits
 from turnetl.llm.shared_limits import LimitsStore
 

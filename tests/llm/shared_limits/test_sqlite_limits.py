@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.llm.shared_limits.test_store_contract import add, read, seconds
-from turnetl.errors import ModelBusy, ModelUnusable
+from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.shared_limits import SqliteLimits
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from turnetl import clock
+from turnetl.base import clock
 from turnetl.graph.open import server_limits
 from turnetl.llm.shared_limits import LimitsStore, MemoryLimits, SqliteLimits
 

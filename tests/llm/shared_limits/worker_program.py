@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from turnetl import clock
-from turnetl.errors import ModelBusy
+from turnetl.base import clock
+from turnetl.base.errors import ModelBusy
 from turnetl.graph.open import server_limits
 from turnetl.ingestion import lease_owner
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest

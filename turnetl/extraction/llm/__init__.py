@@ -6,7 +6,7 @@ without new turns needs only the recipe.
 
 from typing import TYPE_CHECKING
 
-from turnetl.lazy_exports import lazy_exports
+from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.extraction.llm.extractor import ExtractedChunk, ExtractedTurn, LlmExtractor

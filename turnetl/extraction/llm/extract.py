@@ -9,8 +9,9 @@ from functools import partial
 
 from graphiti_core.edges import EntityEdge
 
-from turnetl import ids
-from turnetl.errors import TooLong
+from turnetl.base import ids
+from turnetl.base.errors import TooLong
+from turnetl.base.model import Entity, Fact, TurnId, Usage
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import reflexion
 from turnetl.extraction.llm.graphiti_calls import (
@@ -32,7 +33,6 @@ from turnetl.extraction.prompt_config import PromptConfig
 from turnetl.graph.mirror import convert
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder
-from turnetl.model import Entity, Fact, TurnId, Usage
 
 SplitText = Callable[[str], Sequence[str]]
 """Splits a text in two at a natural break; returns one piece if that is not possible."""

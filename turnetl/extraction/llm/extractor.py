@@ -20,7 +20,9 @@ from datetime import datetime
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import Episode, GroupId, Usage, Vector
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import graphiti_log, graphiti_patch, mapping, prompt_context
 from turnetl.extraction.llm.background import BackgroundTasks
@@ -39,8 +41,6 @@ from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder
-from turnetl.model import Episode, GroupId, Usage, Vector
-from turnetl.recipe_parts import RecipeParts
 
 
 @dataclass(frozen=True, slots=True)

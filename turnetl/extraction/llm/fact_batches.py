@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from turnetl.errors import BadTurn, TurnetlError, equal_error
+from turnetl.base.errors import BadTurn, TurnetlError, equal_error
+from turnetl.base.model import Usage
 from turnetl.extraction.llm import fact_questions
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.model import Usage
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,8 @@ from graphiti_core.utils.maintenance.dedup_helpers import _normalize_string_exac
 from graphiti_core.utils.maintenance.edge_operations import extract_edges
 from graphiti_core.utils.maintenance.node_operations import extract_nodes
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import Entity, TurnId, Usage
 from turnetl.extraction.llm import prompt_context, reflexion
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.ontology import Ontology
@@ -19,7 +20,6 @@ from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder
-from turnetl.model import Entity, TurnId, Usage
 
 ExtractedEdges = tuple[list[EntityEdge], list[EntityNode]]
 """Edges, and the nodes that only the edges name."""

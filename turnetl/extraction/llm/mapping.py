@@ -8,11 +8,11 @@ from typing import TypeVar
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode
 
+from turnetl.base.model import Entity, Fact, Vector
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import Overlay
-from turnetl.model import Entity, Fact, Vector
 
 KnownVector = Callable[[str], Vector | None]
 """Returns the vector of a text if it was embedded already."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode
 
+from turnetl.base.model import Entity
 from turnetl.extraction import stoplist
 from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.model import Entity
 
 
 def merge_nodes(earlier: Iterable[EntityNode], later: Iterable[EntityNode]) -> list[EntityNode]:

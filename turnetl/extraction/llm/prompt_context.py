@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from graphiti_core.nodes import EpisodicNode
 
+from turnetl.base.model import Episode
 from turnetl.graph.mirror import convert
-from turnetl.model import Episode
 
 _LONG = 2000, 4000
 """Characters of the head, which has the prompt of the turn, and of the tail, which the next chunk

@@ -3,9 +3,9 @@
 from functools import cache
 from importlib.metadata import version
 
+from turnetl.base.recipe_parts import RecipePart, RecipeParts
 from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.prompt_config import PromptConfig
-from turnetl.recipe_parts import RecipePart, RecipeParts
 
 _VERSION = "5"
 """Version of the rules in this package and in `stoplist` that process responses."""

@@ -15,14 +15,14 @@ from graphiti_core.utils.maintenance.node_operations import (
     resolve_extracted_nodes,
 )
 
-from turnetl.errors import TooLong
+from turnetl.base.errors import TooLong
+from turnetl.base.model import Entity, Usage
 from turnetl.extraction.llm import mapping
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkFacts
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror import convert
-from turnetl.model import Entity, Usage
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

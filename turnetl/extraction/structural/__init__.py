@@ -5,7 +5,7 @@ Its name is imported on first use: a run without new turns needs only the recipe
 
 from typing import TYPE_CHECKING
 
-from turnetl.lazy_exports import lazy_exports
+from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.extraction.structural.extractor import StructuralExtractor

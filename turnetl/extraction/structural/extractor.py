@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import Entity, Episode, Fact, GroupId
+from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     command_results,
@@ -24,8 +26,6 @@ from turnetl.extraction.structural.findings import (
 from turnetl.extraction.structural.recipe import MAX_ENTITIES, MAX_FACTS, structural_recipe
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import GroupView
-from turnetl.model import Entity, Episode, Fact, GroupId
-from turnetl.recipe_parts import RecipeParts
 
 _MAX_UNRELATED_ENTITIES = 12
 """Entities of a turn without a fact: files that were only read."""

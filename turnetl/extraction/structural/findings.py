@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.model import Attribute
+from turnetl.base.model import Attribute
 
 FILE = "File"
 TOOL = "Tool"

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from functools import cache
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.recipe_parts import RecipePart, RecipeParts
 from turnetl.extraction.structural import decision_cues, lexicon
-from turnetl.recipe_parts import RecipePart, RecipeParts
 
 _VERSION = "structural 5"
 """Increase it with every change of a rule that changes the output."""

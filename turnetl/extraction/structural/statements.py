@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from turnetl.base.model import ClosedBy, Episode
 from turnetl.extraction.structural import decisions, failures, prose
 from turnetl.extraction.structural.findings import (
     CONCEPT,
@@ -12,7 +13,6 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
 )
 from turnetl.extraction.structural.turn_features import TurnFeatures
-from turnetl.model import ClosedBy, Episode
 
 # Ranks of facts, the lower the more informative. A turn with too many facts keeps the prompt, the
 # response and the decisions; edits and failures rank between these and explanations (see

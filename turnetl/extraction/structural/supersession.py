@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import Episode, Fact
 from turnetl.extraction.structural import choices
 from turnetl.extraction.structural.decision_facts import CHOSEN
 from turnetl.extraction.structural.prose import shorten
 from turnetl.graph.mirror.group import GroupView
-from turnetl.model import Episode, Fact
 
 _CHOOSING = ("DECIDED", "PREFERS")
 _REJECTING = "REJECTED"

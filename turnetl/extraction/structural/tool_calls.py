@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from turnetl.model import ToolCall
+from turnetl.base.model import ToolCall
 
 
 class CallKind(StrEnum):

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.base.model import Turn
 from turnetl.extraction.structural import concepts, keyphrases, prose
 from turnetl.extraction.structural.findings import COMMAND, CONCEPT, FILE, TOOL, EntityKey
 from turnetl.extraction.structural.project_paths import ProjectPaths, project_paths
 from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, classify_calls
-from turnetl.model import Turn
 
 _WRITE_KINDS = frozenset({CallKind.EDIT, CallKind.CREATE})
 _CHANGE = re.compile(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.chat import message_content
 from turnetl.formats.chat.roles import Speaker
@@ -11,7 +12,6 @@ from turnetl.formats.chat.rows import ChatLogMessage
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
-from turnetl.skip_reasons import SkipReason
 
 # Bound once: access through the class of an enum is slow.
 _SYSTEM, _USER, _ASSISTANT = Speaker.SYSTEM, Speaker.USER, Speaker.ASSISTANT

@@ -6,13 +6,13 @@ The input of a digest must never change: every id would change.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from turnetl.base.model import SessionId
 from turnetl.formats.base import RawTurn
 from turnetl.formats.chat.message_content import is_prompt
 from turnetl.formats.chat.roles import Speaker
 from turnetl.formats.chat.rows import ChatLogMessage
 from turnetl.formats.kit.session_ids import derived_session_id
 from turnetl.formats.kit.tool_input import encoded_json
-from turnetl.model import SessionId
 
 
 def assign_complete_ids(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan
 from turnetl.formats.chat.conversation import ChatConversation
 from turnetl.formats.chat.conversation_ids import assign_complete_ids, assign_growing_ids
@@ -23,7 +24,6 @@ from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.lines import overwrite_message
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.turn_builder import TurnBuilder
-from turnetl.skip_reasons import SkipReason
 
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 

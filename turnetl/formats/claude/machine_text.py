@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from turnetl.skip_reasons import SkipReason
+from turnetl.base.skip_reasons import SkipReason
 
 _CONTEXT = re.compile(
     r"<(?P<tag>ide_[a-z_]+|system-reminder|(?:user-prompt-submit|session-start)-hook)>.*?</(?P=tag)>",

@@ -7,9 +7,9 @@ the response to the same prompt.
 
 from dataclasses import dataclass, field
 
+from turnetl.base.model import ClosedBy
 from turnetl.formats.base import RawTurn
 from turnetl.formats.claude.rows import MessageContent
-from turnetl.model import ClosedBy
 
 _KEPT = ("text", "tool_use")
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from turnetl.skip_reasons import SkipReason
+from turnetl.base.skip_reasons import SkipReason
 
 MESSAGE_TYPES = ("user", "assistant")
 _METADATA = (

@@ -1,5 +1,6 @@
 """Rows of subagents, in their own archive or between those of the session: they are in no turn."""
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.claude.rows import (
     ClaudeMessage,
     ClaudeProgress,
@@ -11,7 +12,6 @@ from turnetl.formats.claude.rows import (
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.turn_builder import TurnBuilder
 from turnetl.formats.kit.usage import MessageTokens
-from turnetl.skip_reasons import SkipReason
 
 SYNTHETIC = "<synthetic>"
 """The model of a message that the client wrote."""

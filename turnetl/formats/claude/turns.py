@@ -6,6 +6,8 @@ Rows are read in file order: timestamps may run backwards, and parents may be in
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import (
     ParseCounts,
     ParsedArchive,
@@ -42,8 +44,6 @@ from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend
 from turnetl.formats.kit.usage import add_message
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 _SUBAGENTS = ("Task", "Agent")
 

@@ -5,7 +5,7 @@ The patterns are those by which Codex recognises its own text, since its first v
 
 import re
 
-from turnetl.skip_reasons import SkipReason
+from turnetl.base.skip_reasons import SkipReason
 
 _TAGS = {
     SkipReason.INSTRUCTIONS: (

@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from turnetl.base.model import SessionId
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import RawTurn, parse_time
 from turnetl.formats.codex import authorship
 from turnetl.formats.codex.assistant_text import AgentTexts, TextSource
@@ -15,8 +17,6 @@ from turnetl.formats.codex.sessions import CodexSessions, is_unique, unique_id
 from turnetl.formats.codex.tasks import CodexTask
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.formats.kit.usage import MessageTokens, MessageUsages, add_message
-from turnetl.model import SessionId
-from turnetl.skip_reasons import SkipReason
 
 
 @dataclass(slots=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.codex import authorship
 from turnetl.formats.codex.conversation import CodexConversation
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, has_image, mentions, texts
 from turnetl.formats.codex.sessions import parse_epoch
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 Handler = Callable[[CodexConversation, CodexEntry], SkipReason | None]
 

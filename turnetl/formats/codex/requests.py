@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from msgspec.structs import astuple
 
-from turnetl import ids
+from turnetl.base import ids
 from turnetl.formats.codex.rows import CodexItem
 from turnetl.formats.kit.usage import OpenAIUsage
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan, parse_time
 from turnetl.formats.codex import authorship, events, tools
 from turnetl.formats.codex.conversation import CodexConversation
 from turnetl.formats.codex.prompts import RepeatedRows
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow, has_image, texts
 from turnetl.formats.codex.sessions import unique_id
-from turnetl.skip_reasons import SkipReason
 
 _UNREAD_ITEMS = {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}
 # Bound once: access through the class of an enum is slow.

@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.gemini.rows import Content, GeminiRow, parts_of, texts_of
 from turnetl.formats.kit.row_decoder import decode_text
-from turnetl.skip_reasons import SkipReason
 
 _CONTINUE = "System: Please continue."
 _PREFIX_REASONS = (

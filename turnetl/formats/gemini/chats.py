@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParseCounts, ParsedArchive, Probe, SourceSpan
 from turnetl.formats.gemini.history import GeminiHistory
 from turnetl.formats.gemini.rows import MESSAGE_TYPES, ROWS, GeminiRow, SessionUpdate
@@ -12,7 +13,6 @@ from turnetl.formats.kit.documents import parse_document, read_elements
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows
 from turnetl.formats.kit.turn_builder import TurnBuilder
-from turnetl.skip_reasons import SkipReason
 
 _MESSAGES = "messages"
 _HEADER = ("sessionId", "kind", "directories")

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import SourceSpan
 from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.rows import (
@@ -24,7 +25,6 @@ from turnetl.formats.gemini.rows import (
     texts_of,
 )
 from turnetl.formats.kit.usage import greatest_usage
-from turnetl.skip_reasons import SkipReason
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _CONTEXT = "<session_context>"

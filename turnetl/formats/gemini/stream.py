@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive, Probe, RawToolCall, RawTurn, SourceSpan, parse_time
 from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.results import text_of
@@ -19,8 +21,6 @@ from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.formats.kit.usage import GeminiRunUsage, MessageTokens
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 _TURN_EVENTS = ("message", "tool_use", "tool_result", "result")
 

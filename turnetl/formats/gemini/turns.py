@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import RawToolCall, RawTurn, parse_time
 from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.history import GeminiMessage
@@ -19,8 +21,6 @@ from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend
 from turnetl.formats.kit.usage import GeminiUsage, MessageTokens, add_message
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 _SUBAGENTS = ("invoke_agent", "delegate_to_agent", "codebase_investigator")
 _PROMPTS = ("prompt", "objective", "query", "task")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from turnetl.skip_reasons import SkipReason
+from turnetl.base.skip_reasons import SkipReason
 
 
 @dataclass(slots=True)

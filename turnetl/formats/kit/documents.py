@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.json_scanner import JsonScanner
 from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows, limited, may_have_too_many_rows
@@ -25,7 +26,6 @@ from turnetl.formats.kit.shallow_json import (
     shallow_object,
 )
 from turnetl.formats.kit.spans import SourceSpan
-from turnetl.skip_reasons import SkipReason
 
 _LINES = 64
 """Lines that `is_document` examines."""

@@ -13,9 +13,9 @@ from typing import Any, Generic, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.damaged_lines import Envelope, rows_on_line
 from turnetl.formats.kit.limits import MIN_BYTES_OF_TOO_MANY, has_too_many_values
-from turnetl.skip_reasons import SkipReason
 
 _load = json.JSONDecoder(strict=False).decode
 _INVALID = object()

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import SessionId
 from turnetl.formats.base import RawTurn
-from turnetl.model import SessionId
 
 
 def assign_session_ids(turns: Sequence[RawTurn], session: str | None) -> None:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl import ids
+from turnetl.base import ids
+from turnetl.base.model import MessageCounts, SubagentUsage
 from turnetl.formats.kit.usage import MessageTokens, Tokens, add_message, total
-from turnetl.model import MessageCounts, SubagentUsage
 
 _Owner = tuple[str, str]
 """Digests of the subagent and of the session that started it."""

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from turnetl.base.model import ClosedBy, SessionId
 from turnetl.formats.base import ParseCounts, ParsedArchive, RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows
 from turnetl.formats.kit.session_ids import assign_session_ids
 from turnetl.formats.kit.subagent_messages import SubagentMessages
-from turnetl.model import ClosedBy, SessionId
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ Both describe a session completely, and give the same turns.
 
 import re
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.kit.concatenated_json import split_objects
 from turnetl.formats.kit.documents import (
@@ -31,7 +32,6 @@ from turnetl.formats.opencode.rows import (
 )
 from turnetl.formats.opencode.store import read_files
 from turnetl.formats.opencode.v2 import V2_MESSAGES, V2Message, to_v1
-from turnetl.skip_reasons import SkipReason
 
 _MESSAGES = "messages"
 _EXPORT = re.compile(rb'\s*\{\s*"(?:info|messages)"\s*:')

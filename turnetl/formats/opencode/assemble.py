@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParseCounts, ParsedArchive, RawTurn, SourceSpan
 from turnetl.formats.kit.subagent_messages import SubagentMessages
 from turnetl.formats.kit.turn_builder import TurnBuilder
@@ -10,7 +11,6 @@ from turnetl.formats.kit.usage import greatest_usage
 from turnetl.formats.opencode.conversation import OpenCodeConversation, SkipReasons
 from turnetl.formats.opencode.messages import OpenCodeMessage, folder_of
 from turnetl.formats.opencode.rows import OpenCodePart, OpenCodeSession
-from turnetl.skip_reasons import SkipReason
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from turnetl.base.model import ClosedBy
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt
@@ -9,7 +10,6 @@ from turnetl.formats.kit.usage import MessageTokens, OpenCodeUsage, add_message
 from turnetl.formats.opencode import authorship
 from turnetl.formats.opencode.messages import OpenCodeMessage, parse_raw_timestamp
 from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, ToolState
-from turnetl.model import ClosedBy
 
 _SUBAGENTS = ("task",)
 _CONTINUES = ("tool-calls", "unknown")

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.opencode.rows import OpenCodePart, ToolState
-from turnetl.skip_reasons import SkipReason
 
 _REASONS = {"compaction": SkipReason.COMPACTION, "subtask": SkipReason.SUBTASK}
 _SHELL = "The following tool was executed by the user"

@@ -7,14 +7,14 @@ read first. A prompt that was typed while the agent worked is a message like any
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import RawTurn, SourceSpan
 from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.turn_builder import TurnBuilder, close_by_prompt, extend
 from turnetl.formats.opencode import assistant, authorship
 from turnetl.formats.opencode.messages import OpenCodeMessage, folder_of, parse_raw_timestamp
 from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, OpenCodeSession
-from turnetl.model import ClosedBy
-from turnetl.skip_reasons import SkipReason
 
 _ENDS = {
     "succeeded": ClosedBy.SESSION_END,

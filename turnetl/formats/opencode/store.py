@@ -2,6 +2,7 @@
 
 import msgspec
 
+from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import SourceSpan
 from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.documents import JsonDocument, element_spans
@@ -17,7 +18,6 @@ from turnetl.formats.opencode.rows import (
     OpenCodePart,
     OpenCodeSession,
 )
-from turnetl.skip_reasons import SkipReason
 
 _StoredFile = MessageInfo | OpenCodePart | OpenCodeSession
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Reversible, Sequence
 from itertools import islice
 from typing import TypeVar
 
+from turnetl.base.model import Entity, Fact
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.similarity import (
@@ -18,7 +19,6 @@ from turnetl.graph.mirror.similarity import (
     query_matrix,
 )
 from turnetl.llm.vectors import Matrix
-from turnetl.model import Entity, Fact
 
 _Value = TypeVar("_Value", Entity, Fact)
 

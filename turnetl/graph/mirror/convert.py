@@ -5,9 +5,9 @@ from datetime import timedelta
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import CommunityNode, EntityNode, EpisodeType, EpisodicNode
 
+from turnetl.base.graph_model import Community, EpisodeNode
+from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId
 from turnetl.graph import graphiti_names
-from turnetl.graph_model import Community, EpisodeNode
-from turnetl.model import Entity, Episode, Fact, GroupId, TurnId
 
 
 def to_node(entity: Entity) -> EntityNode:

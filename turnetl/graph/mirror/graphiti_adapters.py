@@ -18,12 +18,12 @@ from graphiti_core.search.search_filters import SearchFilters
 from pydantic import ConfigDict, PrivateAttr
 from typing_extensions import override
 
+from turnetl.base.model import Entity, Fact, Vector
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.query_limits import is_too_long, require_filters
 from turnetl.graph.mirror.search_batch import SearchBatch
-from turnetl.model import Entity, Fact, Vector
 
 _PAIR = 2
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Protocol, TypeVar
 
-from turnetl.graph_model import GroupContents, Receipt
-from turnetl.model import Change, Entity, Episode, Fact, GroupId, SessionId, TurnId
+from turnetl.base.graph_model import GroupContents, Receipt
+from turnetl.base.model import Change, Entity, Episode, Fact, GroupId, SessionId, TurnId
 
 _SessionPosition = tuple[datetime, TurnId]
 _Created = TypeVar("_Created", Entity, Fact)

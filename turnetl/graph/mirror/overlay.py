@@ -11,12 +11,12 @@ from itertools import chain
 
 from typing_extensions import override
 
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup, empty_contents
 from turnetl.graph.mirror.similarity import ScoredUuid
 from turnetl.llm.vectors import Matrix
-from turnetl.model import Entity, Fact, GroupId
 
 
 class Overlay:

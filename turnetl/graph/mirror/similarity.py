@@ -9,9 +9,9 @@ from typing import Protocol
 
 import numpy as np
 
+from turnetl.base.model import Vector
 from turnetl.graph.mirror.vectors import Nearest, VectorIndex, best, exact_cosines, finite
 from turnetl.llm.vectors import Matrix, unpack
-from turnetl.model import Vector
 
 QueryVector = Sequence[float]
 """The embedding of a query, as Graphiti passes it."""

@@ -13,9 +13,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl.base.model import Vector
 from turnetl.llm.int8_vectors import Int8s, integer_products, quantized
 from turnetl.llm.vectors import Matrix, pack, stack
-from turnetl.model import Vector
 
 _INITIAL_ROWS = 64
 _BLOCK_ROWS = 1_024

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from turnetl.base.graph_model import Community, EpisodeNode
+from turnetl.base.model import Entity, Fact
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex, query_matrix
 from turnetl.graph.search.searched_graph import Embedded
-from turnetl.graph_model import Community, EpisodeNode
 from turnetl.llm.float_lists import floats
-from turnetl.model import Entity, Fact
 
 Indexed = TypeVar("Indexed", Entity, Fact, EpisodeNode, Community)
 

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from turnetl.graph_model import Mention
-from turnetl.model import Fact
+from turnetl.base.graph_model import Mention
+from turnetl.base.model import Fact
 
 _CENTER, _ADJACENT, _ELSEWHERE = 10.0, 1.0, 0.0
 """Graphiti's scores of the center itself, of an entity with a fact about both, and of others."""

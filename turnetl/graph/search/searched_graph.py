@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from turnetl.graph_model import (
+from turnetl.base.graph_model import (
     Community,
     EpisodeNode,
     GroupContents,
@@ -12,8 +12,8 @@ from turnetl.graph_model import (
     Mention,
     Subgraphs,
 )
+from turnetl.base.model import Entity, Fact, GroupId, Vector
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Entity, Fact, GroupId, Vector
 
 Embedded = TypeVar("Embedded", Entity, Fact, Community)
 

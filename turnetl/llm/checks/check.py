@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pydantic import ValidationError
 
-from turnetl.errors import BadTurn
+from turnetl.base.errors import BadTurn
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.checks import check_requests

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from turnetl.model import Usage
+from turnetl.base.model import Usage
 
 
 @dataclass(frozen=True, slots=True)

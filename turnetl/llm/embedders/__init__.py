@@ -5,7 +5,7 @@ Names are imported on first use: the port alone needs no tokenizer.
 
 from typing import TYPE_CHECKING
 
-from turnetl.lazy_exports import lazy_exports
+from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.llm.embedders.cached import CachedEmbedder

@@ -4,8 +4,8 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from turnetl.base.model import Vector
 from turnetl.llm.embedders.port import Embedder
-from turnetl.model import Vector
 
 _BATCH_SIZE = 256
 """Texts per request."""

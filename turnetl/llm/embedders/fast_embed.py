@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl import private_files
-from turnetl.errors import BadUsage, ModelUnusable
+from turnetl.base import private_files
+from turnetl.base.errors import BadUsage, ModelUnusable
+from turnetl.base.model import Vector
 from turnetl.llm.embedders.onnx_folder import Encode, folder_name, is_folder, load_folder
 from turnetl.llm.vectors import pack
-from turnetl.model import Vector
 
 PROVIDER = "fastembed"
 _BATCH_SIZE = 32

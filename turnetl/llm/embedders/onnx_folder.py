@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 Encode = Callable[[Sequence[str]], NDArray[np.floating]]
 """Returns one vector per text, in order, of any length."""

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.errors import ModelBusy, ModelUnusable
+from turnetl.base.errors import ModelBusy, ModelUnusable
+from turnetl.base.model import Usage, Vector
 from turnetl.llm.meter import Meter, estimate_tokens
 from turnetl.llm.retry import RetryPolicy, Sleep, with_retries
 from turnetl.llm.transport.http import Endpoint, Timeouts
 from turnetl.llm.transport.payload import join_path, nested, token_count
 from turnetl.llm.vectors import pack
-from turnetl.model import Usage, Vector
 
 BASE_URL = "https://api.openai.com/v1"
 _BATCH_SIZE = 256

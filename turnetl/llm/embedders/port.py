@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from turnetl.model import Vector
+from turnetl.base.model import Vector
 
 
 class Embedder(Protocol):

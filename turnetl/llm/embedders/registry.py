@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
 

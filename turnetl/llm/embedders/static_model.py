@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from turnetl.errors import Fatal
+from turnetl.base.errors import Fatal
 from turnetl.llm.vectors import Matrix
 
 PACKAGE = "wordllama"

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import cached_property
 
+from turnetl.base.model import Vector
 from turnetl.llm.embedders.static_model import DIMENSIONS, StaticModel
 from turnetl.llm.vectors import pack
-from turnetl.model import Vector
 
 _BATCH_SIZE = 256
 """Texts. A larger batch would only need more memory."""

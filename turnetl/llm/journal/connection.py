@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from turnetl.errors import JournalUnusable
+from turnetl.base.errors import JournalUnusable
 from turnetl.llm.journal import errors
 from turnetl.llm.journal.file import JournalFile
 

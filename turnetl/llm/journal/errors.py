@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from turnetl.errors import JournalUnusable
+from turnetl.base.errors import JournalUnusable
 
 FAILURES = (sqlite3.Error, OSError, UnicodeError)
 """Exceptions of SQLite; UnicodeError where it quotes damaged text."""

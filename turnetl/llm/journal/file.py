@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from turnetl import private_files
+from turnetl.base import private_files
+from turnetl.base.sqlite_path import sqlite_path
 from turnetl.llm.journal import errors
 from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, JournalRow
-from turnetl.sqlite_path import sqlite_path
 
 VERSION = 3
 _APPLICATION_ID = 0x7475726E

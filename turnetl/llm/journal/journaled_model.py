@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from turnetl.errors import TooLong
+from turnetl.base.errors import TooLong
+from turnetl.base.model import Usage
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.journal.claims import TTL
 from turnetl.llm.journal.key import request_key
 from turnetl.llm.journal.store import Journal
-from turnetl.model import Usage
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from turnetl import ids
+from turnetl.base import ids
 from turnetl.llm.chat import ChatRequest
 
 _VERSION = "journal/1"

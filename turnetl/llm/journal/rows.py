@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from turnetl import ids
+from turnetl.base import ids
 from turnetl.llm.chat import ChatRequest, ChatResponse
 
 TABLE = """

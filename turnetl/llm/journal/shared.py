@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from turnetl.errors import Fatal, Retryable
+from turnetl.base.errors import Fatal, Retryable
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.journal.key import request_key

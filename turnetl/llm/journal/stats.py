@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from turnetl.base.model import Usage
 from turnetl.llm.journal.file import size, transaction
 from turnetl.llm.journal.rows import format_time, parse_time
-from turnetl.model import Usage
 
 # `total` instead of `sum`: it cannot overflow.
 _SUMS = """

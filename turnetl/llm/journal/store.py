@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from turnetl.errors import BadUsage, JournalUnusable
+from turnetl.base.errors import BadUsage, JournalUnusable
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import errors, stats
 from turnetl.llm.journal.claims import Claims

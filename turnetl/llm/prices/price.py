@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from turnetl.model import Usage
+from turnetl.base.model import Usage
 
 _PER = 1_000_000
 

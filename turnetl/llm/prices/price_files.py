@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.llm.prices.price import Price
 from turnetl.llm.prices.table import NAME, Prices
 

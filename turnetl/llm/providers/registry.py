@@ -7,7 +7,7 @@ its provider is configured.
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 from turnetl.llm.chat import ChatModel, ProviderAdapter
 from turnetl.llm.routing import PromptRouter, expand_routes
 from turnetl.llm.transport.http import HttpModel, Timeouts

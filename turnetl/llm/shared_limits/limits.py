@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from turnetl.errors import ModelUnusable, TurnetlError
+from turnetl.base.errors import ModelUnusable, TurnetlError
 from turnetl.llm.rate_limits import ProviderLimits
 from turnetl.llm.rate_window import BURST, WINDOW, Admission
 from turnetl.llm.shared_limits.allocation import exchange

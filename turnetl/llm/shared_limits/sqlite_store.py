@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from turnetl import private_files
-from turnetl.errors import ModelBusy, ModelUnusable
+from turnetl.base import private_files
+from turnetl.base.errors import ModelBusy, ModelUnusable
+from turnetl.base.sqlite_path import sqlite_path
 from turnetl.llm.retry import Sleep
 from turnetl.llm.shared_limits.store import Change
-from turnetl.sqlite_path import sqlite_path
 
 _APPLICATION_ID = 0x74726C6D
 """SQLite's `application_id` of the file."""

@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import httpx
 
-from turnetl.errors import BadUsage
+from turnetl.base.errors import BadUsage
 
 
 def split_credentials(url: str, env_prefix: str) -> tuple[str, dict[str, str]]:

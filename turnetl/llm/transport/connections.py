@@ -8,7 +8,7 @@ from functools import cached_property
 
 import httpx
 
-from turnetl.errors import ModelUnusable
+from turnetl.base.errors import ModelUnusable
 
 _PROXY_VARIABLES = "HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
 

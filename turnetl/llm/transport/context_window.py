@@ -8,7 +8,7 @@ learned from the error, once per model.
 import re
 from dataclasses import replace
 
-from turnetl.errors import TooLong
+from turnetl.base.errors import TooLong
 from turnetl.llm.chat import ChatRequest
 
 _MIN_RESPONSE = 1_000

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
-from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TooLong, TurnetlError
+from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, TooLong, TurnetlError
 from turnetl.llm.transport.context_window import states_output_limit
 from turnetl.llm.transport.payload import nested, text_or_empty
 

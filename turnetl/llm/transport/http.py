@@ -14,14 +14,14 @@ from typing import Any
 
 import httpx
 
-from turnetl.errors import BadTurn, ModelBusy, ModelUnusable, TooLong
+from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, TooLong
+from turnetl.base.loopback import is_loopback
 from turnetl.llm.chat import ChatRequest, ChatResponse, ProviderAdapter
 from turnetl.llm.transport import error_responses
 from turnetl.llm.transport.address import check_key, split_credentials
 from turnetl.llm.transport.connections import Connections, Timeouts
 from turnetl.llm.transport.context_window import ContextWindow
 from turnetl.llm.transport.unsupported_params import UnsupportedParams
-from turnetl.loopback import is_loopback
 
 __all__ = ["Endpoint", "HttpModel", "Timeouts"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from turnetl.errors import BadTurn, ModelBusy
+from turnetl.base.errors import BadTurn, ModelBusy
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, ResponseSchema
 from turnetl.llm.transport.http import HttpModel

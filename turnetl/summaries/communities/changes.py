@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from turnetl import ids
-from turnetl.model import GroupId
+from turnetl.base import ids
+from turnetl.base.model import GroupId
 from turnetl.summaries.communities.clustering import Cluster
 
 

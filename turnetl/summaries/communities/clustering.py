@@ -6,7 +6,7 @@ from enum import StrEnum
 from importlib.util import find_spec
 from typing import assert_never
 
-from turnetl.errors import BadUsage, RunStopped
+from turnetl.base.errors import BadUsage, RunStopped
 from turnetl.summaries.communities.label_propagation import propagate_labels
 from turnetl.summaries.communities.network import EntityNetwork
 

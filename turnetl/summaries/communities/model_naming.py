@@ -13,15 +13,15 @@ from dataclasses import replace
 from pydantic import BaseModel, Field
 from typing_extensions import override
 
-from turnetl.batched import batched
-from turnetl.errors import BadTurn, Skip
+from turnetl.base.batched import batched
+from turnetl.base.errors import BadTurn, Skip
+from turnetl.base.model import Usage
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import escape_text, unescape_text
 from turnetl.llm.sanitize import strip_invisible
-from turnetl.model import Usage
 from turnetl.summaries.communities.plan import CommunityInput
 from turnetl.summaries.communities.port import CommunityText, CommunityWriter
 from turnetl.summaries.communities.rule_naming import rule_text

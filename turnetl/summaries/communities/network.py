@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from turnetl.model import Entity, Fact
+from turnetl.base.model import Entity, Fact
 
 _SCALE = 1_000_000
 """Weights are integers, so that sums do not depend on their order."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from turnetl.graph_model import Community
-from turnetl.model import Entity, Fact, GroupId
+from turnetl.base.graph_model import Community
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.summaries.communities.changes import community_changes
 from turnetl.summaries.communities.clustering import Algorithm, Cluster, clusters
 from turnetl.summaries.communities.network import EntityNetwork, entity_network

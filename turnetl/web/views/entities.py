@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.model import Fact
+from turnetl.base.model import Fact
 from turnetl.report.layout import plural
 from turnetl.retrieval.details import EntityDetails, FactDetails, TurnFacts
 from turnetl.retrieval.items import ERROR_LABEL

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from turnetl.activity_report.model import Activity
+from turnetl.base.model import GroupId
 from turnetl.html.charts import Chart
 from turnetl.index.overview import FactCounts, LabelledEntities, NewestFacts, StatedEntity
-from turnetl.model import GroupId
 from turnetl.report.activity_page import activity_chart
 from turnetl.report.layout import plural
 from turnetl.retrieval.timeline import Timeline

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.html.references import SourceLines, TurnReference
 from turnetl.index.port import IndexedFact
-from turnetl.model import Entity, Fact, GroupId
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.items import FILE_LABEL
 from turnetl.retrieval.turn_summary import TurnSummary

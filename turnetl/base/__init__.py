@@ -1,0 +1,1 @@
+"""What every package may use: ids, the model, the schema, errors, reasons, files and times."""

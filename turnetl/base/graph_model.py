@@ -1,0 +1,309 @@
+"""Values that a graph store returns: receipts, groups and their contents. Frozen as in `model`.
+
+All times are aware and UTC, with microseconds. All texts are redacted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from turnetl.base.model import (
+    Entity,
+    Fact,
+    GroupId,
+    SessionId,
+    SummaryWrites,
+    TurnId,
+    Usage,
+    Vector,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The proof that a turn is in the graph: the TurnCommit node. Columns: `schema.RECEIPTS`.
+
+    The columns of the usage are columns of their own.
+    """
+
+    turn_id: TurnId
+    group_id: GroupId
+    format: str
+    session_id: SessionId
+    ordinal: int
+    parent_session_id: str | None
+    agent_id: str | None
+    run_id: str
+    content_hash: str
+    text_hash: str
+    chunks: int
+    """Episodes that the turn was committed as."""
+    extractor: str
+    model: str | None
+    """With its provider; None if the extractor uses none."""
+    recipe: str
+    committed_at: datetime
+    started_at: datetime
+    ended_at: datetime | None
+    cwd: str | None
+    git_branch: str | None
+    tools: tuple[str, ...]
+    archive: str
+    first_line: int
+    last_line: int
+    usage: Usage
+    entities_new: int
+    facts_new: int
+    facts_invalidated: int
+    summary_reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedTurn:
+    """A committed turn, its episode text, and the uuids that it created or changed, sorted."""
+
+    receipt: Receipt
+    sequence: int
+    """Number of the commit in its group: from 1, unique, ascending in the order of the commits."""
+    text: str
+    entities: tuple[str, ...]
+    """Also those about whose summaries it records something."""
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRecord:
+    """What is recorded about a committed turn, with which it can be undone. No text of it."""
+
+    receipt: Receipt
+    sequence: int
+    """Number of the commit in its group."""
+    entities_before: tuple[Entity, ...]
+    """The entities that the turn changed, as it found them."""
+    facts_before: tuple[Fact, ...]
+    """The facts that the turn changed, invalidated or stated again, as it found them."""
+    entities_new: tuple[str, ...]
+    """Uuids of the entities that the turn created."""
+    facts_new: tuple[str, ...]
+    """Uuids of the facts that the turn created."""
+    mentions: tuple[str, ...]
+    """Uuids of the entities that its episodes mention, sorted."""
+    endpoints: tuple[str, ...]
+    """Uuids of the entities that its new facts connect, sorted; not all of them are mentioned."""
+    summaries: str = ""
+    """As `Change.summaries`: the only texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """All that has to be done to undo one turn: done completely or not at all."""
+
+    receipt: Receipt
+    """Of the turn; names its episodes and its session."""
+    entities_removed: tuple[str, ...]
+    """Uuids. One that is still in use when the turn is gone is kept."""
+    facts_removed: tuple[str, ...]
+    """Uuids."""
+    entities_restored: tuple[Entity, ...]
+    """In the state to restore, each with its embedding."""
+    facts_restored: tuple[Fact, ...]
+    """In the state to restore, each with its embedding; the graph holds them."""
+    summaries: SummaryWrites = field(default_factory=SummaryWrites)
+    """Written when entities are removed and restored. Names turns that stay."""
+    saga_texts: Mapping[SessionId, str] = field(default_factory=dict)
+    """New summaries of sessions that still have turns."""
+    ends_run: bool = False
+    """Whether no later reversal of the group is of the run that committed the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    """A turn was undone."""
+
+    entities_kept: tuple[str, ...]
+    """Uuids of those entities of `entities_removed` that an episode or a fact of another program
+    uses; they stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupVersion:
+    """State of a group: the number of its latest commit (0 if none) and of its committed turns."""
+
+    sequence: int
+    turns: int
+    creation_id: str = ""
+    """Tells the group from an earlier one of that name."""
+
+
+LONGEST_LEASE = timedelta(hours=1)
+"""A lease that ends later was written by a clock that was ahead, and counts as expired."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write one group until `until`. The fence grows by one with each owner."""
+
+    group_id: GroupId
+    owner: str
+    until: datetime
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProfile:
+    """Embedder and recipe of a group of the graph. Vectors of another embedder cannot be added."""
+
+    embedder: str
+    dimensions: int
+    recipe: str
+    """Digest of extractor, templates, ontology and model: a change makes committed turns stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContents:
+    """A group as the graph holds it. Entities and facts are in created_at order, then by uuid."""
+
+    group_id: GroupId
+    profile: GroupProfile | None
+    """None if nothing was ever written to the group."""
+    entities: tuple[Entity, ...]
+    facts: tuple[Fact, ...]
+    receipts: tuple[Receipt, ...]
+    """Receipts, sorted by (started_at, turn_id)."""
+    texts: Mapping[TurnId, str]
+    """The episode texts."""
+    summaries: Mapping[TurnId, str] = field(default_factory=dict)
+    """`Change.summaries` of each turn, in the order of the commits."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeNode:
+    """A chunk of a turn as the graph holds it: Graphiti's Episodic node."""
+
+    uuid: str
+    group_id: GroupId
+    name: str
+    text: str
+    """Graphiti's property `content`."""
+    source: str
+    source_description: str
+    created_at: datetime
+    valid_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An episode that mentions an entity: Graphiti's MENTIONS edge."""
+
+    episode: str
+    """Uuid of an EpisodeNode."""
+    entity: str
+    """Uuid of an entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """A cluster of entities: Graphiti's Community node with its HAS_MEMBER edges."""
+
+    uuid: str
+    group_id: GroupId
+    name: str
+    summary: str
+    created_at: datetime
+    embedding: Vector | None = None
+    """Of the name. Not loaded: a graph does not say which embedder made the stored one."""
+    members: tuple[str, ...] = ()
+    """Uuids of its entities, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityBatch:
+    """Communities of a group that one transaction writes."""
+
+    removed: tuple[str, ...]
+    """Uuids. One that the group does not hold is ignored."""
+    written: tuple[Community, ...]
+    """Each with its embedding and its members. One that exists is replaced with its members."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraphs:
+    """The episodic and the community subgraph of a group: what `GroupContents` omits.
+
+    Episodes and communities are in created_at order, then by uuid.
+    """
+
+    episodes: tuple[EpisodeNode, ...]
+    mentions: tuple[Mention, ...]
+    """Sorted by (episode, entity)."""
+    communities: tuple[Community, ...]
+
+
+class RunOutcome(StrEnum):
+    """How a run ended. One that was killed has none."""
+
+    DONE = "done"
+    """Everything was done; turns may have been quarantined."""
+    STOPPED = "stopped"
+    """By its budget or after failures in a row; the next run continues."""
+    INTERRUPTED = "interrupted"
+    """By a signal."""
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRun:
+    """A run that wrote to the graph: the TurnRun node. Columns: `schema.RUNS`.
+
+    The columns of the usage are columns of their own. Counts are those at the end of the run.
+    """
+
+    run_id: str
+    owner: str
+    """Owner of its leases, which names its process."""
+    user: str
+    host: str
+    command: tuple[str, ...]
+    """Program and arguments, without secrets; empty for a call from Python."""
+    archives: tuple[str, ...]
+    """As they were given; empty if none were read."""
+    groups: tuple[GroupId, ...]
+    """Groups with turns to ingest, sorted."""
+    extractor: str
+    model: str | None
+    """With its provider; None if the extractor uses none."""
+    recipes: tuple[str, ...]
+    """Recipes of its groups, sorted."""
+    started_at: datetime
+    ended_at: datetime | None = None
+    """None while it runs, and if it was killed."""
+    outcome: RunOutcome | None = None
+    """None while it runs, and if it was killed."""
+    error: str | None = None
+    """The first error; None if there was none."""
+    committed: int = 0
+    quarantined: int = 0
+    """Turns."""
+    discarded: int = 0
+    """Extracted entities and facts that were useless."""
+    entities_new: int = 0
+    facts_new: int = 0
+    facts_invalidated: int = 0
+    summary_reasons: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    """Of all requests of the run, also of those behind no committed turn."""
+    undone_at: datetime | None = None
+    """When the last of its turns was undone; None if it was not."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTotals:
+    """What the graph holds of one run now: sums over its receipts."""
+
+    committed: int
+    """Turns."""
+    entities_new: int
+    facts_new: int
+    facts_invalidated: int
+    usage: Usage

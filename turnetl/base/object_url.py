@@ -1,0 +1,136 @@
+"""URLs of an object store, and the folders of this machine that belong to them.
+
+A lake is a folder of a bucket. An archive is an object with any name that a path can have; where a
+`Path` is expected it is the path that its URL makes, which has one slash after the scheme.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from turnetl.base.url_scheme import url_scheme
+
+SCHEMES = ("s3", "gs", "az")
+"""Amazon S3 and servers with its API, Google Cloud Storage, Azure Blob Storage."""
+CACHE = "turnetl-objects"
+"""Folder of the copies of objects in the user's cache."""
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME_PART = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]+")
+_URL_PATH = re.compile(rf"({'|'.join(SCHEMES)}):/+")
+_PART = re.compile(r"[\w.=+@, -]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectUrl:
+    """`s3://bucket/prefix`: the objects whose names begin with the prefix and a slash."""
+
+    scheme: str
+    bucket: str
+    """Of Azure: the container."""
+    prefix: str
+    """Without a slash at its ends; may be empty."""
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self._path}"
+
+    def below(self, folder: Path) -> Path:
+        """Return the folder of this URL below a folder of the machine."""
+        return folder / self.scheme / self._path
+
+    @property
+    def _path(self) -> str:
+        return f"{self.bucket}/{self.prefix}".rstrip("/")
+
+
+def object_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
+    """Return the URL in a text, or in a path that was made from it; None if it is another path.
+
+    Raises:
+        ValueError: it has a scheme of `SCHEMES` and names no folder of an object store. The message
+            omits the text, which may hold a password.
+    """
+    scheme = url_scheme(text)
+    if scheme not in SCHEMES:
+        return None
+    # A `Path` has one slash after the colon.
+    rest = os.fspath(text).partition(":/")[2].removeprefix("/")
+    bucket, _, prefix = rest.partition("/")
+    prefix = prefix.removesuffix("/")
+    parts = prefix.split("/") if prefix else []
+    is_valid = _BUCKET.fullmatch(bucket) and all(
+        _PART.fullmatch(part) and part.strip(".") for part in parts
+    )
+    if not is_valid:
+        raise ValueError(
+            f"must be `{scheme}://bucket/prefix` with letters, digits, spaces and `._-=+@,`, and "
+            "without a user, a password, a query or `..`"
+        )
+    return ObjectUrl(scheme, bucket, prefix)
+
+
+def archive_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
+    """Return the URL of an archive, or of a folder of archives; None if the text is another path.
+
+    Raises:
+        ValueError: it has a scheme of `SCHEMES` and names no object that a path can name. The
+            message omits the text, which may hold a password.
+    """
+    scheme = url_scheme(text)
+    if scheme not in SCHEMES:
+        return None
+    bucket, _, name = os.fspath(text).partition(":/")[2].removeprefix("/").partition("/")
+    name = name.removesuffix("/")
+    parts = name.split("/") if name else []
+    is_valid = _BUCKET.fullmatch(bucket) and all(
+        _NAME_PART.fullmatch(part) and part not in (".", "..") for part in parts
+    )
+    if not is_valid:
+        raise ValueError(
+            f"must be `{scheme}://bucket/name` without a user and a password, and without empty "
+            "parts, `.`, `..` and control characters in the name"
+        )
+    return ObjectUrl(scheme, bucket, name)
+
+
+def url_text(path: str) -> str | None:
+    """Return the URL that a path of an archive stands for; None if it is a path of this machine.
+
+    Args:
+        path: the text of the path.
+    """
+    match = _URL_PATH.match(path)
+    return f"{match[1]}://{path[match.end() :]}" if match else None
+
+
+def cache_folder(environment: Mapping[str, str], home: Path) -> Path:
+    """Return the folder of the copies of objects: in `$XDG_CACHE_HOME`, or in `~/.cache`.
+
+    Args:
+        environment: of the process. A relative path in it is ignored.
+        home: of the user.
+    """
+    cache = Path(environment.get("XDG_CACHE_HOME", ""))
+    return (cache if cache.is_absolute() else home / ".cache") / CACHE
+
+
+def shown_name(path: Path) -> str:
+    """Return the path of a file, or the URL of the object that it is a copy of."""
+    parts = path.parts
+    if CACHE not in parts:
+        return str(path)
+    scheme, *below = parts[parts.index(CACHE) + 1 :] or ("",)
+    return f"{scheme}://{'/'.join(below)}" if scheme in SCHEMES else str(path)
+
+
+def state_path(path: Path) -> Path:
+    """Return the file that says which state of an object a file is a copy of."""
+    # Not with the suffix of a table, as which it would be searched.
+    return path.with_name(f".{path.name.replace('.parquet', '')}.etag")
+
+
+def discard_copy(path: Path) -> None:
+    """Have an object read again, if the file is a copy of one."""
+    if CACHE in path.parts:
+        state_path(path).unlink(missing_ok=True)

@@ -1,0 +1,64 @@
+"""Tables separated by tabs that a user writes: every error names the file and the line."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from turnetl.base.errors import BadUsage
+
+
+@dataclass(frozen=True, slots=True)
+class TsvRow:
+    """A row of a table."""
+
+    line: int
+    """In the file, from 1."""
+    values: Mapping[str, str]
+    """By column, without spaces around; empty if the row or the table lacks it."""
+
+
+def read_tsv(
+    path: Path, required: Sequence[str], optional: Sequence[str] = (), *, row_needs: str
+) -> list[TsvRow]:
+    """Return the rows of a table whose first line names its columns. Quotes are ordinary text.
+
+    Args:
+        path: of a file of UTF-8 text.
+        required: columns that the table must have, and each row a value in.
+        optional: columns that it may have; others are ignored.
+        row_needs: what a row needs, as the end of a sentence.
+
+    Raises:
+        BadUsage: the file cannot be read, lacks a column, has no row, or a row lacks a value.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+            _check_columns(path, reader.fieldnames or (), required, row_needs)
+            rows = [TsvRow(reader.line_num, _values(row, (*required, *optional))) for row in reader]
+    except OSError as error:
+        raise BadUsage(f"`{path}` cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadUsage(f"`{path}` is no table of UTF-8 text separated by tabs: {error}") from error
+    for row in rows:
+        if not all(row.values[name] for name in required):
+            raise BadUsage(f"`{path}`, line {row.line}: a row needs {row_needs}")
+    if not rows:
+        raise BadUsage(f"`{path}` has no row below its first line: a row needs {row_needs}")
+    return rows
+
+
+def _check_columns(
+    path: Path, found: Sequence[str], required: Sequence[str], row_needs: str
+) -> None:
+    if not {*required} <= {*found}:
+        names = " and ".join(f"`{name}`" for name in required)
+        raise BadUsage(
+            f"`{path}` has no columns {names}: write them, separated by tabs, into the first "
+            f"line; a row needs {row_needs}"
+        )
+
+
+def _values(row: Mapping[str, str | None], columns: Sequence[str]) -> dict[str, str]:
+    return {name: (row.get(name) or "").strip() for name in columns}

@@ -1,0 +1,207 @@
+"""One connection to a Ladybug file, and the one thread that uses it.
+
+The database is not asynchronous: every operation runs completely in the client's own thread, so a
+cancelled caller cannot leave a transaction half done for the next one.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol, TypeVar
+
+from turnetl.base.errors import GraphUnusable
+from turnetl.graph.ladybug.errors import DAMAGE, reason
+
+T = TypeVar("T")
+
+_POOL_FULL = "buffer pool is full"
+_PARAMETER = re.compile(r"\$(\w+)")
+_NOT_WRITTEN = "Cannot write to file"
+
+
+class LadybugConnection(Protocol):
+    """The part of a Ladybug connection that the client uses."""
+
+    def execute(self, query: str, parameters: dict[str, Any] | None = None) -> Any: ...
+
+
+OpenConnection = tuple[LadybugConnection, Callable[[], None]]
+"""An open connection, and what closes it."""
+Reopen = Callable[[bool], OpenConnection]
+"""Opens the file again; True: in low memory, where a statement may not fit into the buffer pool."""
+
+
+class BufferPoolFull(GraphUnusable):
+    """A statement needs more memory than the buffer pool may take."""
+
+
+class WriteFailed(GraphUnusable):
+    """The log ends in a part of a record: nothing may be written after it."""
+
+
+class LadybugClient:
+    """Runs operations in its thread; `query`, `table` and `transaction` are called only there."""
+
+    def __init__(
+        self,
+        connection: LadybugConnection,
+        close: Callable[[], None],
+        reopen: Reopen | None = None,
+        abandon: Callable[[], None] | None = None,
+    ) -> None:
+        """Use an open connection.
+
+        Args:
+            connection: open.
+            close: closes it; called once, in the client's thread.
+            reopen: opens the file again after a pause, in the client's thread; None: never closed.
+            abandon: called instead of `close` after a write that failed; None: `close`.
+        """
+        self._abandon = abandon
+        self._failed: WriteFailed | None = None
+        self._connection = connection
+        self._close = close
+        self._reopen = reopen
+        self._is_paused = False
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ladybug")
+        self._is_open = True
+
+    async def run(self, operation: Callable[["LadybugClient"], T]) -> T:
+        """Run the operation in the thread; raises as `reopen`, after a pause."""
+        return await self._in_thread(lambda: self._run(operation))
+
+    async def run_in_low_memory(self, operation: Callable[["LadybugClient"], T]) -> T:
+        """Run an operation that only reads in a small buffer pool, if the file can be reopened.
+
+        If the pool is too small, the operation starts again in one without a limit.
+        """
+        return await self._in_thread(lambda: self._run_in_low_memory(operation))
+
+    async def pause(self) -> None:
+        """Close the file until the next operation, if it can be opened again."""
+        if self._is_open and self._reopen is not None:
+            await self._in_thread(self._pause)
+
+    async def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            await self._in_thread(self._pause)
+            self._thread.shutdown(wait=False)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _run(self, operation: Callable[["LadybugClient"], T]) -> T:
+        self._resume(low_memory=False)
+        with _damage_translated():
+            return operation(self)
+
+    def _run_in_low_memory(self, operation: Callable[["LadybugClient"], T]) -> T:
+        if self._reopen is None:
+            return operation(self)
+        self._pause()
+        self._resume(low_memory=True)
+        try:
+            with _damage_translated():
+                return operation(self)
+        except BufferPoolFull:
+            self._pause()
+            return self._run(operation)
+        finally:
+            self._pause()
+
+    def _resume(self, *, low_memory: bool) -> None:
+        if self._is_paused and self._reopen is not None:
+            self._connection, self._close = self._reopen(low_memory)
+            self._is_paused = False
+
+    def _pause(self) -> None:
+        if not self._is_paused:
+            self._is_paused = True
+            if self._failed is not None and self._abandon is not None:
+                self._abandon()
+            else:
+                self._close()
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Commit the transaction at the end of the block; roll it back on any exception."""
+        self.query("BEGIN TRANSACTION")
+        try:
+            yield
+            self.query("COMMIT")
+        except BaseException:
+            # A statement that fails ends the transaction; there is then nothing to roll back.
+            with suppress(RuntimeError, GraphUnusable):
+                self.query("ROLLBACK")
+            raise
+
+    def query(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[Any]:
+        """Run one statement and return its rows as lists."""
+        if self._failed is not None:
+            raise self._failed
+        try:
+            with _translate_errors():
+                result = self._connection.execute(*_without_nulls(query, parameters or {}))
+                rows: list[Any] = result.get_all()
+                result.close()
+                return rows
+        except WriteFailed as error:
+            self._failed = error
+            raise
+
+    def rows(self, query: str, parameters: Mapping[str, Any]) -> Iterator[list[Any]]:
+        """Run one query and yield its rows: one at a time is a Python object."""
+        with _translate_errors():
+            result = self._connection.execute(query, dict(parameters))
+            while result.has_next():
+                yield result.get_next()
+            result.close()
+
+    def table(self, query: str, parameters: Mapping[str, Any]) -> Any:
+        """Run one query and return its rows as an Arrow table: vectors never become objects."""
+        with _translate_errors():
+            result = self._connection.execute(query, dict(parameters))
+            table = result.get_as_arrow(-1)
+            result.close()
+            return table
+
+
+def _without_nulls(query: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Write parameters that are null into the query: with one, Ladybug plans it every time."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    if len(given) < len(parameters):
+        query = _PARAMETER.sub(lambda name: name[0] if name[1] in given else "NULL", query)
+    return query, given
+
+
+@contextmanager
+def _damage_translated() -> Generator[None]:
+    """Translate what reading values raises that nobody wrote."""
+    try:
+        yield
+    except DAMAGE as error:
+        raise GraphUnusable(
+            f"the embedded graph is damaged: a value of it cannot be decoded "
+            f"({type(error).__name__}); run `turnetl verify`, which says what is to be done"
+        ) from error
+
+
+@contextmanager
+def _translate_errors() -> Generator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        cause = reason(error)
+        if _NOT_WRITTEN in cause:
+            raise WriteFailed(
+                f"the embedded graph cannot be written: {cause}; free some disk space, then "
+                "repeat the command: committed turns stay, and it continues after them"
+            ) from error
+        error_class = BufferPoolFull if _POOL_FULL in cause else GraphUnusable
+        raise error_class(
+            f"the embedded graph rejected a statement: {cause}; check that the disk is not full "
+            "and that the file is writable"
+        ) from error

@@ -1,0 +1,296 @@
+"""Ladybug's tables and statements. The tables are Graphiti's Kuzu schema, plus two of turnetl's.
+
+A fact is a node between two entities, as in Graphiti. A statement writes one row: a lookup by a
+parameter uses the primary key; a lookup by the rows of an UNWIND scans the table.
+
+Integers are passed as strings: Ladybug caches one plan per width of an integer.
+
+Every column of a commit costs time. A TurnCommit therefore holds its receipt as JSON, and of the
+columns of `schema.RECEIPTS` only those of `QUERIED`; its statements are built from them.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from turnetl.base import schema
+from turnetl.base.schema import Column
+from turnetl.graph.to_rows import BEFORE_IMAGES, SEQUENCE, SUMMARIES
+
+_TYPES: Mapping[object, str] = {
+    pl.String: "STRING",
+    pl.Int64: "INT64",
+    pl.Float64: "DOUBLE",
+    schema.TEXTS: "STRING[]",
+    schema.TIME: "TIMESTAMP",
+}
+QUERIED = (
+    "turn_id",
+    "group_id",
+    "session_id",
+    "run_id",
+    "archive",
+    "first_line",
+    "last_line",
+)
+"""Columns of a receipt that a query may name, here or of a person: what, by whom, from where."""
+RECEIPT = "receipt"
+TURN_COMMIT = (
+    *(column for column in schema.RECEIPTS.columns if column.name in QUERIED),
+    Column(SEQUENCE, pl.Int64, "number of the commit in its group"),
+    Column(RECEIPT, pl.String, "the receipt, with the columns of the usage in `usage`, as JSON"),
+    Column(BEFORE_IMAGES, pl.String, "what is needed to undo the turn, as JSON"),
+    Column(SUMMARIES, pl.String, "what the turn records about summaries, as JSON"),
+)
+"""The columns of a TurnCommit."""
+
+
+def _node_table(label: str, columns: Sequence[Column]) -> str:
+    key, *others = (f"{column.name} {_TYPES[column.dtype]}" for column in columns)
+    definitions = ", ".join((f"{key} PRIMARY KEY", *others))
+    return f"CREATE NODE TABLE IF NOT EXISTS {label} ({definitions})"
+
+
+def _parameter(column: Column) -> str:
+    is_integer = column.dtype == pl.Int64
+    return f"CAST(${column.name} AS INT64)" if is_integer else f"${column.name}"
+
+
+_LATER_SAGA_COLUMNS = (
+    *("summary STRING", "first_episode_uuid STRING", "last_episode_uuid STRING"),
+    *("last_summarized_at TIMESTAMP", "last_summarized_episode_valid_at TIMESTAMP"),
+)
+"""Columns of Graphiti's `SagaNode` that the tables of its own driver lack."""
+SCHEMA = (
+    """CREATE NODE TABLE IF NOT EXISTS Episodic (
+    uuid STRING PRIMARY KEY, name STRING, group_id STRING, created_at TIMESTAMP, source STRING,
+    source_description STRING, content STRING, valid_at TIMESTAMP, entity_edges STRING[])""",
+    # turnetl's own: Graphiti names the columns that it reads.
+    "ALTER TABLE Episodic ADD IF NOT EXISTS turnetl_granularity STRING",
+    """CREATE NODE TABLE IF NOT EXISTS Entity (
+    uuid STRING PRIMARY KEY, name STRING, group_id STRING, labels STRING[], created_at TIMESTAMP,
+    name_embedding FLOAT[], summary STRING, attributes STRING)""",
+    """CREATE NODE TABLE IF NOT EXISTS Community (
+    uuid STRING PRIMARY KEY, name STRING, group_id STRING, created_at TIMESTAMP,
+    name_embedding FLOAT[], summary STRING)""",
+    """CREATE NODE TABLE IF NOT EXISTS RelatesToNode_ (
+    uuid STRING PRIMARY KEY, group_id STRING, created_at TIMESTAMP, name STRING, fact STRING,
+    fact_embedding FLOAT[], episodes STRING[], expired_at TIMESTAMP, valid_at TIMESTAMP,
+    invalid_at TIMESTAMP, reference_time TIMESTAMP, attributes STRING)""",
+    """CREATE REL TABLE IF NOT EXISTS RELATES_TO (
+    FROM Entity TO RelatesToNode_, FROM RelatesToNode_ TO Entity)""",
+    """CREATE REL TABLE IF NOT EXISTS MENTIONS (
+    FROM Episodic TO Entity, uuid STRING PRIMARY KEY, group_id STRING, created_at TIMESTAMP)""",
+    """CREATE REL TABLE IF NOT EXISTS HAS_MEMBER (
+    FROM Community TO Entity, FROM Community TO Community,
+    uuid STRING, group_id STRING, created_at TIMESTAMP)""",
+    f"""CREATE NODE TABLE IF NOT EXISTS Saga (
+    uuid STRING PRIMARY KEY, name STRING, group_id STRING, created_at TIMESTAMP,
+    {", ".join(_LATER_SAGA_COLUMNS)})""",
+    *(f"ALTER TABLE Saga ADD IF NOT EXISTS {column}" for column in _LATER_SAGA_COLUMNS),
+    """CREATE REL TABLE IF NOT EXISTS HAS_EPISODE (
+    FROM Saga TO Episodic, uuid STRING, group_id STRING, created_at TIMESTAMP)""",
+    """CREATE REL TABLE IF NOT EXISTS NEXT_EPISODE (
+    FROM Episodic TO Episodic, uuid STRING, group_id STRING, created_at TIMESTAMP)""",
+    """CREATE NODE TABLE IF NOT EXISTS TurnGroup (
+    group_id STRING PRIMARY KEY, schema_version INT64, embedder STRING, dimensions INT64,
+    recipe STRING, lease_owner STRING, lease_until TIMESTAMP, fence INT64,
+    sequence INT64, creation_id STRING)""",
+    _node_table("TurnRun", schema.RUNS.columns),
+    """CREATE NODE TABLE IF NOT EXISTS TurnMigration (
+    migration_id STRING PRIMARY KEY, group_id STRING, state STRING)""",
+    "CREATE NODE TABLE IF NOT EXISTS TurnRecipe (recipe STRING PRIMARY KEY, parts STRING)",
+    # The last one: a file that has it has all tables.
+    _node_table("TurnCommit", TURN_COMMIT),
+)
+
+GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
+RECEIPTS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.receipt"
+ALL_RECEIPTS = "MATCH (c:TurnCommit) RETURN c.group_id, c.receipt"
+TURN_GROUPS = "MATCH (g:TurnGroup) RETURN g.group_id, g.sequence, g.creation_id ORDER BY g.group_id"
+TURN_COUNTS = "MATCH (c:TurnCommit) RETURN c.group_id, count(*)"
+TURN_IDS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.turn_id"
+COMMITS_AFTER = """
+MATCH (c:TurnCommit)
+WHERE c.group_id = $group_id AND c.sequence > CAST($after AS INT64)
+RETURN c.turn_id ORDER BY c.sequence LIMIT $limit
+"""
+_COMMIT_COLUMNS = "RETURN c.receipt, c.sequence, c.before_images, c.summaries"
+COMMIT = f"""
+MATCH (c:TurnCommit {{turn_id: $turn_id}}) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}
+"""
+COMMITS = f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}"
+LATEST_COMMIT = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN max(c.sequence)"
+SOME_COMMITS = f"""
+MATCH (c:TurnCommit)
+WHERE c.group_id = $group_id
+  AND c.sequence > CAST($after AS INT64) AND c.sequence <= CAST($last AS INT64)
+{_COMMIT_COLUMNS}
+"""
+FACT_ENDS = """
+MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
+WHERE e.group_id = $group_id
+RETURN e.uuid, a.uuid, b.uuid
+"""
+COUNTS = (
+    "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN count(*)",
+    "MATCH (n:Entity) WHERE n.group_id = $group_id RETURN count(*)",
+    "MATCH (e:RelatesToNode_) WHERE e.group_id = $group_id RETURN count(*)",
+)
+_ENTITY_COLUMNS = """
+RETURN n.uuid AS uuid, n.name AS name, n.group_id AS group_id, n.labels AS labels,
+       n.created_at AS created_at, n.summary AS summary, n.attributes AS attributes,
+       n.name_embedding AS embedding
+"""
+ENTITIES = f"MATCH (n:Entity) WHERE n.group_id = $group_id {_ENTITY_COLUMNS}"
+# Reads the column of the uuids, and of the other columns only the rows that match.
+SOME_ENTITIES = f"""
+UNWIND $uuids AS uuid
+MATCH (n:Entity {{uuid: uuid}}) WHERE n.group_id = $group_id {_ENTITY_COLUMNS}
+"""
+_FACT_COLUMNS = """
+RETURN e.uuid AS uuid, source AS source_node_uuid, target AS target_node_uuid,
+       e.group_id AS group_id, e.created_at AS created_at, e.name AS name, e.fact AS fact,
+       e.episodes AS episodes, e.expired_at AS expired_at, e.valid_at AS valid_at,
+       e.invalid_at AS invalid_at, e.reference_time AS reference_time,
+       e.attributes AS attributes, e.fact_embedding AS embedding
+"""
+FACTS = f"""
+MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
+WHERE e.group_id = $group_id
+WITH e, a.uuid AS source, b.uuid AS target {_FACT_COLUMNS}
+"""
+FACT_COUNT = "MATCH (e:RelatesToNode_) RETURN count(*)"
+# One hop at a time: in one pattern the second hop scans the entities.
+FACT = f"""
+MATCH (e:RelatesToNode_ {{uuid: $uuid}}) WHERE e.group_id = $group_id
+WITH e
+MATCH (a:Entity)-[:RELATES_TO]->(e)
+WITH e, a.uuid AS source
+MATCH (e)-[:RELATES_TO]->(b:Entity)
+WITH e, source, b.uuid AS target {_FACT_COLUMNS}
+"""
+# Scans the relationships first, without the embeddings of all facts.
+SOME_FACTS = f"""
+UNWIND $uuids AS uuid
+MATCH (a:Entity)-[:RELATES_TO]->(f:RelatesToNode_ {{uuid: uuid}})-[:RELATES_TO]->(b:Entity)
+WITH a.uuid AS source, f.uuid AS key, b.uuid AS target
+MATCH (e:RelatesToNode_) WHERE e.uuid = key AND e.group_id = $group_id {_FACT_COLUMNS}
+"""
+EPISODE_CONTENT = "MATCH (e:Episodic {uuid: $uuid}) RETURN e.content"
+EPISODE_CONTENTS = "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN e.uuid, e.content"
+EPISODES = """
+MATCH (e:Episodic) WHERE e.group_id = $group_id
+RETURN e.uuid AS uuid, e.group_id AS group_id, e.name AS name, e.content AS content,
+       e.source AS source, e.source_description AS source_description,
+       e.created_at AS created_at, e.valid_at AS valid_at
+"""
+MENTIONS = """
+MATCH (e:Episodic)-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group_id
+RETURN e.uuid, n.uuid
+"""
+COMMUNITIES = """
+MATCH (c:Community) WHERE c.group_id = $group_id
+RETURN c.uuid AS uuid, c.group_id AS group_id, c.name AS name, c.summary AS summary,
+       c.created_at AS created_at
+"""
+LEASE_STATE = """
+MATCH (g:TurnGroup {group_id: $group_id})
+RETURN g.fence, g.embedder, g.dimensions, g.recipe, g.lease_owner, g.lease_until
+"""
+HOLDER = "MATCH (g:TurnGroup {group_id: $group_id}) RETURN g.fence, g.lease_owner"
+HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN 1 LIMIT 1"
+IS_COMMITTED = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN 1"
+
+SAVE_RECIPE = "MERGE (r:TurnRecipe {recipe: $recipe}) SET r.parts = $parts"
+RECIPE = "MATCH (r:TurnRecipe {recipe: $recipe}) RETURN r.parts"
+
+SCHEMA_VERSION = "MATCH (g:TurnGroup) RETURN DISTINCT g.schema_version"
+TABLES = "CALL show_tables() RETURN name"
+GROUP_IDS = "MATCH (g:TurnGroup) RETURN g.group_id"
+TURN_COMMIT_COLUMNS = "CALL table_info('TurnCommit') RETURN name"
+TURN_GROUP_COLUMNS = "CALL table_info('TurnGroup') RETURN name"
+
+GRANT = """
+MERGE (g:TurnGroup {group_id: $group_id})
+ON CREATE SET g.sequence = 0, g.creation_id = $creation_id
+SET g.schema_version = CAST($schema_version AS INT64),
+    g.embedder = $embedder, g.dimensions = CAST($dimensions AS INT64), g.recipe = $recipe,
+    g.lease_owner = $owner, g.lease_until = $until, g.fence = CAST($fence AS INT64)
+"""
+_MATCH_LEASE = """
+MATCH (g:TurnGroup {group_id: $group_id})
+WHERE g.fence = CAST($fence AS INT64) AND g.lease_owner = $owner
+"""
+RENEW = f"{_MATCH_LEASE} SET g.lease_until = $until"
+# Checking the holder in the statement would take twice as long.
+NEXT_SEQUENCE = """
+MATCH (g:TurnGroup {group_id: $group_id})
+SET g.lease_until = $until, g.sequence = g.sequence + 1
+RETURN g.fence, g.lease_owner, g.sequence
+"""
+RELEASE = f"{_MATCH_LEASE} SET g.lease_owner = NULL, g.lease_until = NULL"
+
+SAVE_EPISODE = """
+MERGE (e:Episodic {uuid: $uuid})
+SET e.name = $name, e.group_id = $group_id, e.created_at = $created_at, e.source = $source,
+    e.source_description = $source_description, e.content = $content, e.valid_at = $valid_at,
+    e.entity_edges = $entity_edges
+"""
+SAVE_SAGA = """
+MERGE (s:Saga {uuid: $uuid})
+ON CREATE SET s.name = $name, s.group_id = $group_id, s.created_at = $created_at,
+              s.summary = $summary
+"""
+SET_FIRST_EPISODE = "MATCH (s:Saga {uuid: $source}) SET s.first_episode_uuid = $target"
+SET_LAST_EPISODE = "MATCH (s:Saga {uuid: $source}) SET s.last_episode_uuid = $target"
+SAVE_ENTITY = """
+MERGE (n:Entity {uuid: $uuid})
+SET n.name = $name, n.group_id = $group_id, n.labels = $labels, n.created_at = $created_at,
+    n.name_embedding = $name_embedding, n.summary = $summary, n.attributes = $attributes
+"""
+CREATE_FACT = """
+MATCH (a:Entity {uuid: $source_node_uuid}), (b:Entity {uuid: $target_node_uuid})
+CREATE (a)-[:RELATES_TO]->(e:RelatesToNode_ {
+    uuid: $uuid, group_id: $group_id, created_at: $created_at, name: $name, fact: $fact,
+    fact_embedding: $fact_embedding, episodes: $episodes, expired_at: $expired_at,
+    valid_at: $valid_at, invalid_at: $invalid_at, reference_time: $reference_time,
+    attributes: $attributes})-[:RELATES_TO]->(b)
+RETURN e.uuid
+"""
+UPDATE_FACT = """
+MATCH (e:RelatesToNode_ {uuid: $uuid})
+SET e.group_id = $group_id, e.created_at = $created_at, e.name = $name, e.fact = $fact,
+    e.fact_embedding = $fact_embedding, e.episodes = $episodes, e.expired_at = $expired_at,
+    e.valid_at = $valid_at, e.invalid_at = $invalid_at, e.reference_time = $reference_time,
+    e.attributes = $attributes
+RETURN e.uuid
+"""
+LINK_MENTION = """
+MATCH (e:Episodic {uuid: $source}), (n:Entity {uuid: $target})
+CREATE (e)-[r:MENTIONS {uuid: $uuid, group_id: $group_id, created_at: $now}]->(n)
+RETURN n.uuid
+"""
+LINK_SAGA = """
+MATCH (s:Saga {uuid: $source}), (e:Episodic {uuid: $target})
+CREATE (s)-[:HAS_EPISODE {uuid: $uuid, group_id: $group_id, created_at: $now}]->(e)
+RETURN e.uuid
+"""
+UNLINK_NEXT = """
+MATCH (:Episodic {uuid: $source})-[old:NEXT_EPISODE]->(:Episodic {uuid: $target})
+DELETE old
+"""
+LINK_NEXT = """
+MATCH (a:Episodic {uuid: $source}), (b:Episodic {uuid: $target})
+CREATE (a)-[:NEXT_EPISODE {uuid: $uuid, group_id: $group_id, created_at: $now}]->(b)
+"""
+_COMMIT_PROPERTIES = ", ".join(f"{column.name}: {_parameter(column)}" for column in TURN_COMMIT)
+CREATE_TURN_COMMIT = f"CREATE (:TurnCommit {{{_COMMIT_PROPERTIES}}})"
+
+_RUN_KEY, *_RUN_VALUES = schema.RUNS.columns
+SAVE_RUN = f"MERGE (r:TurnRun {{{_RUN_KEY.name}: ${_RUN_KEY.name}}}) SET " + ", ".join(
+    f"r.{column.name} = {_parameter(column)}" for column in _RUN_VALUES
+)
+RUNS = "MATCH (r:TurnRun) RETURN " + ", ".join(
+    f"r.{c.name} AS {c.name}" for c in schema.RUNS.columns
+)

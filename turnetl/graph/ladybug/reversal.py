@@ -1,0 +1,130 @@
+"""Undo a turn in Ladybug. Everything runs in a transaction of the caller, under its lease.
+
+A pattern goes one hop at a time from a node with a key: in one pattern the second hop scans.
+"""
+
+from dataclasses import asdict
+from datetime import datetime
+
+from turnetl.base import ids
+from turnetl.base.graph_model import Receipt, Reversal, Reverted
+from turnetl.graph import from_rows, saga_rows, to_rows
+from turnetl.graph.ladybug import cypher, summaries
+from turnetl.graph.ladybug import rows as ladybug_rows
+from turnetl.graph.ladybug.client import LadybugClient
+
+_EPISODE_BEFORE = """
+MATCH (e:Episodic {uuid: $uuid})
+WITH e
+MATCH (other:Episodic)-[:NEXT_EPISODE]->(e)
+RETURN other.uuid AS found ORDER BY found LIMIT 1
+"""
+_EPISODE_AFTER = """
+MATCH (e:Episodic {uuid: $uuid})
+WITH e
+MATCH (e)-[:NEXT_EPISODE]->(other:Episodic)
+RETURN other.uuid AS found ORDER BY found LIMIT 1
+"""
+_DELETE_EPISODE = "MATCH (e:Episodic {uuid: $uuid}) DETACH DELETE e"
+_DELETE_FACT = "MATCH (e:RelatesToNode_ {uuid: $uuid}) DETACH DELETE e"
+_DELETE_ENTITY = "MATCH (n:Entity {uuid: $uuid}) DETACH DELETE n"
+_COMMUNITIES = """
+MATCH (n:Entity {uuid: $uuid}) WITH n MATCH (c:Community)-[:HAS_MEMBER]->(n) RETURN c.uuid
+"""
+_HAS_MEMBERS = """
+MATCH (c:Community {uuid: $uuid}) WITH c MATCH (c)-[:HAS_MEMBER]->() RETURN 1 LIMIT 1
+"""
+_DELETE_COMMUNITY = "MATCH (c:Community {uuid: $uuid}) DETACH DELETE c"
+_USES = tuple(
+    f"MATCH (n:Entity {{uuid: $uuid}}) WITH n MATCH {use} RETURN 1 LIMIT 1"
+    for use in (
+        "(:Episodic)-[:MENTIONS]->(n)",
+        "(n)-[:RELATES_TO]->(:RelatesToNode_)",
+        "(:RelatesToNode_)-[:RELATES_TO]->(n)",
+    )
+)
+_SAGA_BOUNDARIES = """
+MATCH (s:Saga {uuid: $uuid}) RETURN s.first_episode_uuid, s.last_episode_uuid
+"""
+_SET_SAGA_BOUNDARIES = """
+MATCH (s:Saga {uuid: $uuid}) SET s.first_episode_uuid = $first, s.last_episode_uuid = $last
+"""
+_HAS_EPISODES = """
+MATCH (s:Saga {uuid: $uuid}) WITH s MATCH (s)-[:HAS_EPISODE]->(:Episodic) RETURN 1 LIMIT 1
+"""
+_DELETE_SAGA = "MATCH (s:Saga {uuid: $uuid}) DETACH DELETE s"
+_DELETE_TURN_COMMIT = "MATCH (c:TurnCommit {turn_id: $turn_id}) DELETE c"
+_HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.run_id = $run_id RETURN 1 LIMIT 1"
+_MARK_UNDONE = "MATCH (r:TurnRun {run_id: $run_id}) SET r.undone_at = $now"
+
+
+def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted:
+    """Undo the turn; as `GraphStore.revert`.
+
+    Raises:
+        GraphUnusable: the graph does not hold a fact to restore.
+    """
+    _remove_episodes(client, reversal.receipt, now)
+    for fact in reversal.facts_removed:
+        delete_fact(client, fact)
+    kept = [uuid for uuid in reversal.entities_removed if not delete_unused_entity(client, uuid)]
+    for entity in reversal.entities_restored:
+        client.query(cypher.SAVE_ENTITY, ladybug_rows.entity_parameters(entity))
+    for restored in reversal.facts_restored:
+        if not client.query(cypher.UPDATE_FACT, ladybug_rows.changed_fact_parameters(restored)):
+            raise to_rows.incomplete_graph(reversal.receipt.group_id)
+    summaries.write(client, reversal.summaries)
+    sagas = summaries.saga_statements(reversal.receipt.group_id, reversal.saga_texts)
+    for statement, parameters, _ in sagas:
+        client.query(statement, parameters)
+    client.query(_DELETE_TURN_COMMIT, {"turn_id": reversal.receipt.turn_id})
+    run = {"run_id": reversal.receipt.run_id}
+    if reversal.ends_run and not client.query(_HAS_TURNS, run):
+        client.query(_MARK_UNDONE, run | {"now": ladybug_rows.without_zone(now)})
+    return Reverted(tuple(kept))
+
+
+def delete_fact(client: LadybugClient, uuid: str) -> None:
+    client.query(_DELETE_FACT, {"uuid": uuid})
+
+
+def delete_unused_entity(client: LadybugClient, uuid: str) -> bool:
+    """Delete an entity, unless something uses it; return whether nothing does.
+
+    Communities of which it was the last member are deleted too.
+    """
+    parameters = {"uuid": uuid}
+    if any(client.query(query, parameters) for query in _USES):
+        return False
+    communities = [{"uuid": community} for (community,) in client.query(_COMMUNITIES, parameters)]
+    client.query(_DELETE_ENTITY, parameters)
+    for community in communities:
+        if not client.query(_HAS_MEMBERS, community):
+            client.query(_DELETE_COMMUNITY, community)
+    return True
+
+
+def _remove_episodes(client: LadybugClient, receipt: Receipt, now: datetime) -> None:
+    """Delete the turn's episodes and close the gap in the session."""
+    episodes = from_rows.chunk_ids(receipt)
+    before = _neighbour(client, _EPISODE_BEFORE, episodes[0])
+    after = _neighbour(client, _EPISODE_AFTER, episodes[-1])
+    for episode in episodes:
+        client.query(_DELETE_EPISODE, {"uuid": episode})
+    if before and after:
+        shared = {"group_id": receipt.group_id, "now": ladybug_rows.without_zone(now)}
+        client.query(cypher.LINK_NEXT, asdict(saga_rows.next_link(before, after)) | shared)
+    saga = {"uuid": ids.saga_id(receipt.group_id, receipt.session_id)}
+    for first, last in client.query(_SAGA_BOUNDARIES, saga):
+        boundaries = {
+            "first": after if first in episodes else first,
+            "last": before if last in episodes else last,
+        }
+        client.query(_SET_SAGA_BOUNDARIES, saga | boundaries)
+    if not client.query(_HAS_EPISODES, saga):
+        client.query(_DELETE_SAGA, saga)
+
+
+def _neighbour(client: LadybugClient, query: str, episode: str) -> str | None:
+    rows = client.query(query, {"uuid": episode})
+    return str(rows[0][0]) if rows else None

@@ -1,0 +1,238 @@
+"""Between turnetl's values and Ladybug's rows: times without a zone, attributes as JSON."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from turnetl.base.graph_model import (
+    Community,
+    GroupProfile,
+    Lease,
+    Mention,
+    Receipt,
+    Subgraphs,
+    TurnRun,
+)
+from turnetl.base.model import Change, Entity, Fact, GroupId, Vector
+from turnetl.base.shadow_groups import final_group
+from turnetl.graph import from_rows, saga_rows, schema_version, to_rows
+from turnetl.graph.ladybug import cypher, summaries
+from turnetl.graph.lease import LeaseState, new_creation_id
+
+_FLOAT_BYTES = 4
+_RECEIPT = msgspec.json.Decoder(Receipt)
+LadybugStatement = tuple[str, dict[str, Any], bool]
+"""Cypher, its parameters, and whether it must return a row: it must match what it refers to."""
+
+
+def statements(
+    change: Change, receipt: Receipt, now: datetime, *, sequence: int
+) -> list[LadybugStatement]:
+    """Return all statements that write a turn, in order; `sequence` is the number of its commit.
+
+    The graph must hold nothing of the turn but the entities and facts of `*_before` and the
+    neighbouring episodes.
+    """
+    changed = {fact.uuid for fact in change.facts_before}
+    shared = {"group_id": receipt.group_id, "now": without_zone(now)}
+    links = [
+        *((cypher.LINK_MENTION, link, True) for link in to_rows.mention_links(change)),
+        *((cypher.LINK_SAGA, link, True) for link in saga_rows.saga_links(change)),
+        *((cypher.LINK_NEXT, link, False) for link in saga_rows.next_links(change)),
+    ]
+    outdated = saga_rows.outdated_links(change)
+    commit = commit_row(change, receipt, sequence)
+    episodes, saga = to_rows.episode_rows(change, now), saga_rows.saga_row(change, now)
+    return [
+        *((cypher.SAVE_EPISODE, _parameters(row), False) for row in episodes),
+        (cypher.SAVE_SAGA, _parameters(saga), False),
+        *_saga_boundaries(change),
+        *((cypher.SAVE_ENTITY, entity_parameters(entity), False) for entity in change.entities),
+        *summaries.statements(change.summary_texts, must_match=True),
+        *summaries.saga_statements(receipt.group_id, change.saga_texts),
+        *_facts(change, changed),
+        *((cypher.UNLINK_NEXT, _link_params(link), False) for link in outdated),
+        *((query, asdict(link) | shared, must_match) for query, link, must_match in links),
+        (cypher.CREATE_TURN_COMMIT, _parameters(commit), False),
+    ]
+
+
+def group_parameters(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
+    """Return the parameters of `cypher.GRANT`."""
+    return {
+        "group_id": lease.group_id,
+        "schema_version": str(schema_version.CURRENT),
+        "embedder": profile.embedder,
+        "dimensions": str(profile.dimensions),
+        "recipe": profile.recipe,
+        "owner": lease.owner,
+        "until": without_zone(lease.until),
+        "fence": str(lease.fence),
+        "creation_id": new_creation_id(),
+    }
+
+
+def lease_state(row: Sequence[Any], *, used: bool) -> LeaseState:
+    """Return the lease in a row of `cypher.LEASE_STATE`."""
+    fence, embedder, dimensions, recipe, owner, until = row
+    profile = None if embedder is None else GroupProfile(embedder, dimensions, recipe)
+    return LeaseState(fence, profile, used, owner, as_utc(until))
+
+
+def commit_row(change: Change, receipt: Receipt, sequence: int) -> dict[str, Any]:
+    """Return the columns of `cypher.TURN_COMMIT`.
+
+    The receipt names the final group, so that a migration moves a turn by one column.
+    """
+    final = replace(receipt, group_id=final_group(receipt.group_id))
+    return {
+        **{name: getattr(receipt, name) for name in cypher.QUERIED},
+        to_rows.SEQUENCE: sequence,
+        cypher.RECEIPT: msgspec.json.encode(final).decode(),
+        to_rows.BEFORE_IMAGES: to_rows.before_images(change),
+        to_rows.SUMMARIES: change.summaries,
+    }
+
+
+def receipt(json: str, group: GroupId) -> Receipt:
+    """Return the receipt of a turn of this group in the column `cypher.RECEIPT`."""
+    decoded = _RECEIPT.decode(json)
+    return decoded if decoded.group_id == group else replace(decoded, group_id=group)
+
+
+def run_parameters(run: TurnRun) -> dict[str, Any]:
+    """Return the parameters of `cypher.SAVE_RUN`."""
+    return _parameters(to_rows.run_row(run))
+
+
+def run(row: Mapping[str, Any]) -> TurnRun:
+    """Return the run in a row of `cypher.RUNS`."""
+    return from_rows.run_from_row(with_zone(row))
+
+
+def entities(table: Any) -> list[Entity]:
+    """Return the entities of an Arrow table with the columns of `cypher.ENTITIES`."""
+    rows = table.drop_columns(["embedding"]).to_pylist()
+    return [
+        from_rows.entity_from_row(with_zone(row), _attributes(row), vector)
+        for row, vector in zip(rows, vectors_of(table["embedding"]), strict=True)
+    ]
+
+
+def facts(table: Any) -> list[Fact]:
+    """Return the facts of an Arrow table with the columns of `cypher.FACTS`."""
+    rows = table.drop_columns(["embedding"]).to_pylist()
+    return [
+        from_rows.fact_from_row(with_zone(row), _attributes(row), vector)
+        for row, vector in zip(rows, vectors_of(table["embedding"]), strict=True)
+    ]
+
+
+def subgraphs(
+    episodes: Any, mentions: Iterable[Sequence[Any]], communities: Sequence[Community]
+) -> Subgraphs:
+    """Return the subgraphs of a group.
+
+    Args:
+        episodes: an Arrow table with the columns of `cypher.EPISODES`.
+        mentions: rows of `cypher.MENTIONS`.
+        communities: in their order.
+    """
+    return from_rows.subgraphs_from_rows(
+        map(with_zone, episodes.to_pylist()),
+        (Mention(episode, entity) for episode, entity in mentions),
+        communities,
+    )
+
+
+def entity_parameters(entity: Entity) -> dict[str, Any]:
+    """Return the parameters of `cypher.SAVE_ENTITY`."""
+    return _parameters(to_rows.entity_row(entity)) | {"attributes": _json(entity)}
+
+
+def changed_fact_parameters(fact: Fact) -> dict[str, Any]:
+    """Return the parameters of `cypher.UPDATE_FACT`: a fact never changes its entities."""
+    row = _fact_parameters(fact)
+    del row["source_node_uuid"], row["target_node_uuid"]
+    return row
+
+
+def without_zone(time: datetime) -> datetime:
+    """Return the time in UTC without its zone, as Ladybug's TIMESTAMP requires."""
+    return time.astimezone(UTC).replace(tzinfo=None)
+
+
+def as_utc(time: datetime | None) -> datetime | None:
+    """Return the time with its zone: Ladybug stores UTC and returns it without a zone."""
+    return None if time is None else time.replace(tzinfo=UTC)
+
+
+def _facts(change: Change, changed: set[str]) -> Iterable[LadybugStatement]:
+    for fact in change.facts:
+        if fact.uuid in changed:
+            yield cypher.UPDATE_FACT, changed_fact_parameters(fact), True
+        else:
+            yield cypher.CREATE_FACT, _fact_parameters(fact), True
+
+
+def _saga_boundaries(change: Change) -> Iterable[LadybugStatement]:
+    links = saga_rows.saga_links(change)
+    if change.previous_turn is None:
+        yield cypher.SET_FIRST_EPISODE, _link_params(links[0]), False
+    if change.next_turn is None:
+        yield cypher.SET_LAST_EPISODE, _link_params(links[-1]), False
+
+
+def _link_params(link: to_rows.LinkRow) -> dict[str, Any]:
+    return {"source": link.source, "target": link.target}
+
+
+def _fact_parameters(fact: Fact) -> dict[str, Any]:
+    return _parameters(to_rows.fact_row(fact)) | {"attributes": _json(fact)}
+
+
+def _json(value: Entity | Fact) -> str:
+    return msgspec.json.encode(to_rows.attribute_row(value), order="sorted").decode()
+
+
+def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
+    attributes: dict[str, Any] = msgspec.json.decode(row["attributes"] or "{}")
+    return attributes
+
+
+def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row with times without a zone, and with integers as strings."""
+    return {name: _parameter(value) for name, value in row.items()}
+
+
+def _parameter(value: Any) -> Any:
+    match value:
+        case datetime():
+            return without_zone(value)
+        case int():
+            return str(value)
+        case _:
+            return value
+
+
+def with_zone(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: as_utc(value) if isinstance(value, datetime) else value for name, value in row.items()
+    }
+
+
+def vectors_of(column: Any) -> list[Vector | None]:
+    """Return the bytes of each list of float32 in an Arrow column."""
+    return [vector for chunk in column.chunks for vector in _chunk_vectors(chunk)]
+
+
+def _chunk_vectors(chunk: Any) -> Iterable[Vector | None]:
+    numbers = chunk.values.cast("float32")
+    data = memoryview(numbers.buffers()[1] or b"")[numbers.offset * _FLOAT_BYTES :]
+    slices = pairwise(offset * _FLOAT_BYTES for offset in chunk.offsets.to_pylist())
+    for (start, end), is_valid in zip(slices, chunk.is_valid().to_pylist(), strict=True):
+        yield Vector(bytes(data[start:end])) if is_valid else None

@@ -1,0 +1,136 @@
+"""Undo a turn in Neo4j. Everything runs in a transaction of the caller, under its lease."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, LiteralString
+
+from neo4j import AsyncTransaction
+
+from turnetl.base import ids
+from turnetl.base.graph_model import Receipt, Reversal, Reverted
+from turnetl.graph import from_rows, saga_rows
+from turnetl.graph.neo4j import cypher, summaries
+from turnetl.graph.neo4j import rows as neo4j_rows
+from turnetl.graph.neo4j.client import write_rows
+
+_NEIGHBOURS: LiteralString = """
+OPTIONAL MATCH (before:Episodic)-[:NEXT_EPISODE]->(:Episodic {uuid: $first})
+OPTIONAL MATCH (:Episodic {uuid: $last})-[:NEXT_EPISODE]->(after:Episodic)
+RETURN min(before.uuid) AS before, min(after.uuid) AS after
+"""
+_DELETE_EPISODES: LiteralString = """
+UNWIND $episodes AS uuid
+MATCH (e:Episodic {uuid: uuid})
+DETACH DELETE e
+"""
+_SET_SAGA_BOUNDARIES: LiteralString = """
+MATCH (s:Saga {uuid: $saga})
+SET s.first_episode_uuid =
+        CASE WHEN s.first_episode_uuid IN $episodes THEN $after ELSE s.first_episode_uuid END,
+    s.last_episode_uuid =
+        CASE WHEN s.last_episode_uuid IN $episodes THEN $before ELSE s.last_episode_uuid END
+"""
+_DELETE_EMPTY_SAGA: LiteralString = """
+MATCH (s:Saga {uuid: $saga})
+WHERE NOT EXISTS { (s)-[:HAS_EPISODE]->() }
+DETACH DELETE s
+"""
+_DELETE_FACTS: LiteralString = """
+UNWIND $facts AS uuid
+MATCH ()-[e:RELATES_TO {uuid: uuid}]->()
+DELETE e
+"""
+_USED_ENTITIES: LiteralString = """
+UNWIND $entities AS uuid
+MATCH (n:Entity {uuid: uuid})
+WHERE EXISTS { (n)-[:RELATES_TO|MENTIONS]-() }
+RETURN uuid
+"""
+_DELETE_ENTITIES: LiteralString = """
+UNWIND $entities AS uuid
+MATCH (n:Entity {uuid: uuid})
+OPTIONAL MATCH (c:Community)-[:HAS_MEMBER]->(n)
+WITH collect(DISTINCT n) AS entities, collect(DISTINCT c) AS communities
+FOREACH (n IN entities | DETACH DELETE n)
+WITH communities
+UNWIND communities AS c
+WITH c WHERE NOT EXISTS { (c)-[:HAS_MEMBER]->() }
+DETACH DELETE c
+"""
+_DROP_OTHER_LABELS: LiteralString = """
+UNWIND $rows AS row
+MATCH (n:Entity {uuid: row.uuid})
+WITH n, [label IN labels(n) WHERE NOT label IN row.labels] AS dropped
+REMOVE n:$(dropped)
+"""
+_DELETE_TURN_COMMIT: LiteralString = "MATCH (c:TurnCommit {turn_id: $turn_id}) DELETE c"
+_MARK_UNDONE: LiteralString = """
+MATCH (r:TurnRun {run_id: $run_id})
+WHERE NOT EXISTS { (:TurnCommit {run_id: $run_id}) }
+SET r.undone_at = $now
+"""
+
+
+async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetime) -> Reverted:
+    """Undo the turn; as `GraphStore.revert`.
+
+    Raises:
+        GraphUnusable: the graph does not hold a fact to restore.
+    """
+    receipt = reversal.receipt
+    shared = {"group": receipt.group_id, "now": now}
+    await _remove_episodes(transaction, receipt, shared)
+    await transaction.run(_DELETE_FACTS, facts=reversal.facts_removed)
+    kept = await delete_unused_entities(transaction, reversal.entities_removed)
+    entities = [neo4j_rows.entity_properties(entity) for entity in reversal.entities_restored]
+    facts = [neo4j_rows.fact_properties(fact) for fact in reversal.facts_restored]
+    restored: tuple[tuple[LiteralString, list[dict[str, Any]]], ...] = (
+        (_DROP_OTHER_LABELS, entities),
+        (cypher.SAVE_ENTITIES, entities),
+        (cypher.UPDATE_FACTS, facts),
+        (
+            summaries.SET_SAGA_SUMMARIES,
+            saga_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts),
+        ),
+    )
+    for query, rows in restored:
+        if rows:
+            await write_rows(transaction, query, {**shared, "rows": rows})
+    await summaries.write(transaction, reversal.summaries)
+    await transaction.run(_DELETE_TURN_COMMIT, turn_id=receipt.turn_id)
+    if reversal.ends_run:
+        await transaction.run(_MARK_UNDONE, run_id=receipt.run_id, now=now)
+    return Reverted(kept)
+
+
+async def _remove_episodes(
+    transaction: AsyncTransaction, receipt: Receipt, shared: dict[str, Any]
+) -> None:
+    """Delete the turn's episodes and close the gap in the session."""
+    episodes = from_rows.chunk_ids(receipt)
+    result = await transaction.run(_NEIGHBOURS, first=episodes[0], last=episodes[-1])
+    neighbours = (await result.single(strict=True)).data()
+    before, after = neighbours["before"], neighbours["after"]
+    await transaction.run(_DELETE_EPISODES, episodes=episodes)
+    if before and after:
+        rows = [asdict(saga_rows.next_link(before, after))]
+        await write_rows(transaction, cypher.LINK_NEXT, {**shared, "rows": rows})
+    saga = ids.saga_id(receipt.group_id, receipt.session_id)
+    await transaction.run(
+        _SET_SAGA_BOUNDARIES, saga=saga, episodes=episodes, before=before, after=after
+    )
+    await transaction.run(_DELETE_EMPTY_SAGA, saga=saga)
+
+
+async def delete_unused_entities(
+    transaction: AsyncTransaction, uuids: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Delete the entities that nothing uses any more; return the others.
+
+    Communities of which they were the last members are deleted too.
+    """
+    result = await transaction.run(_USED_ENTITIES, entities=uuids)
+    used = {record["uuid"] async for record in result}
+    removed = [uuid for uuid in uuids if uuid not in used]
+    await transaction.run(_DELETE_ENTITIES, entities=removed)
+    return tuple(uuid for uuid in uuids if uuid in used)

@@ -1,0 +1,221 @@
+"""Between turnetl's values and Neo4j's rows: statements with parameters, and the driver's times."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any, LiteralString
+
+from neo4j.time import DateTime
+
+from turnetl.base.graph_model import (
+    CommitRecord,
+    CommittedTurn,
+    Community,
+    GroupProfile,
+    Lease,
+    Mention,
+    Receipt,
+    Subgraphs,
+    TurnRun,
+)
+from turnetl.base.model import Change, Entity, Fact, Vector
+from turnetl.graph import from_rows, saga_rows, schema_version, to_rows
+from turnetl.graph.lease import LeaseState
+from turnetl.graph.neo4j import cypher, summaries
+from turnetl.llm.vectors import pack
+
+Neo4jStatement = tuple[LiteralString, dict[str, Any]]
+"""Cypher and its parameters."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ENTITY_TIMES = ("created_at",)
+_EPISODE_TIMES = ("created_at", "valid_at")
+_FACT_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
+
+
+def statements(
+    change: Change, receipt: Receipt, now: datetime, *, sequence: int | None = None
+) -> list[Neo4jStatement]:
+    """Return all statements that write a turn, in order; `sequence` is the number of its commit.
+
+    Without a number, the first one is replaced by `cypher.LOCK_AND_CREATE_TURN`, which numbers it.
+
+    The graph must hold nothing of the turn but the entities and facts of `*_before` and the
+    neighbouring episodes.
+    """
+    shared = {"group": receipt.group_id, "now": now}
+    changed = {fact.uuid for fact in change.facts_before}
+    facts = [(fact.uuid in changed, fact_properties(fact)) for fact in change.facts]
+    with_rows: list[tuple[LiteralString, list[dict[str, Any]]]] = [
+        (cypher.DROP_LABELS, _dropped_labels(change)),
+        (cypher.SAVE_ENTITIES, [entity_properties(entity) for entity in change.entities]),
+        (summaries.SET_SUMMARIES, summaries.summary_rows(change.summary_texts)),
+        (
+            summaries.SET_SAGA_SUMMARIES,
+            saga_rows.saga_summary_rows(
+                receipt.group_id, change.saga_texts, without=receipt.session_id
+            ),
+        ),
+        (cypher.CREATE_FACTS, [row for is_changed, row in facts if not is_changed]),
+        (cypher.UPDATE_FACTS, [row for is_changed, row in facts if is_changed]),
+        (cypher.LINK_MENTIONS, [asdict(link) for link in to_rows.mention_links(change)]),
+        (cypher.UNLINK_NEXT, [asdict(link) for link in saga_rows.outdated_links(change)]),
+        (cypher.LINK_NEXT, [asdict(link) for link in saga_rows.next_links(change)]),
+    ]
+    turn = _turn_parameters(change, receipt, now, sequence)
+    return [
+        (cypher.CREATE_TURN, shared | turn),
+        *((query, {**shared, "rows": rows}) for query, rows in with_rows if rows),
+    ]
+
+
+def group_properties(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
+    """Return the properties of a TurnGroup that a new lease sets."""
+    return {
+        "group_id": lease.group_id,
+        "schema_version": schema_version.CURRENT,
+        "embedder": profile.embedder,
+        "dimensions": profile.dimensions,
+        "recipe": profile.recipe,
+        "lease_owner": lease.owner,
+        "lease_until": lease.until,
+        "fence": lease.fence,
+    }
+
+
+def entity_properties(entity: Entity) -> dict[str, Any]:
+    """Return all properties of an Entity node."""
+    return to_rows.entity_row(entity) | to_rows.attribute_row(entity)
+
+
+def fact_properties(fact: Fact) -> dict[str, Any]:
+    """Return all properties of a RELATES_TO edge."""
+    return to_rows.fact_row(fact) | to_rows.attribute_row(fact)
+
+
+def lease_state(row: Mapping[str, Any]) -> LeaseState:
+    """Return the lease in a row of `cypher.LEASE_STATE` or `cypher.LOCK_OR_CREATE`."""
+    group = with_python_times(row["properties"])
+    profile = None
+    if "embedder" in group:
+        profile = GroupProfile(group["embedder"], group["dimensions"], group["recipe"])
+    return LeaseState(
+        fence=group.get("fence", 0),
+        profile=profile,
+        used=row["used"],
+        owner=group.get("lease_owner"),
+        until=group.get("lease_until"),
+    )
+
+
+def receipt(row: Mapping[str, Any]) -> Receipt:
+    """Return the receipt in a row of `cypher.RECEIPTS` or in a commit of `COMMITS_AFTER`."""
+    return from_rows.receipt_from_row(from_microseconds(row, cypher.RECEIPT_TIMES))
+
+
+def run(row: Mapping[str, Any]) -> TurnRun:
+    """Return the run in a row of `cypher.RUNS`."""
+    return from_rows.run_from_row(with_python_times(row["run"]))
+
+
+def committed_turn(row: Mapping[str, Any], contents: Mapping[str, str]) -> CommittedTurn:
+    """Return the turn in a commit of `cypher.COMMITS_AFTER`, with its text from the contents."""
+    return from_rows.committed_turn(receipt(row), _recorded(row), contents)
+
+
+def commit_record(
+    row: Mapping[str, Any],
+    mentioned: Mapping[str, Sequence[str]],
+    endpoints: Mapping[str, tuple[str, str]],
+) -> CommitRecord:
+    """Return the record in a row of `cypher.COMMIT_RECORDS`; as `from_rows.commit_record`."""
+    return from_rows.commit_record(receipt(row), _recorded(row), mentioned, endpoints)
+
+
+def entity(row: Mapping[str, Any]) -> Entity:
+    """Return the entity in a row of `cypher.ENTITIES` or `cypher.SOME_ENTITIES`."""
+    properties = from_microseconds(row["properties"], _ENTITY_TIMES)
+    properties["labels"] = row["labels"]
+    vector = _vector(properties.get("name_embedding"))
+    return from_rows.entity_from_row(properties, properties, vector)
+
+
+def fact(row: Mapping[str, Any]) -> Fact:
+    """Return the fact in a row of `cypher.FACTS` or `cypher.SOME_FACTS`."""
+    properties = from_microseconds(row["properties"], _FACT_TIMES)
+    properties["source_node_uuid"] = row["source"]
+    properties["target_node_uuid"] = row["target"]
+    vector = _vector(properties.get("fact_embedding"))
+    return from_rows.fact_from_row(properties, properties, vector)
+
+
+def subgraphs(
+    episodes: Iterable[Mapping[str, Any]],
+    mentions: Iterable[tuple[str, str]],
+    communities: Sequence[Community],
+) -> Subgraphs:
+    """Return what rows of `cypher.EPISODES` and `cypher.MENTIONS` hold, with communities."""
+    return from_rows.subgraphs_from_rows(
+        (from_microseconds(row, _EPISODE_TIMES) for row in episodes),
+        (Mention(episode, entity) for episode, entity in mentions),
+        communities,
+    )
+
+
+def communities(
+    rows: Iterable[Mapping[str, Any]], members: Mapping[str, Sequence[str]]
+) -> tuple[Community, ...]:
+    """Return the communities in rows of `cypher.COMMUNITIES`; as `communities_from_rows`."""
+    properties = (from_microseconds(row["properties"], _ENTITY_TIMES) for row in rows)
+    return from_rows.communities_from_rows(properties, members)
+
+
+def with_python_times(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row with the driver's times as Python's, in UTC."""
+    return {
+        name: value.to_native().astimezone(UTC) if isinstance(value, DateTime) else value
+        for name, value in row.items()
+    }
+
+
+def _turn_parameters(
+    change: Change, receipt: Receipt, now: datetime, sequence: int | None
+) -> dict[str, Any]:
+    """Return the parameters of `cypher.CREATE_TURN`."""
+    episodes, links = to_rows.episode_rows(change, now), saga_rows.saga_links(change)
+    return {
+        "saga": saga_rows.saga_row(change, now),
+        "first": links[0].target if change.previous_turn is None else None,
+        "last": links[-1].target if change.next_turn is None else None,
+        "commit": to_rows.commit_row(change, receipt, sequence),
+        "episodes": [
+            {"episode": episode, "link": link.uuid}
+            for episode, link in zip(episodes, links, strict=True)
+        ],
+    }
+
+
+def _recorded(row: Mapping[str, Any]) -> from_rows.Recorded:
+    return from_rows.Recorded(
+        row[to_rows.SEQUENCE], row[to_rows.BEFORE_IMAGES], row[to_rows.SUMMARIES]
+    )
+
+
+def _dropped_labels(change: Change) -> list[dict[str, Any]]:
+    labels = {entity.uuid: set(entity.labels) for entity in change.entities}
+    dropped = {
+        entity.uuid: set(entity.labels) - labels.get(entity.uuid, set(entity.labels))
+        for entity in change.entities_before
+    }
+    return [{"uuid": uuid, "labels": sorted(names)} for uuid, names in dropped.items() if names]
+
+
+def _vector(numbers: list[float] | None) -> Vector | None:
+    return None if numbers is None else pack(numbers)
+
+
+def from_microseconds(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the row with its times, given in microseconds since 1970, as Python's, in UTC."""
+    given = ((name, row.get(name)) for name in names)
+    times = {name: _EPOCH + timedelta(microseconds=at) for name, at in given if at is not None}
+    return {**row, **times}

@@ -1,0 +1,242 @@
+"""The store in Neo4j. The driver is passed in; every write is one transaction."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+
+from neo4j import AsyncDriver
+
+from turnetl.base.graph_model import (
+    CommitRecord,
+    CommittedTurn,
+    Community,
+    CommunityBatch,
+    GroupContents,
+    GroupProfile,
+    GroupVersion,
+    Lease,
+    Receipt,
+    Reversal,
+    Reverted,
+    RunTotals,
+    Subgraphs,
+    TurnRun,
+)
+from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
+from turnetl.base.recipe_parts import RecipeParts
+from turnetl.graph import schema_version, to_rows
+from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.group_tables import GroupTables
+from turnetl.graph.lease import grant, new_creation_id
+from turnetl.graph.neo4j import (
+    communities as neo4j_communities,
+)
+from turnetl.graph.neo4j import (
+    cypher,
+    group_repair,
+    group_tables,
+    reads,
+    rows,
+    summaries,
+)
+from turnetl.graph.neo4j import (
+    reversal as neo4j_reversal,
+)
+from turnetl.graph.neo4j.client import Neo4jClient, write_all
+from turnetl.graph.neo4j.driver import CONNECT_TIMEOUT, open_driver
+from turnetl.graph.neo4j.errors import translate_errors
+from turnetl.graph.neo4j.lease import lock_group
+from turnetl.graph.neo4j.migrations import Neo4jMigrations
+from turnetl.graph.neo4j.rows import statements
+from turnetl.graph.neo4j.schema import create_schema
+from turnetl.graph.neo4j.session_level import Neo4jSessionLevelReader
+
+
+class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
+    """`GraphStore` over a Neo4j server, 5.26 or later."""
+
+    def __init__(
+        self, driver: AsyncDriver, *, address: str, user: str, timeout_seconds: float = 30.0
+    ) -> None:
+        """Use an open driver; arguments as of `Neo4jClient`."""
+        seconds = timeout_seconds
+        self._client = Neo4jClient(driver, address=address, user=user, timeout_seconds=seconds)
+
+    @classmethod
+    async def open(
+        cls, address: str, *, user: str, password: str, timeout_seconds: float
+    ) -> "Neo4jStore":
+        """Connect, and check the password and the version of the graph.
+
+        Raises:
+            GraphBusy: no answer.
+            GraphUnusable: wrong user or password, or a graph of another version.
+        """
+        driver = open_driver(address, user=user, password=password, timeout_seconds=timeout_seconds)
+        store = cls(driver, address=address, user=user, timeout_seconds=timeout_seconds)
+        try:
+            with translate_errors(address, user):
+                async with asyncio.timeout(min(4 * CONNECT_TIMEOUT, timeout_seconds)):
+                    await driver.verify_connectivity()
+            await store._check_version(address)
+        except BaseException:
+            await driver.close()
+            raise
+        return store
+
+    async def _check_version(self, address: str) -> None:
+        for row in await self._client.read(cypher.OTHER_VERSION, version=schema_version.CURRENT):
+            raise schema_version.other_version(address, row["version"])
+
+    async def prepare(self) -> None:
+        await create_schema(self._client)
+
+    async def groups(self) -> Sequence[GroupId]:
+        return await reads.groups(self._client)
+
+    async def receipts(self, group: GroupId) -> Sequence[Receipt]:
+        return await reads.receipts(self._client, group)
+
+    async def counts(self, group: GroupId) -> tuple[int, int, int]:
+        return await reads.counts(self._client, group)
+
+    async def recipes(self, digests: Collection[str]) -> Mapping[str, RecipeParts]:
+        return await reads.recipes(self._client, digests)
+
+    async def load(self, group: GroupId) -> GroupContents:
+        return await reads.load(self._client, group)
+
+    async def load_subgraphs(self, group: GroupId) -> Subgraphs:
+        return await reads.load_subgraphs(self._client, group)
+
+    async def communities(self, group: GroupId) -> Sequence[Community]:
+        return await neo4j_communities.read_communities(self._client, group)
+
+    async def profile(self, group: GroupId) -> GroupProfile | None:
+        return await reads.profile(self._client, group)
+
+    async def versions(self) -> Mapping[GroupId, GroupVersion]:
+        return await reads.versions(self._client)
+
+    async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
+        return await reads.commits(self._client, group, after, limit)
+
+    async def commit_records(
+        self, group: GroupId, turns: Collection[TurnId] | None = None
+    ) -> Sequence[CommitRecord]:
+        return await reads.commit_records(self._client, group, turns)
+
+    async def tables(self, group: GroupId) -> GroupTables:
+        return await group_tables.read_tables(self._client, group)
+
+    async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
+        return await reads.turn_ids(self._client, group)
+
+    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
+        return await reads.entities(self._client, group, uuids)
+
+    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
+        return await reads.facts(self._client, group, uuids)
+
+    async def acquire(
+        self,
+        group: GroupId,
+        profile: GroupProfile,
+        *,
+        owner: str,
+        now: datetime,
+        ttl: timedelta,
+        is_dead: Callable[[str], bool],
+    ) -> Lease:
+        async with self._locking(group) as transaction:
+            result = await transaction.run(
+                cypher.LOCK_OR_CREATE, group=group, owner=owner, creation_id=new_creation_id()
+            )
+            state = rows.lease_state((await result.single(strict=True)).data())
+            lease = grant(group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead)
+            properties = rows.group_properties(lease, profile)
+            await transaction.run(cypher.GRANT, group=properties)
+            await transaction.commit()
+        return lease
+
+    async def record_recipe(self, parts: RecipeParts) -> None:
+        await self._client.write(cypher.SAVE_RECIPE, **to_rows.recipe_row(parts))
+
+    async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
+        await self._client.write(cypher.RENEW, lease=asdict(lease), until=now + ttl)
+
+    async def release(self, lease: Lease) -> None:
+        await self._client.write(cypher.RELEASE, lease=asdict(lease))
+
+    async def commit(
+        self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
+    ) -> bool:
+        (_, turn), *others = statements(change, receipt, now)
+        async with self._locking(lease.group_id) as transaction:
+            locked = await lock_group(
+                transaction,
+                lease,
+                until=now + ttl,
+                statement=cypher.LOCK_AND_CREATE_TURN,
+                fence=lease.fence,
+                owner=lease.owner,
+                **turn,
+            )
+            if locked["is_committed"]:
+                return False
+            await write_all(transaction, others)
+            await transaction.commit()
+        return True
+
+    async def revert(
+        self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
+    ) -> Reverted | None:
+        async with self._locking(lease.group_id) as transaction:
+            locked = await lock_group(
+                transaction,
+                lease,
+                until=now + ttl,
+                statement=cypher.LOCK_FOR_REVERSAL,
+                turn_id=reversal.receipt.turn_id,
+            )
+            if not locked["is_committed"]:
+                return None
+            reverted = await neo4j_reversal.revert(transaction, reversal, now)
+            await transaction.commit()
+        return reverted
+
+    async def save_run(self, run: TurnRun) -> None:
+        await self._client.read(cypher.SAVE_RUN, run=to_rows.run_row(run))
+
+    async def runs(self) -> Sequence[TurnRun]:
+        return await reads.runs(self._client)
+
+    async def run_totals(self) -> Mapping[str, RunTotals]:
+        return await reads.run_totals(self._client)
+
+    async def repair(
+        self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
+    ) -> None:
+        async with self._writing_under(lease, now + ttl) as transaction:
+            await group_repair.repair(transaction, lease.group_id, repair, now)
+
+    async def write_summaries(
+        self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
+    ) -> None:
+        async with self._writing_under(lease, now + ttl) as transaction:
+            await summaries.write(transaction, writes)
+            *_, latest = writes.records
+            await summaries.renumber(transaction, lease.group_id, latest)
+
+    async def write_communities(
+        self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
+    ) -> None:
+        async with self._writing_under(lease, now + ttl) as transaction:
+            await neo4j_communities.write(transaction, lease.group_id, batch, now)
+
+    async def pause(self) -> None:
+        """Do nothing: a reader of a server excludes nobody."""
+
+    async def close(self) -> None:
+        await self._client.close()
