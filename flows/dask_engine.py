@@ -18,10 +18,10 @@ from flows.run_settings import absolute_paths, check_shared_graph
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.base.model import GroupId
+from turnetl.base.text import plural
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.packed_backfill import IngestedPack, failed_pack, packed_backfill
 from turnetl.pipeline.worker_profile import differences, worker_profile
-from turnetl.report.layout import plural
 from turnetl.settings import Settings
 
 _CONNECT = 15

@@ -20,11 +20,11 @@ from turnetl.backfill_report import BackfillReport
 from turnetl.base.clock import now
 from turnetl.base.control_characters import displayed_message
 from turnetl.base.errors import TurnetlError
+from turnetl.base.text import plural
 from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.ingest import is_failure
-from turnetl.report.layout import plural
 from turnetl.report.page_file import check_page
 from turnetl.settings import Settings
 

@@ -35,6 +35,7 @@ from flows.stages import DAY
 from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.base.clock import now
+from turnetl.base.text import plural
 from turnetl.ingestion import assumed_time as assumed
 from turnetl.json_output.migrate_change import migration_change_output
 from turnetl.json_output.migrate_compare import migration_comparison_output
@@ -42,7 +43,6 @@ from turnetl.json_output.migrate_plan import migration_plan_output
 from turnetl.json_output.migrate_run import migration_run_output
 from turnetl.report import migration_change, migration_run
 from turnetl.report.ingest import is_failure
-from turnetl.report.layout import plural
 from turnetl.settings import ExtractorName
 
 

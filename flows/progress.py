@@ -12,7 +12,7 @@ import httpx
 from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifact
 
 from turnetl.base.progress import ProgressUpdate
-from turnetl.report.costs import format_cost
+from turnetl.base.text import format_cost
 
 log = logging.getLogger(__name__)
 

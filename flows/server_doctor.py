@@ -33,8 +33,8 @@ from flows.server import FLOW_NAMES, MODEL_LIMIT, server_client
 from flows.server_needs import check_needs
 from flows.server_setup import ServerSetup
 from turnetl.base.clock import Clock
+from turnetl.base.text import plural
 from turnetl.prefect_report import DoctorFinding, DoctorReport, FindingKind
-from turnetl.report.layout import plural
 
 _OF_TURNETL = FlowFilter(name=FlowFilterName(any_=list(FLOW_NAMES)))
 _HOLDING = (StateType.PENDING, StateType.RUNNING, StateType.CANCELLING)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from turnetl.retrieval.hits import SearchHit, SessionHit
     from turnetl.retrieval.timeline import Timeline
     from turnetl.settings import Settings, load_settings
+    from turnetl.status_report import StatusReport
     from turnetl.transfer.report import ExportReport, ImportReport
     from turnetl.verification.report import VerifyReport
 
@@ -102,6 +103,7 @@ __all__ = [
     "Skip",
     "Source",
     "SourcesReport",
+    "StatusReport",
     "SummarizeReport",
     "TemplateComparison",
     "Timeline",
@@ -183,6 +185,7 @@ _MODULES = {
     "turnetl.ingestion.undo_report": ("UndoReport",),
     "turnetl.migration.comparison": ("MigrationComparison",),
     "turnetl.parsing": ("ParseReport",),
+    "turnetl.status_report": ("StatusReport",),
     "turnetl.pipeline.opened_items": ("IndexAnswer",),
     "turnetl.pipeline.origin": ("FileAuthorship",),
     "turnetl.pipeline.run_communities": ("CommunityOptions",),

@@ -51,7 +51,8 @@ FUNCTIONS = [name for name in turnetl.__all__ if inspect.isfunction(getattr(turn
 
 REPORTS = (
     *(turnetl.BackfillReport, turnetl.SearchHit, turnetl.UndoReport, turnetl.RedoReport),
-    *(turnetl.RunsReport, turnetl.CommunityReport, turnetl.SummarizeReport),
+    *(turnetl.RunsReport, turnetl.StatusReport, turnetl.CommunityReport),
+    turnetl.SummarizeReport,
     *(turnetl.PlanReport, turnetl.EstimatedMigration, turnetl.SourcesReport),
     *(turnetl.TemplateComparison, turnetl.EvaluationReport),
     *(turnetl.ExportReport, turnetl.ImportReport),
@@ -101,7 +102,8 @@ def members(kind: type) -> Iterator[str]:
         yield from (field.name for field in dataclasses.fields(kind))
     elif issubclass(kind, msgspec.Struct):
         yield from (field.name for field in msgspec.structs.fields(kind))
-    yield from (name for name, value in vars(kind).items() if isinstance(value, property))
+    for one in reversed([one for one in kind.__mro__ if one.__module__.startswith("turnetl.")]):
+        yield from (name for name, value in vars(one).items() if isinstance(value, property))
 
 
 DOCUMENTED_TYPES = {

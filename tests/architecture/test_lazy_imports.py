@@ -25,7 +25,7 @@ UNUSED_WITHOUT_CHANGES = (
     "turnetl.episodes.text", "turnetl.episodes.chunking", "turnetl.episodes.partitions",
     "turnetl.extraction.structural.extractor", "turnetl.extraction.structural.decision_rules",
     "turnetl.llm.journal", "turnetl.llm.meter", "turnetl.index.catalog", "turnetl.index.port",
-    "turnetl.index.snapshot", "turnetl.index.terms", "turnetl.retrieval",
+    "turnetl.index.snapshot", "turnetl.base.terms", "turnetl.retrieval",
 )  # fmt: skip
 COMMAND = """
 import sys

@@ -11,10 +11,10 @@ from tests.fakes.followed_graphs import LoadedGraph
 from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, SessionId, TurnId
+from turnetl.base.terms import Tokenizer
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Field, SearchIndex
 from turnetl.index.selection import Selection
-from turnetl.index.terms import Tokenizer
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import unpack
 

@@ -20,11 +20,11 @@ from tests.index.checkout_graph import (
     with_term,
 )
 from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
+from turnetl.base.terms import Tokenizer
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Condition, Field, SearchIndex
 from turnetl.index.report import CatchUpReport
 from turnetl.index.selection import Selection
-from turnetl.index.terms import Tokenizer
 from turnetl.llm.vectors import unpack
 
 

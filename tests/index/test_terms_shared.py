@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.index.terms import Tokenizer
+from turnetl.base.terms import Tokenizer
 
 WORDS = (
     *("libraries", "library", "cache", "caching", "stopped", "stop", "classes", "Été", "été"),

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from tests import builders
 from tests.builders import START
+from turnetl.episode_text.conversation import Conversation, ConversationStep, TextSource
 from turnetl.report import details, search_hits
 from turnetl.report.layout import hanging, indented
-from turnetl.retrieval.conversation import Conversation, ConversationStep, TextSource
 from turnetl.retrieval.details import TurnDetails
 from turnetl.retrieval.hits import HitFact, SearchHit
 from turnetl.retrieval.turn_summary import TurnSummary

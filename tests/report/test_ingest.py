@@ -15,6 +15,7 @@ from turnetl.json_output.ingest import ingest_output
 from turnetl.json_output.status import status_output
 from turnetl.json_output.usage import usage_output
 from turnetl.report import ingest, status
+from turnetl.status_report import StatusReport
 
 EXTRACT = Usage(
     3, prompt_tokens=1200, completion_tokens=300, cost=0.0125, cached_tokens=800, seconds=2.5
@@ -31,6 +32,10 @@ def group(name: str, **fields: object) -> GroupReport:
 def report(*groups: GroupReport, **fields: object) -> IngestReport:
     default = IngestReport("run-1", groups or (group("shop"),))
     return replace(default, **fields)  # type: ignore[arg-type]  # fields by name
+
+
+def state(*groups: GroupReport) -> StatusReport:
+    return StatusReport(None, groups)
 
 
 WITH_MODEL = report(usage_by_prompt={"extract": EXTRACT, "resolve": RESOLVE}, journal_hits=7)
@@ -135,7 +140,7 @@ def test_groups_that_stopped_for_the_same_reason_share_a_message() -> None:
         "groups `a`, `b`, `c` and 2 more: the budget is used up",
         "group `f` is held by another run",
     ]
-    assert status.messages(report(stopped[0])) == ["group `a`: the budget is used up"]
+    assert status.messages(state(stopped[0])) == ["group `a`: the budget is used up"]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +161,7 @@ def test_quarantined_turns_do_not_hide_that_the_budget_is_used_up() -> None:
 
 
 def test_status_prints_what_the_turns_of_each_group_cost() -> None:
-    groups = report(
+    groups = state(
         group("free", usage=Usage()),
         group("shop", usage=EXTRACT, pending_reasons={PendingReason.READY: 1}),
         group("toys", usage=UNPRICED),
@@ -172,7 +177,7 @@ def test_status_prints_what_the_turns_of_each_group_cost() -> None:
 
 
 def test_status_of_groups_without_cost_prints_no_cost() -> None:
-    text = printed(status.table(report(group("shop", usage=Usage()))))
+    text = printed(status.table(state(group("shop", usage=Usage()))))
     assert "cost" not in text
     assert "tokens" not in text
 
@@ -180,10 +185,11 @@ def test_status_of_groups_without_cost_prints_no_cost() -> None:
 @pytest.mark.parametrize("width", [80, 1_000])
 def test_a_long_group_name_is_never_truncated(width: int) -> None:
     name = "somebody_with_a_long_name_" * 5
-    shown = report(group(name, noise={"acknowledgement": 12}))
-    cells = [line.split("│")[1] for line in lines(ingest.table(shown), width) if "│" in line]
+    one = group(name, noise={"acknowledgement": 12})
+    cells = [line.split("│")[1] for line in lines(ingest.table(report(one)), width) if "│" in line]
     assert "".join(map(str.strip, cells)) == name
-    first_words = (line.split()[0] for line in lines(status.table(shown), width) if line.split())
+    found = lines(status.table(state(one)), width)
+    first_words = (line.split()[0] for line in found if line.split())
     assert name in "".join(first_words)
 
 
@@ -192,7 +198,7 @@ def test_status_breaks_no_name_and_no_number_in_80_columns() -> None:
     counts = GroupCounts(123_456, 234_567, 345_678)
     noise = {"an_own_rule_with_a_long_name": 123_456}
     groups = [group(name, turns=123_456, noise=noise, counts=counts) for name in names]
-    text = lines(status.table(report(*groups)), 80)
+    text = lines(status.table(state(*groups)), 80)
     assert max(map(len, text)) <= 80
     for name in names:
         assert [line.split()[-2:] for line in text if line.split()[:1] == [name]] == [

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from tests import builders
 from tests.builders import START
+from turnetl.base.archived_edit import ArchivedEdit, NotRead
+from turnetl.episode_text.conversation import Conversation, ConversationStep, TextSource
 from turnetl.retrieval.blame import (
-    ArchivedEdit,
     BlamedLine,
     FileEdit,
-    NotRead,
     adds_line,
     edits_within,
     file_edits,
@@ -20,7 +20,6 @@ from turnetl.retrieval.blame import (
     parse_blame,
     read_edits,
 )
-from turnetl.retrieval.conversation import Conversation, ConversationStep, TextSource
 from turnetl.retrieval.turn_summary import TurnSummary
 
 FIRST, SECOND = "a" * 40, "0" * 40

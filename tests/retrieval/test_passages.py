@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from turnetl.index.passages import split_passages
+from turnetl.episode_text.passages import split_passages
 
 
 def test_a_short_text_is_one_passage() -> None:

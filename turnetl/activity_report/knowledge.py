@@ -14,12 +14,12 @@ from turnetl.activity_report.model import (
 )
 from turnetl.activity_report.turns import TurnBook
 from turnetl.base.model import Fact
+from turnetl.base.text import one_line
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.overview import LabelledEntities, NewestFacts, Overview, StatedEntity
 from turnetl.index.selection import Selection
 from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.fix import Occurrence, error_history
-from turnetl.retrieval.turn_summary import one_line
 
 
 def knowledge(index: LookupIndex, selection: Selection, book: TurnBook) -> Knowledge:

@@ -12,9 +12,9 @@ from turnetl.base import schema
 from turnetl.base.errors import Fatal
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId
+from turnetl.base.text import one_line
+from turnetl.episode_text.passages import first_line
 from turnetl.lake import Lake
-from turnetl.retrieval.excerpts import first_line
-from turnetl.retrieval.turn_summary import one_line
 
 _NAMES = (
     *("turn_id", "group_id", "format", "session_id", "agent_id", "started_at", "model"),

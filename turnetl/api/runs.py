@@ -14,6 +14,7 @@ from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
+from turnetl.status_report import StatusReport
 
 
 def parse(
@@ -131,7 +132,7 @@ async def backfill(
 
 async def status(
     settings: Settings | None = None, options: RunOptions | None = None
-) -> IngestReport:
+) -> StatusReport:
     """Report what the graph holds of each group, what is pending, and why. Writes nothing.
 
     Args:

@@ -14,3 +14,10 @@ def url_scheme(path: str | os.PathLike[str]) -> str | None:
     """
     match = _URL.match(os.fspath(path))
     return match[1].lower() if match else None
+
+
+def without_credentials(value: str) -> str:
+    """Return a server's URL without user and password; `NEO4J_PASSWORD` can replace them."""
+    scheme, separator, rest = value.partition("://")
+    is_local = not separator or scheme == "ladybug"
+    return value if is_local else f"{scheme}://{rest.rpartition('@')[2]}"

@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 
 from turnetl.base.model import Entity, Episode, Fact, GroupId
 from turnetl.base.recipe_parts import RecipePart, RecipeParts
+from turnetl.base.terms import Tokenizer
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.extraction.structural.findings import FILE
 from turnetl.graph.mirror.group import GroupView, folded
-from turnetl.index.terms import Tokenizer
 
 _VERSION = "2"
 """Version of the merge rules."""

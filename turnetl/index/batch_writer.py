@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from turnetl.base.graph_model import CommittedTurn
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
+from turnetl.base.terms import Tokenizer
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import TOKENS
 from turnetl.index.documents import TurnDocument, turn_document
@@ -22,7 +23,6 @@ from turnetl.index.location import IndexEmbedder, check_embedder
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import IndexedFact
 from turnetl.index.question_table import StoredQuestions, text_digest
-from turnetl.index.terms import Tokenizer
 from turnetl.index.vectors import PassageRows
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel

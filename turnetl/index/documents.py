@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl.base.terms import Tokenizer
+from turnetl.episode_text.passages import Passage, split_passages, user_text
 from turnetl.index.lexical import TurnTerms
-from turnetl.index.passages import Passage, split_passages, user_text
 from turnetl.index.port import Field, IndexedFact
-from turnetl.index.terms import Tokenizer
 from turnetl.llm.embedders.static_model import StaticModel
 
 _MAX_EMBEDDED = 1_000

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from turnetl.index.passages import split_passages
+from turnetl.episode_text.passages import split_passages
 from turnetl.index.port import FollowedGraph
 from turnetl.index.report import IndexedGroup
 from turnetl.index.unread_commits import unread_commits

@@ -10,7 +10,6 @@ from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
-from turnetl.index.report import IndexStatus
 from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.extractor_change import ExtractorUse
 from turnetl.ingestion.plan import TurnPlan
@@ -155,15 +154,6 @@ class IngestReport:
     """What `turnetl plan` predicted of exactly these turns; None if it did not."""
     requests: tuple[RequestPreview, ...] | None = None
     """The requests that would extract the next turns; None if this was no dry run."""
-    index: IndexStatus | None = None
-    """The search index; None if there is none to read, or in the report of an ingest."""
-    index_problem: str | None = None
-    """Why a search would not use the index as it is, and what to do; None if it would."""
-    damaged_tables: int = 0
-    """Tables of the lake that are damaged, as far as their footers say and, of those that changed
-    since the last filter, their rows; 0 in the report of an ingest."""
-    unread: str | None = None
-    """Why the graph could not be read, so that the report is that of the index; None if it was."""
     is_shard: bool = False
     """The groups are those of one shard: there may be none."""
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from turnetl.base.model import Entity
+from turnetl.episode_text.conversation import ConversationStep
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.turns import (
@@ -14,7 +15,6 @@ from turnetl.json_output.turns import (
     stated_fact_output,
     turn_summary_output,
 )
-from turnetl.retrieval.conversation import ConversationStep
 from turnetl.retrieval.details import (
     Details,
     EntityDetails,

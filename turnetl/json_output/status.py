@@ -7,12 +7,13 @@ from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
-from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.json_output import fields
 from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
 from turnetl.json_output.index import IndexStatusOutput, index_status_output
 from turnetl.json_output.usage import UsageOutput, usage_output
+from turnetl.status_report import StatusReport
 from turnetl.summaries.reasons import GateReason, refreshed, skipped
 
 
@@ -180,7 +181,7 @@ class StatusOutput(JsonOutput):
     ]
 
 
-def status_output(report: IngestReport) -> StatusOutput:
+def status_output(report: StatusReport) -> StatusOutput:
     groups = [_status_group(group) for group in report.groups]
     usage = sum((group.usage or Usage() for group in report.groups), Usage())
     return StatusOutput(

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from turnetl.base.model import Fact
+from turnetl.base.text import format_minute, format_span, plural
+from turnetl.episode_text.conversation import ConversationStep
 from turnetl.mcp.answer import parts_of
 from turnetl.mcp.entries import (
     fact_line,
@@ -17,8 +19,6 @@ from turnetl.mcp.entries import (
     turn_entry,
     turn_line,
 )
-from turnetl.report.layout import format_minute, format_span, plural
-from turnetl.retrieval.conversation import ConversationStep
 from turnetl.retrieval.details import (
     Details,
     EntityDetails,

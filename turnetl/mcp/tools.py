@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from turnetl.base.model import GroupId
+from turnetl.base.text import plural
+from turnetl.episode_text.passages import prompt_title
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.spans import ListedSessions
 from turnetl.mcp import opened as views
@@ -29,9 +31,7 @@ from turnetl.pipeline.history import Fixes, find_fixes_or_turns, find_timeline, 
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import with_lake_text
 from turnetl.pipeline.search import find_turns
-from turnetl.report.layout import plural
 from turnetl.retrieval.details import Details, EntityDetails, details
-from turnetl.retrieval.excerpts import prompt_title
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.session_hits import CombinedHits
 from turnetl.retrieval.timeline import Timeline

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from turnetl import formats
+from turnetl.base.archived_edit import ArchivedEdit, NotRead
 from turnetl.base.errors import BadArchive
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId
@@ -21,7 +22,6 @@ from turnetl.parsing.redaction import ArchiveWithPath, redact_turns
 from turnetl.parsing.sources import read_archive
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
-from turnetl.retrieval.blame import ArchivedEdit, NotRead
 
 ArchivedEdits = Mapping[TurnId, Sequence[ArchivedEdit] | NotRead]
 _Source = tuple[str, GroupId, str]

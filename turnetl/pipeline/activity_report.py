@@ -26,6 +26,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.recipe_parts import recipe_digest
+from turnetl.base.url_scheme import without_credentials
 from turnetl.index.selection import Selection
 from turnetl.ingestion import candidates
 from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
@@ -45,7 +46,6 @@ from turnetl.pipeline.report_sources import (
 )
 from turnetl.pipeline.run_options import RunOptions, ingest_scope
 from turnetl.report.activity_page import activity_page
-from turnetl.report.next_command import without_credentials
 from turnetl.report.page_file import check_page, write_page
 from turnetl.report.status import error_messages, migration_message, stale_part_line
 from turnetl.settings import Settings

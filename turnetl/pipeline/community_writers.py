@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.model import Usage
+from turnetl.base.text import format_cost
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price
 from turnetl.llm.routing import PromptRouter
 from turnetl.pipeline.requested_model import requested_model
-from turnetl.report.costs import format_cost
 from turnetl.settings import Settings
 from turnetl.summaries.communities.model_naming import (
     PROMPT,

@@ -35,6 +35,7 @@ from turnetl.parsing.archive_paths import StandsFor, find_archive, is_redacted
 from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
+from turnetl.status_report import StatusReport
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ async def status(
     clock: Clock,
     *,
     busy_timeout: float = BUSY_TIMEOUT,
-) -> IngestReport:
+) -> StatusReport:
     """Report on every group of lake or graph, including missing archives. Writes nothing.
 
     While another process writes an embedded graph, the report is that of the search index.
@@ -151,7 +152,7 @@ async def _status(
     settings: Settings,
     options: RunOptions,
     clock: Clock,
-) -> IngestReport:
+) -> StatusReport:
     """Report on the groups of the graph, or if it is busy on those of its index."""
     has_turns = index is not None and bool(await index.groups())
     try:
@@ -164,14 +165,15 @@ async def _status(
             report = _with_migrations(planned.report, migrations)
             report = await _with_session_level(report, store, others)
             if index is None:
-                return report
+                return StatusReport(None, report.groups)
             behind = turns_behind(index.status(), await store.versions())
-            return replace(report, index=replace(index.status(), turns_behind=behind))
+            state = replace(index.status(), turns_behind=behind)
+            return StatusReport(None, report.groups, index=state)
     except Retryable as error:
         if index is None or not has_turns:
             raise
         report = (await plan_groups_in(index, files, settings, options, clock)).report
-        return replace(report, index=index.status(), unread=str(error))
+        return StatusReport(None, report.groups, index=index.status(), unread=str(error))
 
 
 def _with_migrations(

@@ -11,6 +11,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
 from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.text import plural
 from turnetl.graph.port import GraphStore
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.report import CatchUpReport, IndexReport
@@ -21,7 +22,6 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.pipeline.index_repair import open_repaired, repaired
 from turnetl.pipeline.session_level import follow_session_level, forget_replaced_data
 from turnetl.pipeline.waiting import after_other_writers
-from turnetl.report.layout import plural
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # a search without a model does without it

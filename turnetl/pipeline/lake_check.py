@@ -14,6 +14,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.private_files import read_whole
 from turnetl.base.progress import Progress, ProgressUpdate
 from turnetl.base.schema import TURNS
+from turnetl.base.text import plural
 from turnetl.index.catalog_state import OtherVersion
 from turnetl.index.files import DamagedIndex
 from turnetl.index.integrity import check_index
@@ -38,7 +39,6 @@ from turnetl.llm.journal.integrity import count_damaged
 from turnetl.parsing.archive_paths import find_archive, is_redacted
 from turnetl.pipeline.group_status import archive_finder
 from turnetl.pipeline.tables import episode_archives, filter_turns
-from turnetl.report.layout import plural
 from turnetl.settings import Settings
 from turnetl.verification.check import Check
 from turnetl.verification.file_problem import FileProblem

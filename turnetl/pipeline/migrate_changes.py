@@ -10,6 +10,7 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import CommitRecord
 from turnetl.base.model import GroupId
 from turnetl.base.shadow_groups import sessions_group, turns_group
+from turnetl.base.text import plural
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
@@ -29,7 +30,6 @@ from turnetl.migration.moves import (
 from turnetl.migration.phases import remedy
 from turnetl.migration.start import open_migration
 from turnetl.migration.verdict import cutover_refusal, state_digest
-from turnetl.report.layout import plural
 from turnetl.summaries.records import decode
 
 _CUT_OVER = (MigrationPhase.CUTTING_OVER, MigrationPhase.CUT_OVER, MigrationPhase.ROLLING_BACK)

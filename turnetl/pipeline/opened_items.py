@@ -15,12 +15,12 @@ from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Turn
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.skip_reasons import SkipReason
+from turnetl.episode_text.conversation import from_turn
 from turnetl.index.lookup import LookupIndex
 from turnetl.lake import path_text
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
-from turnetl.retrieval.conversation import from_turn
 from turnetl.retrieval.details import Details, TurnDetails, details
 from turnetl.settings import Settings
 from turnetl.transfer.redacted_paths import archive_machine

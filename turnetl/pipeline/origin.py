@@ -11,11 +11,11 @@ from turnetl.base.errors import Fatal
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.episode_text.conversation import Conversation, from_turn
 from turnetl.index.lookup import LookupIndex
 from turnetl.parsing.archive_edits import archived_edits
 from turnetl.pipeline.git import FileInRepository, blame, file_in_repository, previous_change
 from turnetl.pipeline.opened_items import IndexAnswer, log, read_index
-from turnetl.retrieval.conversation import Conversation, from_turn
 from turnetl.retrieval.why import Attribution, EditSources, attribute
 from turnetl.settings import Settings
 

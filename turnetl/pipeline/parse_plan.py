@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from turnetl import parsing, wiring
+from turnetl.base import text
 from turnetl.base.errors import BadArchive
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
@@ -17,7 +18,6 @@ from turnetl.parsing.name_collisions import with_name_collisions
 from turnetl.parsing.redacted_problems import redacted_problems
 from turnetl.parsing.shards import own_archives
 from turnetl.redact.plain import is_plain
-from turnetl.report import layout
 from turnetl.settings import Settings
 
 
@@ -114,7 +114,7 @@ def batch_name(
     names = dict.fromkeys(path.name for path in (archives[0], archives[-1]))
     is_shown = with_files and all(map(is_plain, names))
     shown = f": {' to '.join(names)}" if is_shown else ""
-    return f"archives {numbers} of {total:,}, {layout.size(size)}{shown}"
+    return f"archives {numbers} of {total:,}, {text.size(size)}{shown}"
 
 
 def _size(archive: Path, files: ArchiveFiles) -> int:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.text import format_cost
 from turnetl.graph.port import GraphStore
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.question_table import StoredQuestions, text_digest
@@ -20,7 +21,6 @@ from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import advice_if_busy, check_graph, update_index
 from turnetl.pipeline.index_repair import open_repaired
 from turnetl.pipeline.requested_model import requested_model
-from turnetl.report.costs import format_cost
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -8,6 +8,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId
+from turnetl.base.text import plural
 from turnetl.episodes.kinds import KINDS
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group as ingesting
@@ -20,7 +21,6 @@ from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_fil
 from turnetl.pipeline.previews import previews_of
 from turnetl.pipeline.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.pipeline.run_undo import check_prefix, prompts_of, with_prompts
-from turnetl.report.layout import plural
 from turnetl.settings import Settings
 
 _NO_JOURNAL = (

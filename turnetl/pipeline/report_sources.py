@@ -19,8 +19,8 @@ from turnetl.base.errors import GraphUnusable, IndexUnusable, JournalUnusable, R
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress
+from turnetl.episode_text.passages import prompt_title
 from turnetl.index.lookup import LookupIndex
-from turnetl.ingestion.report import IngestReport
 from turnetl.ingestion.run_report import RunsReport
 from turnetl.lake import TurnFile
 from turnetl.llm.journal import JournalStats
@@ -31,8 +31,8 @@ from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import open_index
 from turnetl.pipeline.recorded_runs import runs
 from turnetl.pipeline.run_options import RunOptions
-from turnetl.retrieval.excerpts import prompt_title
 from turnetl.settings import Settings
+from turnetl.status_report import StatusReport
 
 
 class MissingParts:
@@ -83,7 +83,7 @@ class ReportSources:
     damaged: frozenset[GroupId]
     """Groups with a table that cannot be read."""
     index: LookupIndex | None
-    status: IngestReport | None
+    status: StatusReport | None
 
 
 async def opened_index(
@@ -106,7 +106,7 @@ async def opened_index(
 
 async def read_status(
     settings: Settings, request: ReportRequest, clock: Clock, missing: MissingParts
-) -> IngestReport | None:
+) -> StatusReport | None:
     """Return the status of the groups; None if the graph cannot be read."""
     try:
         report = await status(settings, RunOptions(groups=request.groups), clock)
@@ -119,7 +119,7 @@ async def read_status(
 def report_groups(
     settings: Settings,
     request: ReportRequest,
-    report: IngestReport | None,
+    report: StatusReport | None,
     opened: OpenIndex | None,
 ) -> list[GroupId]:
     """Return the groups of the report."""
@@ -135,7 +135,7 @@ async def read_turns(
     settings: Settings,
     groups: Sequence[GroupId],
     opened: OpenIndex | None,
-    report: IngestReport | None,
+    report: StatusReport | None,
     missing: MissingParts,
 ) -> ReportSources:
     """Read the turns of the lake, and from the index what the graph holds of them."""

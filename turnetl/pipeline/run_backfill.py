@@ -10,6 +10,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.shard import Shard
+from turnetl.base.text import plural
 from turnetl.ingestion.report import IngestReport
 from turnetl.parsing.shards import other_archives, own_archives
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
@@ -17,7 +18,6 @@ from turnetl.pipeline.parse_plan import ParsePlan, plan_parse
 from turnetl.pipeline.run_ingest import ingest
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.tables import filter_turns
-from turnetl.report.layout import plural
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from turnetl.base.errors import BadUsage, ModelUnusable, TurnetlError
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
+from turnetl.base.text import plural
 from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
 from turnetl.evaluation.question_set import (
     EvaluationQuestion,
@@ -31,7 +32,6 @@ from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.pipeline.index_repair import repaired
 from turnetl.pipeline.requested_model import requested_model
-from turnetl.report.layout import plural
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -8,12 +8,12 @@ from turnetl import wiring
 from turnetl.base.graph_model import TurnRun
 from turnetl.base.model import GroupId, Usage
 from turnetl.base.recipe_parts import recipe_digest
+from turnetl.base.url_scheme import without_credentials
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.run_recorder import RunRecorder
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.run_options import RunOptions
-from turnetl.report.next_command import without_credentials
 from turnetl.settings import Settings
 
 

@@ -11,6 +11,8 @@ from turnetl.base.errors import BadUsage, GraphUnusable, TurnetlError
 from turnetl.base.graph_model import CommitRecord, GroupProfile, Receipt
 from turnetl.base.model import GroupId, TurnId, Vector
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.text import one_line
+from turnetl.episode_text.passages import prompt_title
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import lease_owner
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
@@ -21,8 +23,6 @@ from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
-from turnetl.retrieval.excerpts import prompt_title
-from turnetl.retrieval.turn_summary import one_line
 from turnetl.settings import Settings
 
 _STAGE = "undo"

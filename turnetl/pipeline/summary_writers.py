@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.model import GroupId, Usage
+from turnetl.base.text import format_cost
 from turnetl.llm.routing import PromptRouter
 from turnetl.llm.stack import ModelStack
-from turnetl.report.costs import format_cost
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # imports numpy

@@ -4,7 +4,7 @@ from rich.text import Text
 
 from turnetl.activity_report.model import TokenCount
 from turnetl.activity_report.report import ReportFile
-from turnetl.report.layout import plural, size
+from turnetl.base.text import plural, size
 
 _MILLION = 1_000_000
 

@@ -7,10 +7,10 @@ from typing import Any
 from turnetl.activity_report.model import Activity, ReportedFact, ReportedTurn, WeekCount
 from turnetl.activity_report.report import ActivityReport
 from turnetl.activity_report.walk import values_of
+from turnetl.base.text import format_cost
 from turnetl.html import charts, pages
 from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href
 from turnetl.report.activity_file import token_split
-from turnetl.report.costs import format_cost
 from turnetl.retrieval.turn_summary import short_id
 
 TITLE = "What the agents did"

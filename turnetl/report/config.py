@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.setting_values import ConfigReport, SettingSource, SettingValue
-from turnetl.report.layout import caption, plural
+from turnetl.base.text import plural
+from turnetl.report.layout import caption
 
 _SOURCES = {
     SettingSource.OPTION: "option",

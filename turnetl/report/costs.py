@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.model import Usage
+from turnetl.base.text import format_cost
 from turnetl.report import markdown as md
 
 UNKNOWN = (
@@ -56,13 +57,6 @@ def markdown(usage_by_prompt: Mapping[str, Usage]) -> str:
 
 def total(usage_by_prompt: Mapping[str, Usage]) -> Usage:
     return sum(usage_by_prompt.values(), Usage())
-
-
-def format_cost(cost: float | None) -> str:
-    """Return US dollars: four decimals below a dollar, else two."""
-    if cost is None:
-        return "unknown"
-    return f"${cost:,.4f}" if 0 < cost < 1 else f"${cost:,.2f}"
 
 
 def cached_share(usage: Usage) -> float:

@@ -7,9 +7,10 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.report.layout import format_minute, format_span, indented, plural, unwrapped
+from turnetl.base.text import format_minute, format_span, plural
+from turnetl.episode_text.conversation import Conversation, ConversationStep
+from turnetl.report.layout import indented, unwrapped
 from turnetl.report.turns import fact_text, files_line, lineage, section, turns_grid
-from turnetl.retrieval.conversation import Conversation, ConversationStep
 from turnetl.retrieval.details import (
     Details,
     EntityDetails,

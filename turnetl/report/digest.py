@@ -8,15 +8,8 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from turnetl.report.layout import (
-    LISTED,
-    caption,
-    format_minute,
-    format_span,
-    indented,
-    plural,
-    relative_path,
-)
+from turnetl.base.text import format_minute, format_span, plural
+from turnetl.report.layout import LISTED, caption, indented, relative_path
 from turnetl.report.markdown import escaped
 from turnetl.retrieval.digest import Digest, DigestFact, SessionDigest
 from turnetl.retrieval.turn_summary import short_id

@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.model import Usage
+from turnetl.base.text import format_cost
 from turnetl.ingestion.estimate_record import Range, RecordedEstimate
-from turnetl.report import costs
 
 _MINUTE, _HOUR = 60, 3600
 UNKNOWN = "unknown"
@@ -27,7 +27,7 @@ def comparison(
     """
     rows: list[Sequence[str]] = []
     if estimate.requests.expected or usage.calls:
-        cost = costs.format_cost(usage.cost)
+        cost = format_cost(usage.cost)
         rows += [
             ("requests", *count_cells(estimate.requests), f"{usage.calls:,}"),
             ("tokens", *count_cells(estimate.tokens), f"{usage.tokens:,}"),
@@ -71,7 +71,7 @@ def count_cells(amount: Range) -> tuple[str, str, str]:
 def cost_cells(amount: Range | None) -> tuple[str, str, str]:
     if amount is None:
         return (UNKNOWN, "", "")
-    return _cells([costs.format_cost(value) for value in _values(amount)], amount)
+    return _cells([format_cost(value) for value in _values(amount)], amount)
 
 
 def time_cells(amount: Range | None) -> tuple[str, str, str]:

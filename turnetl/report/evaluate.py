@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.text import format_cost, plural
 from turnetl.evaluation.recall import DEPTHS, RankingStage
 from turnetl.evaluation.recall_report import (
     EvaluationReport,
@@ -13,9 +14,8 @@ from turnetl.evaluation.recall_report import (
     RankChange,
     StageRecall,
 )
-from turnetl.report.costs import format_cost
 from turnetl.report.index import unread_messages
-from turnetl.report.layout import caption, limited, plural
+from turnetl.report.layout import caption, limited
 
 _LISTED = 5
 """Questions that are printed; `--json` has all."""

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.report.layout import plural, size
+from turnetl.base.text import plural, size
 from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
 
 _OMITS_NOISE = (ExportFormat.MARKDOWN, ExportFormat.GRAPHML, ExportFormat.CYPHER)

@@ -7,9 +7,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.text import plural
 from turnetl.episodes import FilterReport
 from turnetl.json_output.filter import FilterCountsOutput, KeptOutput, NoiseOutput, filter_output
-from turnetl.report.layout import add_group_column, plural, removed_files
+from turnetl.report.layout import add_group_column, removed_files
 
 _COLUMNS = ("turns", "chars before", "after", "tokens", "tokens saved")
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from turnetl.base.text import format_minute, plural
 from turnetl.report import search_hits
-from turnetl.report.layout import caption, format_minute, hanging, indented, plural
+from turnetl.report.layout import caption, hanging, indented
 from turnetl.report.turns import fact_text, lineage
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.hits import SearchHit

@@ -6,11 +6,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import plural
 from turnetl.ingestion.forget_report import ForgetReport, TurnToForget
 from turnetl.lake import path_text
 from turnetl.report import status
 from turnetl.report import undo as undo_view
-from turnetl.report.layout import caption, limited, plural
+from turnetl.report.layout import caption, limited
 from turnetl.report.turns import section
 
 NOT_CONFIRMED = "nothing was removed: confirm it on a terminal, or add --yes"

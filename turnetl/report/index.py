@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.text import format_cost, format_minute, plural, size
 from turnetl.index.report import IndexReport, IndexStatus, QuestionEstimate, QuestionReport
-from turnetl.report.costs import format_cost
-from turnetl.report.layout import add_group_column, format_minute, plural, size
+from turnetl.report.layout import add_group_column
 
 _MISSING = "search index: none yet; the next search makes it, or `turnetl index`"
 

@@ -5,11 +5,12 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import format_cost, plural
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.report import costs, estimates, request_previews, status
 from turnetl.report import markdown as md
-from turnetl.report.layout import add_group_column, caption, plural
+from turnetl.report.layout import add_group_column, caption
 
 _LISTED_IN_MARKDOWN = 50
 _LISTED = 3
@@ -164,7 +165,7 @@ def _usage(report: IngestReport) -> str:
         parts.append(
             f"{plural(report.cost.unused_tokens, 'token')} for requests ahead that none needed"
         )
-    return f"{', '.join(parts)}, cost: {costs.format_cost(usage.cost)}" if parts else ""
+    return f"{', '.join(parts)}, cost: {format_cost(usage.cost)}" if parts else ""
 
 
 def _outcome(report: IngestReport) -> str:

@@ -4,9 +4,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.text import format_cost, plural, size
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 from turnetl.report import costs
-from turnetl.report.layout import caption, plural, size
+from turnetl.report.layout import caption
 
 _COLUMNS = ("responses", "tokens\nin", "tokens\nout", "seconds", "cost", "hits")
 
@@ -40,7 +41,7 @@ def prune_line(pruned: PruneResult) -> RenderableType:
 
 def _summary(stats: JournalStats) -> str:
     times = f"{stats.oldest:%Y-%m-%d} to {stats.newest:%Y-%m-%d}" if stats.oldest else ""
-    saved = f"; hits saved {costs.format_cost(stats.total.saved_cost)}" if stats.total.hits else ""
+    saved = f"; hits saved {format_cost(stats.total.saved_cost)}" if stats.total.hits else ""
     return f"{size(stats.bytes)}, {times}{saved}\n{stats.path}"
 
 
@@ -51,6 +52,6 @@ def _cells(counts: JournalTotals) -> tuple[str, ...]:
         f"{usage.prompt_tokens:,}",
         f"{usage.completion_tokens:,}",
         f"{usage.seconds:,.1f}",
-        costs.format_cost(usage.cost),
+        format_cost(usage.cost),
         f"{counts.hits:,}",
     )

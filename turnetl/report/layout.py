@@ -1,7 +1,6 @@
 """Columns, captions and lines that several tables use."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.object_url import url_text
+from turnetl.base.text import plural
 
 V = TypeVar("V")
 
 LISTED = 10
 """Values of a list that are printed, by default."""
-_MB = 1_000_000
 _TAB_CELLS = 8
 
 
@@ -68,34 +67,6 @@ def limited(values: Sequence[V], line: Callable[[V], Text], limit: int = LISTED)
     yield from map(line, values[:limit])
     if len(values) > limit:
         yield Text(f"and {len(values) - limit:,} more; --json has all", "dim")
-
-
-def plural(count: int, noun: str, nouns: str | None = None) -> str:
-    """Return the count with its noun: `1 group`, `2 groups`."""
-    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
-
-
-def size(count: int) -> str:
-    """Return a size in bytes as text."""
-    return f"{count / _MB:,.1f} MB" if count >= _MB else f"{count / 1e3:,.0f} kB"
-
-
-def format_minute(time: datetime | None) -> str:
-    """Return a time to the minute, in UTC as all times are printed."""
-    return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"
-
-
-def format_span(first: datetime | None, last: datetime | None) -> str:
-    """Return the time between two times, to the minute; a date or a time that repeats is left out.
-
-    Args:
-        first: the beginning; None if it is not known.
-        last: the end; None if it is not known.
-    """
-    begin, end = format_minute(first), format_minute(last)
-    if first is None or last is None or begin == end:
-        return begin
-    return f"{begin} to {end.removeprefix(begin[:11])}"
 
 
 def relative_path(path: Path, directory: Path) -> str:

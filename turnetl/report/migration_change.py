@@ -8,10 +8,11 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.shadow_groups import sessions_group, turns_group
+from turnetl.base.text import plural
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
 from turnetl.migration.moves import Moves
 from turnetl.migration.phases import phase_text, remedy
-from turnetl.report.layout import caption, limited, plural
+from turnetl.report.layout import caption, limited
 from turnetl.report.turns import section
 
 NOT_CONFIRMED = "nothing was changed: confirm it on a terminal, or add --yes"

@@ -7,9 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import plural
 from turnetl.migration.comparison import FactDates, GroupComparison, MigrationComparison
 from turnetl.report import markdown as md
-from turnetl.report.layout import caption, limited, plural
+from turnetl.report.layout import caption, limited
 
 _LITTLE = 0.005
 _LISTED = 5

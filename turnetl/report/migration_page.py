@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from turnetl.base.text import plural
 from turnetl.html import pages
 from turnetl.migration.comparison import (
     ComparedSession,
@@ -10,7 +11,6 @@ from turnetl.migration.comparison import (
     MigrationComparison,
     ProbeResult,
 )
-from turnetl.report.layout import plural
 from turnetl.report.migration_comparison import percent, rows, summary
 
 

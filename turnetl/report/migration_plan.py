@@ -9,12 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import plural
 from turnetl.estimation.report import Estimate
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.report import GroupMigration, MigrationPlan
 from turnetl.report import markdown as md
 from turnetl.report import plan as estimates
-from turnetl.report.layout import add_group_column, caption, plural
+from turnetl.report.layout import add_group_column, caption
 
 _LISTED = 3
 _NOTHING = "the graph holds no session-level data: all episodes are turns"

@@ -7,13 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import plural
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.ingestion.report import StopCause
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.run_report import MigrationRun
 from turnetl.report import ingest
-from turnetl.report.layout import add_group_column, caption, plural
+from turnetl.report.layout import add_group_column, caption
 from turnetl.report.migration_plan import parse_messages
 
 _HEADERS = ("phase", "sessions", "turns", "old episodes", "others that stay")

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import Usage
+from turnetl.base.text import format_cost
 from turnetl.llm.checks.result import CheckResult
-from turnetl.report import costs
 from turnetl.report.layout import caption
 
 _COLUMNS = ("calls", "tokens\nin", "tokens\nout", "seconds", "cost")
@@ -46,7 +46,7 @@ def _summary(results: Sequence[CheckResult], models: Sequence[str]) -> str:
     passed = sum(result.passed for result in results)
     if passed == len(results):
         cost = sum((result.usage for result in results), Usage()).cost
-        price = "" if cost is None else f"; the check cost {costs.format_cost(cost)}"
+        price = "" if cost is None else f"; the check cost {format_cost(cost)}"
         return f"{names} can complete every prompt of a run{price}"
     return (
         f"{names} can complete {passed} of {len(results)} prompts: set another model for the others"
@@ -59,5 +59,5 @@ def _cells(usage: Usage) -> tuple[str, ...]:
         f"{usage.prompt_tokens:,}",
         f"{usage.completion_tokens:,}",
         f"{usage.seconds:.1f}",
-        costs.format_cost(usage.cost),
+        format_cost(usage.cost),
     )

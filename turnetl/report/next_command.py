@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from turnetl.base.url_scheme import without_credentials
+
 
 def next_command(
     program: Path, directory: Path, words: Sequence[str], options: Mapping[str, Path | str | None]
@@ -22,13 +24,6 @@ def next_command(
         if value is not None:
             arguments += [name, without_credentials(str(value))]
     return shlex.join(arguments)
-
-
-def without_credentials(value: str) -> str:
-    """Return a server's URL without user and password; `NEO4J_PASSWORD` can replace them."""
-    scheme, separator, rest = value.partition("://")
-    is_local = not separator or scheme == "ladybug"
-    return value if is_local else f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def _program(program: Path, directory: Path) -> list[str]:

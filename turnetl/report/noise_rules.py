@@ -9,9 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.text import plural
 from turnetl.episodes.rule_examples import RuleCounts, RuleExample, RuleExplanation
 from turnetl.noise import NoiseRule
-from turnetl.report.layout import add_group_column, plural, relative_path, unwrapped
+from turnetl.report.layout import add_group_column, relative_path, unwrapped
 
 _LONGEST = 150
 """Characters of a prompt or a response that are printed."""

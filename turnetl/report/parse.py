@@ -11,8 +11,9 @@ from rich.text import Text
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import GroupId
 from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.text import plural
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
-from turnetl.report.layout import add_group_column, caption, plural, removed_files
+from turnetl.report.layout import add_group_column, caption, removed_files
 
 _LISTED = 3
 """Messages of one reason that are printed: a folder may hold thousands of other files."""

@@ -6,13 +6,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.text import format_cost, plural
 from turnetl.estimation.interval import CONFIDENCE
 from turnetl.estimation.report import Estimate, PilotSummary, PlanReport
 from turnetl.ingestion.estimate_record import EstimateMethod
-from turnetl.report import costs, estimates
+from turnetl.report import estimates
 from turnetl.report import markdown as md
 from turnetl.report import parse as parse_view
-from turnetl.report.layout import add_group_column, caption, plural
+from turnetl.report.layout import add_group_column, caption
 
 _SENT = (EstimateMethod.PILOT, EstimateMethod.HISTORY, EstimateMethod.BOUNDS)
 """Methods of runs that send requests."""
@@ -60,7 +61,7 @@ def estimate_messages(estimate: Estimate) -> list[str]:
     """Return what an estimate does not say in its table, one sentence each."""
     sentences: list[str] = []
     if estimate.answered_requests:
-        saved = costs.format_cost(estimate.answered.cost)
+        saved = format_cost(estimate.answered.cost)
         sentences.append(
             f"the journal answers {plural(estimate.answered_requests, 'request')} of these turns, "
             f"which cost {saved} when they were paid; they are not part of the estimate"
@@ -87,7 +88,7 @@ def _groups(estimate: Estimate) -> Table:
             Text(group.group),
             *(f"{count:,}" for count in (group.turns, group.chunks, group.chars)),
             *(f"{amount:,.0f}" for amount in (group.requests, group.tokens)),
-            costs.format_cost(group.cost),
+            format_cost(group.cost),
         )
     return view
 
@@ -103,7 +104,7 @@ def _prompts(estimate: Estimate) -> Table:
         view.add_row(
             Text(prompt),
             *(f"{amount.expected:,.0f}" for amount in amounts),
-            costs.format_cost(cost),
+            format_cost(cost),
         )
     return view
 
@@ -145,7 +146,7 @@ def _pilot(pilot: PilotSummary, turns: int) -> list[str]:
     usage, sentences = pilot.usage, []
     sentences.append(
         f"the pilot of {plural(pilot.turns, 'turn')} sent {plural(usage.calls, 'request')} with "
-        f"{usage.tokens:,} tokens, cost: {costs.format_cost(usage.cost)}; the run "
+        f"{usage.tokens:,} tokens, cost: {format_cost(usage.cost)}; the run "
         "finds their responses in the journal"
     )
     if pilot.asked > turns:

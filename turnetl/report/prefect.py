@@ -5,8 +5,9 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import plural
 from turnetl.prefect_report import DoctorReport, SetupReport
-from turnetl.report.layout import caption, plural
+from turnetl.report.layout import caption
 
 _NEXT = "next: `prefect --no-prompt deploy --all`, then `prefect worker start --pool {}`"
 

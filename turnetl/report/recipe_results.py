@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.base.graph_model import Receipt
-from turnetl.report.layout import hanging, indented, plural, relative_path, unwrapped
+from turnetl.base.text import plural
+from turnetl.report.layout import hanging, indented, relative_path, unwrapped
 from turnetl.report.search_hits import NO_HITS
 from turnetl.retrieval.recipe_search import (
     CommunityResult,

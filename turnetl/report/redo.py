@@ -7,10 +7,11 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import format_cost, plural
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.report import costs, estimates, status
-from turnetl.report.layout import add_group_column, caption, limited, plural
+from turnetl.report.layout import add_group_column, caption, limited
 from turnetl.report.turns import section, turn_line
 
 NOT_CONFIRMED = "nothing was redone: confirm it on a terminal, or add --yes"
@@ -116,7 +117,7 @@ def _expected(report: RedoReport) -> str:
     if used.calls:
         parts.append(
             f"when they were ingested, all their requests were {used.calls:,} with "
-            f"{used.tokens:,} tokens, cost: {costs.format_cost(used.cost)}"
+            f"{used.tokens:,} tokens, cost: {format_cost(used.cost)}"
         )
     return "; ".join(parts)
 
@@ -128,7 +129,7 @@ def _outcome(report: RedoReport) -> str:
         parts.append(
             f"{plural(usage.calls, 'call')}, {plural(usage.tokens, 'token')}, "
             f"{plural(report.journal_hits, 'response')} from the journal, "
-            f"cost: {costs.format_cost(usage.cost)}"
+            f"cost: {format_cost(usage.cost)}"
         )
     return "; ".join(parts)
 

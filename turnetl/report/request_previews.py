@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from turnetl.base.text import plural
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.report.layout import plural, unwrapped
+from turnetl.report.layout import unwrapped
 
 _RULE = "─" * 80
 

@@ -8,9 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.graph_model import TurnRun
+from turnetl.base.text import format_cost, format_minute, plural
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.report import costs, estimates, summary_counts
-from turnetl.report.layout import caption, format_minute, indented, plural
+from turnetl.report.layout import caption, indented
 from turnetl.summaries.reasons import reason_counts
 
 _SHORT_ID = 8
@@ -34,7 +35,7 @@ def table(report: RunsReport) -> RenderableType:
             f"{run.committed:,}",
             f"{run.entities_new:,}",
             f"{run.facts_new:,}",
-            costs.format_cost(run.usage.cost),
+            format_cost(run.usage.cost),
         )
         view.add_row(indented(Text(": ".join(filter(None, _origin(run)))), 2))
     cost = [caption(costs.OF_RUNS)] if any(each.run.usage.calls for each in report.runs) else []
@@ -122,7 +123,7 @@ def _turns(recorded: RecordedRun) -> str:
 
 
 def _requests(run: TurnRun) -> str:
-    tokens, cost = run.usage.tokens, costs.format_cost(run.usage.cost)
+    tokens, cost = run.usage.tokens, format_cost(run.usage.cost)
     return f"{plural(run.usage.calls, 'call')}, {plural(tokens, 'token')}, cost: {cost}"
 
 

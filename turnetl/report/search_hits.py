@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.base.model import Usage
-from turnetl.report.costs import format_cost
-from turnetl.report.layout import format_minute, hanging, indented, plural, relative_path, unwrapped
+from turnetl.base.text import format_cost, format_minute, plural
+from turnetl.report.layout import hanging, indented, relative_path, unwrapped
 from turnetl.retrieval.hits import SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.query import quoted_parts
 from turnetl.retrieval.repetition import without_title

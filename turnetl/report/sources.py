@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
-from turnetl.report.layout import caption, limited, plural, unwrapped
+from turnetl.base.text import plural
+from turnetl.report.layout import caption, limited, unwrapped
 from turnetl.report.parse import other_files
 
 SOON = timedelta(days=7)

@@ -11,13 +11,15 @@ from rich.text import Text
 
 from turnetl.base.model import GroupId, Usage
 from turnetl.base.recipe_parts import RecipePart
+from turnetl.base.text import format_cost, plural
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.migration.phases import phase_text, remedy
 from turnetl.report import costs, index, summary_counts
-from turnetl.report.layout import add_group_column, caption, indented, plural
+from turnetl.report.layout import add_group_column, caption, indented
+from turnetl.status_report import StatusReport
 
 _LISTED = 3
 """Quarantined turns of a group, and groups, that a message lists; --json has all."""
@@ -29,7 +31,7 @@ _DIGITS = 8
 """Of a digest that are shown; --json has all."""
 
 
-def table(report: IngestReport) -> RenderableType:
+def table(report: StatusReport) -> RenderableType:
     """Render a row per group, and below it the turns that are not in the graph, and its cost."""
     if not report.groups:
         return caption(_summary(report))
@@ -56,7 +58,7 @@ def table(report: IngestReport) -> RenderableType:
     return Group(view, caption(_summary(report)), *cost, caption(line))
 
 
-def messages(report: IngestReport) -> list[str]:
+def messages(report: StatusReport) -> list[str]:
     """Return sentences about the graph, quarantined turns, turns without a time, and errors."""
     groups = [message for group in report.groups for message in group_messages(group)]
     caught_up_at = report.index.caught_up_at if report.index else None
@@ -235,14 +237,14 @@ def _cost_lines(group: GroupReport) -> list[str]:
     if not usage.calls:
         return []
     tokens = usage.tokens
-    return [f"(cost: {costs.format_cost(usage.cost)}, {tokens:,} tokens)"]
+    return [f"(cost: {format_cost(usage.cost)}, {tokens:,} tokens)"]
 
 
 def _summary_lines(group: GroupReport) -> list[str]:
     return [f"(summaries: {summary_counts.line(group.summaries)})"] if group.summaries else []
 
 
-def _unfiltered(report: IngestReport) -> int:
+def _unfiltered(report: StatusReport) -> int:
     reasons = (group.pending_reasons or {} for group in report.groups)
     return sum(of_group.get(PendingReason.UNFILTERED, 0) for of_group in reasons)
 
@@ -252,7 +254,7 @@ def _is_ingested(group: GroupReport) -> bool:
     return group.migration is None or group.migration.phase in _INGESTED
 
 
-def _summary(report: IngestReport) -> str:
+def _summary(report: StatusReport) -> str:
     if not report.groups:
         return "no turns yet: run `turnetl backfill ARCHIVES`"
     if ready := sum(group.ready for group in report.groups if _is_ingested(group)):

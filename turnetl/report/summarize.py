@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import format_cost, plural
 from turnetl.ingestion.summarize_report import (
     ALIKE,
     LISTED_EDITED,
@@ -12,8 +13,7 @@ from turnetl.ingestion.summarize_report import (
     SummarizeReport,
 )
 from turnetl.report import status
-from turnetl.report.costs import format_cost
-from turnetl.report.layout import add_group_column, caption, plural
+from turnetl.report.layout import add_group_column, caption
 
 
 def table(report: SummarizeReport) -> RenderableType:

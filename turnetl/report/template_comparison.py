@@ -6,9 +6,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from turnetl.base.text import format_cost, plural
 from turnetl.evaluation.template_report import ComparedTemplate, TemplateComparison
-from turnetl.report.costs import UNKNOWN, format_cost, total
-from turnetl.report.layout import caption, limited, plural
+from turnetl.report.costs import UNKNOWN, total
+from turnetl.report.layout import caption, limited
 from turnetl.report.migration_comparison import percent
 
 _LISTED = 5

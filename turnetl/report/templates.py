@@ -9,8 +9,9 @@ from rich.text import Text
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import plural
 from turnetl.extraction.catalog import CatalogEntry
-from turnetl.report.layout import plural, unwrapped
+from turnetl.report.layout import unwrapped
 
 _DIGITS = 8
 """Digits of a digest that are printed."""

@@ -2,7 +2,8 @@
 
 from rich.console import Group
 
-from turnetl.report.layout import caption, plural
+from turnetl.base.text import plural
+from turnetl.report.layout import caption
 from turnetl.report.turns import files_line, turns_grid
 from turnetl.retrieval.timeline import Timeline
 

@@ -6,8 +6,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.base.control_characters import displayed_name
+from turnetl.base.text import plural
 from turnetl.report.config import value_text
-from turnetl.report.layout import caption, indented, plural
+from turnetl.report.layout import caption, indented
 from turnetl.trust.folder_trust import TrustState
 from turnetl.trust.report import TrustEntry, TrustReport
 

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Fact
+from turnetl.base.text import format_minute
 from turnetl.ingestion.undo_report import UndoneTurn
-from turnetl.report.layout import format_minute, indented, relative_path, unwrapped
+from turnetl.report.layout import indented, relative_path, unwrapped
 from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary, short_id
 
 _NO_PROMPT = "(no prompt)"

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import Entity, Fact
+from turnetl.base.text import plural
 from turnetl.ingestion.undo_report import (
     GroupUndo,
     UndoReport,
@@ -14,7 +15,7 @@ from turnetl.ingestion.undo_report import (
 )
 from turnetl.ingestion.undo_state import Restored
 from turnetl.report import status
-from turnetl.report.layout import add_group_column, caption, limited, plural
+from turnetl.report.layout import add_group_column, caption, limited
 from turnetl.report.turns import section, turn_line
 
 NOT_CONFIRMED = "nothing was undone: confirm it on a terminal, or add --yes"

@@ -6,7 +6,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.report.layout import caption, indented, limited, plural
+from turnetl.base.text import plural
+from turnetl.report.layout import caption, indented, limited
 from turnetl.report.turns import section
 from turnetl.verification.check import Check
 from turnetl.verification.repairs import repair_sentence

@@ -6,10 +6,11 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from turnetl.base.archived_edit import NotRead
+from turnetl.base.text import format_minute, plural
 from turnetl.formats.kit.diff_summary import ADDED_CHARS
-from turnetl.report.layout import caption, format_minute, indented, plural
+from turnetl.report.layout import caption, indented
 from turnetl.report.turns import fact_text, files_line, lineage, turns_grid
-from turnetl.retrieval.blame import NotRead
 from turnetl.retrieval.why import Attribution, Certainty
 
 _COMMIT_CHARS = 10

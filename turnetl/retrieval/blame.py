@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from posixpath import join, normpath
 
-from turnetl.retrieval.conversation import Conversation, ConversationStep
+from turnetl.base.archived_edit import ArchivedEdit, NotRead
+from turnetl.episode_text.conversation import Conversation, ConversationStep
 from turnetl.retrieval.turn_summary import TurnSummary
 
 _HEADER = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
@@ -15,27 +15,6 @@ _PATCHED = re.compile(r"\*\*\* (?:Add|Update) File: (\S+)")
 _SEPARATOR, _ADDED = " :: ", " + "
 _MIN_LINE_CHARS = 8
 """Characters of a line that is not in many files by chance: `return None` is longer than `}`."""
-
-
-class NotRead(StrEnum):
-    """Why the edits of a turn could not be read from its archive."""
-
-    MISSING = "missing"
-    """The archive is not there."""
-    UNREADABLE = "unreadable"
-    CHANGED = "changed"
-    """The archive no longer has the turn as it was committed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArchivedEdit:
-    """A change of a file as the archive of a turn has it, with its secrets."""
-
-    path: str
-    """As the tool call has it."""
-    added: tuple[str, ...]
-    """All lines that it added."""
-    at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
+from turnetl.base.terms import Tokenizer, content_words
 from turnetl.index.documents import fact_text
 from turnetl.index.port import IndexedFact, SearchIndex
-from turnetl.index.terms import Tokenizer, content_words
 from turnetl.retrieval.query import Query
 from turnetl.retrieval.ranking import RankedTurn
 

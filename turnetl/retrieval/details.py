@@ -7,9 +7,9 @@ from pathlib import Path
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Entity, Fact, SessionId
+from turnetl.episode_text.conversation import Conversation, from_episode_text
 from turnetl.index.lookup import IndexedItem, ItemKind, LookupIndex, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
-from turnetl.retrieval.conversation import Conversation, from_episode_text
 from turnetl.retrieval.items import find_item
 from turnetl.retrieval.resume import resume_command
 from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn

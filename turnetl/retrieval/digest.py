@@ -7,12 +7,13 @@ from datetime import datetime
 from enum import StrEnum
 
 from turnetl.base.model import Fact, GroupId, SessionId
+from turnetl.base.text import one_line
+from turnetl.episode_text.closing import closing
+from turnetl.episode_text.conversation import from_episode_text
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.port import IndexedFact
 from turnetl.index.selection import Selection
-from turnetl.retrieval.closing import closing
-from turnetl.retrieval.conversation import from_episode_text
-from turnetl.retrieval.turn_summary import TurnSummary, one_line, summarize_turn
+from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn
 
 DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
 """Relations of facts about decisions."""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 
-from turnetl.index.terms import Tokenizer
+from turnetl.base.terms import Tokenizer
 from turnetl.retrieval.error_question import (
     failed_tests,
     identifiers,

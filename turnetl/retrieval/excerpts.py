@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index.documents import embedded_passages, fact_text
-from turnetl.index.passages import split_passages, user_text
 from turnetl.index.port import IndexedFact, IndexedTurn, PassageTokens
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.late_interaction import token_matches
@@ -69,24 +68,3 @@ class ExcerptRanking:
         matched = token_matches(self._query.tokens, tokens, starts, self._static_model)
         share: NDArray[np.float32] = matched.mean(axis=0)
         return share
-
-
-def first_passage(text: str) -> str:
-    """Return the first passage of an episode text; empty if it has none."""
-    return next((passage.text for passage in split_passages(text)), "")
-
-
-def prompt_title(text: str) -> str:
-    """Return the first line that the user wrote in an episode text; empty if there is none.
-
-    A line that ends with a colon announces the next one, which is added to it.
-    """
-    return first_line(user_text(text))
-
-
-def first_line(prompt: str) -> str:
-    """Return the first line of what a user wrote, as `prompt_title`."""
-    lines = [line.strip() for line in prompt.splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].endswith((":", "\uff1a")):
-        return f"{lines[0]} {lines[1].lstrip('#').lstrip()}"
-    return lines[0] if lines else ""

@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.episode_text.conversation import from_episode_text
 from turnetl.index.lookup import LookupIndex, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
-from turnetl.retrieval.conversation import from_episode_text
 from turnetl.retrieval.digest import FAILURE
 from turnetl.retrieval.error_match import EXACT, ErrorMatcher
 from turnetl.retrieval.error_question import without_passing

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from turnetl.index.terms import Tokenizer, content_words
+from turnetl.base.terms import Tokenizer, content_words
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.llm.vectors import stack

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from turnetl.base.terms import content_words
 from turnetl.base.time_span import (
     DATED,
     RELATIVE,
@@ -17,7 +18,6 @@ from turnetl.base.time_span import (
     calendar_span,
     parse_time_span,
 )
-from turnetl.index.terms import content_words
 from turnetl.retrieval.ranking import RankedTurn, sort_key
 
 OUTSIDE = 0.7

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from turnetl.base.model import Fact
+from turnetl.episode_text.passages import prompt_title
 from turnetl.index.port import IndexedFact
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.reranker import GraphitiReranker
-from turnetl.retrieval.excerpts import ExcerptRanking, prompt_title
+from turnetl.retrieval.excerpts import ExcerptRanking
 from turnetl.retrieval.ranking import RERANKED, RankedTurn
 
 _TITLE_CHARS = 300

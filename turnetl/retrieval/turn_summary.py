@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from turnetl.base.graph_model import Receipt
+from turnetl.base.text import one_line
+from turnetl.episode_text.passages import prompt_title
 from turnetl.index.port import IndexedFact, IndexedTurn, SearchIndex
-from turnetl.retrieval.excerpts import prompt_title
 
 ID_CHARS = 8
 """Characters of an id that name it among a million, but for one in a thousand."""
 _NAME_CHARS = 40
 _HEX = re.compile(r"[0-9a-fA-F]{8}")
-_TITLE_CHARS = 300
 _EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
 """Relations of facts about files that a turn changed."""
 
@@ -55,12 +55,6 @@ def changed_files(facts: Sequence[IndexedFact]) -> tuple[str, ...]:
         if "File" in end.labels
     ]
     return tuple(dict.fromkeys(names))
-
-
-def one_line(text: str, limit: int = _TITLE_CHARS) -> str:
-    """Return the text on one line, truncated to `limit` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def short_id(id_: str) -> str:

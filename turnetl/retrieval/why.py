@@ -11,21 +11,20 @@ from datetime import datetime
 from enum import StrEnum
 
 from turnetl.base import ids
+from turnetl.base.archived_edit import ArchivedEdit, NotRead
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Fact, TurnId
+from turnetl.episode_text.conversation import Conversation, from_episode_text
 from turnetl.index.lookup import LookupIndex, StatedFact
 from turnetl.retrieval.blame import (
-    ArchivedEdit,
     BlamedCommit,
     FileEdit,
-    NotRead,
     adds_line,
     edits_within,
     file_edits,
     is_distinctive,
     read_edits,
 )
-from turnetl.retrieval.conversation import Conversation, from_episode_text
 from turnetl.retrieval.items import FILE_LABEL
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn
 

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Self
 
 from turnetl.base.model import Fact, SessionId, TurnId
-from turnetl.retrieval.closing import closing
-from turnetl.retrieval.conversation import from_episode_text
-from turnetl.retrieval.excerpts import prompt_title
-from turnetl.retrieval.turn_summary import one_line
+from turnetl.base.text import one_line
+from turnetl.episode_text.closing import closing
+from turnetl.episode_text.conversation import from_episode_text
+from turnetl.episode_text.passages import prompt_title
 from turnetl.summaries.rule_summary import with_facts
 
 _INTENT_CHARS, _OUTCOME_CHARS = 200, 300

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from turnetl.base.model import Fact
-from turnetl.report.layout import plural
+from turnetl.base.text import plural
 from turnetl.retrieval.details import EntityDetails, FactDetails, TurnFacts
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.repetition import quotes_title

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.base.text import plural
 from turnetl.index.overview import StatedEntity
-from turnetl.report.layout import plural
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.web.forms import PageForm
 from turnetl.web.views.overview import CountedEntity, counted_entities

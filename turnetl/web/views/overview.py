@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from turnetl.activity_report.model import Activity
 from turnetl.base.model import GroupId
+from turnetl.base.text import plural
 from turnetl.html.charts import Chart
 from turnetl.index.overview import FactCounts, LabelledEntities, NewestFacts, StatedEntity
 from turnetl.report.activity_page import activity_chart
-from turnetl.report.layout import plural
 from turnetl.retrieval.timeline import Timeline
 from turnetl.web.views.references import (
     EntityLink,

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.episode_text.conversation import ConversationStep, TextSource
 from turnetl.html.references import SourceLines, TurnReference
 from turnetl.index.port import IndexedFact
 from turnetl.pipeline.opened_items import ArchiveLines
-from turnetl.retrieval.conversation import ConversationStep, TextSource
 from turnetl.retrieval.details import SessionDetails, TurnDetails, by_validity
 from turnetl.retrieval.timeline import Timeline
 from turnetl.retrieval.turn_summary import TurnSummary

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from turnetl.base.model import Turn
-from turnetl.index.passages import split_messages
+from turnetl.episode_text.passages import split_messages
 
 _ARROW = " -> "
 _FAILED = "failed"

@@ -70,3 +70,24 @@ def _break(text: str, offset: int) -> int:
         return len(text)
     space = text.rfind(" ", offset - _OVERLAP // 2, offset)
     return space if space > 0 else offset
+
+
+def prompt_title(text: str) -> str:
+    """Return the first line that the user wrote in an episode text; empty if there is none.
+
+    A line that ends with a colon announces the next one, which is added to it.
+    """
+    return first_line(user_text(text))
+
+
+def first_line(prompt: str) -> str:
+    """Return the first line of what a user wrote, as `prompt_title`."""
+    lines = [line.strip() for line in prompt.splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].endswith((":", "\uff1a")):
+        return f"{lines[0]} {lines[1].lstrip('#').lstrip()}"
+    return lines[0] if lines else ""
+
+
+def first_passage(text: str) -> str:
+    """Return the first passage of an episode text; empty if it has none."""
+    return next((passage.text for passage in split_passages(text)), "")

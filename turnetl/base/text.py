@@ -1,0 +1,50 @@
+"""Counts, times and amounts as text, and texts on one line."""
+
+from datetime import datetime
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return the count with its noun: `1 group`, `2 groups`."""
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def format_minute(time: datetime | None) -> str:
+    """Return a time to the minute, in UTC as all times are printed."""
+    return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"
+
+
+def format_span(first: datetime | None, last: datetime | None) -> str:
+    """Return the time between two times, to the minute; a date or a time that repeats is left out.
+
+    Args:
+        first: the beginning; None if it is not known.
+        last: the end; None if it is not known.
+    """
+    begin, end = format_minute(first), format_minute(last)
+    if first is None or last is None or begin == end:
+        return begin
+    return f"{begin} to {end.removeprefix(begin[:11])}"
+
+
+def format_cost(cost: float | None) -> str:
+    """Return US dollars: four decimals below a dollar, else two."""
+    if cost is None:
+        return "unknown"
+    return f"${cost:,.4f}" if 0 < cost < 1 else f"${cost:,.2f}"
+
+
+_TITLE_CHARS = 300
+
+
+def one_line(text: str, limit: int = _TITLE_CHARS) -> str:
+    """Return the text on one line, truncated to `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+_MB = 1_000_000
+
+
+def size(count: int) -> str:
+    """Return a size in bytes as text."""
+    return f"{count / _MB:,.1f} MB" if count >= _MB else f"{count / 1e3:,.0f} kB"
