@@ -17,6 +17,7 @@ from flows.stages import DAY
 from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.base.clock import now
+from turnetl.base.text import plural
 from turnetl.json_output.summarize import summarize_output
 from turnetl.report import summarize as view
 from turnetl.report.ingest import is_failure
@@ -81,6 +82,8 @@ async def summarize(
             return budget_stopped(view.errors(report)[0], data)
         if is_failure(view.exit_code(report)):
             return failed(view.errors(report))
-        return Completed(message=f"{report.written:,} summaries written", data=data)
+        return Completed(
+            message=f"{plural(report.written, 'summary', 'summaries')} written", data=data
+        )
 
     return await run_flow(work)

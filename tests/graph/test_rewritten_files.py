@@ -10,6 +10,7 @@ from tests.graph.graph_dump import dump_graph
 from tests.graph.reversals import revert
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.graph.ladybug.checksum import ChecksumMatch, compare
 from turnetl.graph.open import open_graph, rewrite_graph
 
 
@@ -54,6 +55,7 @@ async def test_a_deleted_text_stays_in_the_file_until_it_is_rewritten(tmp_path: 
     before = await dump_graph(url(path))
     assert held(path, text) == ["graph.lbug"]
     assert rewrite_graph(url(path))
+    assert compare(path) is ChecksumMatch.SAME
     assert held(path, text) == []
     assert await dump_graph(url(path)) == before
     store = await open_graph(url(path), user="", password="", write=False)

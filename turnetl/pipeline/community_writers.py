@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.model import Usage
-from turnetl.base.text import format_cost
+from turnetl.base.text import format_cost, plural
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price
@@ -73,12 +73,12 @@ class OpenedWriter:
             return
         estimate = self.estimate(plan)
         log.warning(
-            "asking `%s` for the names and summaries of %s communities of group `%s`: %s requests, "
+            "asking `%s` for the names and summaries of %s of group `%s`: %s, "
             "about %s tokens, cost %s; responses in the journal cost nothing",
             self.model,
-            f"{len(plan.missing):,}",
+            plural(len(plan.missing), "community", "communities"),
             plan.group,
-            f"{estimate.calls:,}",
+            plural(estimate.calls, "request"),
             f"{estimate.tokens:,}",
             format_cost(estimate.cost),
         )

@@ -16,7 +16,7 @@ import ladybug
 
 from turnetl.base import private_files
 from turnetl.base.errors import GraphUnusable
-from turnetl.graph.ladybug import cypher, log
+from turnetl.graph.ladybug import checksum, cypher, log
 from turnetl.graph.ladybug.database import abandon, open_database
 from turnetl.graph.ladybug.errors import reason
 from turnetl.graph.ladybug.file import LadybugFile
@@ -50,6 +50,7 @@ def rewrite_file(path: Path) -> None:
         _sync(copy)
         copy.replace(path)
         _sync(path.parent)
+        checksum.end_writing(path)
         for old in log.copies_of_logs(path):
             old.unlink(missing_ok=True)
     except RuntimeError as error:
