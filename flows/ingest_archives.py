@@ -20,12 +20,12 @@ from turnetl.backfill_report import BackfillReport
 from turnetl.base.clock import now
 from turnetl.base.control_characters import displayed_message
 from turnetl.base.errors import TurnetlError
+from turnetl.base.exit_code import is_failure
 from turnetl.base.text import plural
 from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view
-from turnetl.report.ingest import is_failure
-from turnetl.report.page_file import check_page
+from turnetl.report.page_file import ActivityPageFile, check_page
 from turnetl.settings import Settings
 
 
@@ -84,7 +84,9 @@ async def _write_report(path: Path, settings: Settings, executor: PrefectTasks) 
     try:
         written = await executor.run_stage(
             "report",
-            lambda: pipeline.write_report(path, settings, now, pipeline.ReportRequest()),
+            lambda: pipeline.write_report(
+                path, settings, now, pipeline.ReportRequest(), ActivityPageFile()
+            ),
         )
     except TurnetlError as error:
         # The turns are committed: the next run writes it.

@@ -42,7 +42,6 @@ from turnetl.json_output.migrate_compare import migration_comparison_output
 from turnetl.json_output.migrate_plan import migration_plan_output
 from turnetl.json_output.migrate_run import migration_run_output
 from turnetl.report import migration_change, migration_run
-from turnetl.report.ingest import is_failure
 from turnetl.settings import ExtractorName
 
 
@@ -153,7 +152,7 @@ def _final_state(outcome: pipeline.MigrationOutcome) -> State[dict[str, Any]]:
     if migration_run.is_budget_stop(run):
         data = msgspec.to_builtins(_reports(outcome))
         return budget_stopped(migration_run.errors(run)[0], data)
-    if is_failure(migration_run.exit_code(run)):
+    if outcome.has_failed_run:
         return failed(migration_run.errors(run))
     refused = [change for change in outcome.changes if not change.is_done]
     if refused:

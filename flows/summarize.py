@@ -17,10 +17,10 @@ from flows.stages import DAY
 from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.base.clock import now
+from turnetl.base.exit_code import is_failure
 from turnetl.base.text import plural
 from turnetl.json_output.summarize import summarize_output
 from turnetl.report import summarize as view
-from turnetl.report.ingest import is_failure
 from turnetl.settings import ExtractorName
 
 

@@ -17,7 +17,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.progress import ignore_progress
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import IngestResources
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.report import IngestReport, exit_code_of
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.pipeline import Executor, InProcess, RunOptions, filter_turns, parse_archives
@@ -111,7 +111,7 @@ async def test_a_busy_group_is_reported_with_its_error_beside_the_plans_of_the_o
     assert bookshop.pending_reasons == {"unknown": TURNS[BOOKSHOP]}
     assert (shoebox.error, shoebox.ready) == (None, TURNS[SHOEBOX])
     assert view.errors(planned.report) == ["group `bookshop`: the graph is busy"]
-    assert view.exit_code(planned.report) == 1
+    assert exit_code_of(planned.report) == 1
 
 
 @pytest.mark.full

@@ -7,10 +7,17 @@ import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
+from turnetl.base.exit_code import is_failure
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupCounts, GroupReport, IngestReport, Invalidation
+from turnetl.ingestion.report import (
+    GroupCounts,
+    GroupReport,
+    IngestReport,
+    Invalidation,
+    exit_code_of,
+)
 from turnetl.json_output.ingest import ingest_output
 from turnetl.json_output.status import status_output
 from turnetl.json_output.usage import usage_output
@@ -150,14 +157,14 @@ def test_a_failure_wins_over_a_used_up_budget_and_that_over_success(
     codes: tuple[int, ...], code: int
 ) -> None:
     groups = [group(f"g{number}", exit_code=code) for number, code in enumerate(codes)]
-    assert ingest.exit_code(report(*groups)) == code
+    assert exit_code_of(report(*groups)) == code
 
 
 def test_quarantined_turns_do_not_hide_that_the_budget_is_used_up() -> None:
     quarantined = group("a", quarantined=1)
-    assert ingest.exit_code(report(quarantined)) == 3
-    assert ingest.exit_code(report(quarantined, group("b", exit_code=4))) == 4
-    assert ingest.is_failure(4)
+    assert exit_code_of(report(quarantined)) == 3
+    assert exit_code_of(report(quarantined, group("b", exit_code=4))) == 4
+    assert is_failure(4)
 
 
 def test_status_prints_what_the_turns_of_each_group_cost() -> None:

@@ -8,6 +8,7 @@ from turnetl import pipeline
 from turnetl.activity_report.report import ReportFile
 from turnetl.api.arguments import Path
 from turnetl.base.clock import as_utc, now
+from turnetl.report.page_file import ActivityPageFile
 from turnetl.settings import Settings, load_settings
 
 
@@ -41,4 +42,5 @@ async def write_report(
         settings or load_settings(),
         now,
         pipeline.ReportRequest(tuple(groups), as_utc(since), as_utc(until), redact_personal),
+        ActivityPageFile(),
     )

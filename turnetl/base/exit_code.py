@@ -47,3 +47,8 @@ class ExitCode(IntEnum):
             "seconds for responses that are already paid for; a second Ctrl-C stops it immediately."
         ),
     )
+
+
+def is_failure(code: int) -> bool:
+    """Return whether the user must act; quarantined turns are not a failure."""
+    return code not in (ExitCode.DONE, ExitCode.FOUND)

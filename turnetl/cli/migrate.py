@@ -154,6 +154,7 @@ def run(
     """
     from turnetl import pipeline
     from turnetl.json_output.migrate_run import migration_run_output
+    from turnetl.migration.run_report import exit_code_of
     from turnetl.report import migration_run as view
 
     settings = selection.settings(common, **extraction.settings)
@@ -170,7 +171,7 @@ def run(
         )
     console.print_messages(view.messages(report))
     console.print_result(view.table(report), migration_run_output(report), as_json=common.json)
-    return view.exit_code(report)
+    return exit_code_of(report)
 
 
 @app.command

@@ -27,12 +27,15 @@ def report(
     from turnetl import pipeline
     from turnetl.json_output.report import report_output
     from turnetl.report import activity_file as view
+    from turnetl.report.page_file import ActivityPageFile
 
     check_times(since, until=until)
     request = pipeline.ReportRequest(groups, since, until, redact_personal)
     with console.show_progress(as_json=common.json) as progress:
         written = console.run_async(
-            pipeline.write_report(output, common.settings(), now, request, progress=progress)
+            pipeline.write_report(
+                output, common.settings(), now, request, ActivityPageFile(), progress=progress
+            )
         )
     console.print_messages(written.missing)
     console.print_result(view.line(written), report_output(written), as_json=common.json)

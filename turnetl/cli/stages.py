@@ -163,6 +163,7 @@ def ingest(
 ) -> int:
     """Ingest the turns that are ready; the command `retry` sets `retry`."""
     from turnetl import pipeline
+    from turnetl.ingestion.report import exit_code_of
     from turnetl.json_output.ingest import ingest_output
     from turnetl.report import ingest as view
 
@@ -172,7 +173,7 @@ def ingest(
         report = console.run_async(pipeline.ingest(settings, options, now, progress=progress))
     console.print_messages(view.messages(report) + _preview_messages(settings, options))
     console.print_result(view.table(report), ingest_output(report), as_json=common.json)
-    return view.exit_code(report)
+    return exit_code_of(report)
 
 
 def _preview_messages(settings: "Settings", options: "RunOptions") -> list[str]:

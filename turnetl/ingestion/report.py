@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import RunCost
 from turnetl.extraction.discard_reasons import DiscardReason
@@ -176,6 +177,33 @@ class IngestReport:
     @property
     def ready(self) -> int:
         return sum(group.ready for group in self.groups)
+
+
+def exit_code_of(report: IngestReport) -> int:
+    """Return the exit code: failures win over a stop, which wins over quarantined turns.
+
+    An ingest also fails if no turn is in the graph because none has a time.
+    """
+    codes = {report.exit_code, *(group.exit_code for group in report.groups)} - {ExitCode.DONE}
+    if codes:
+        return min(codes)
+    if lacks_times(report):
+        return ExitCode.FAILED
+    return ExitCode.FOUND if report.quarantined else ExitCode.DONE
+
+
+def lacks_times(report: IngestReport) -> bool:
+    """Return whether no turn can be ingested because none has a time."""
+    without_time = turns_without_time(report)
+    return bool(
+        without_time
+        and without_time >= report.pending
+        and not (report.committed or report.already_committed)
+    )
+
+
+def turns_without_time(report: IngestReport) -> int:
+    return sum(group.uncommitted_reasons.get(PendingReason.NO_TIME, 0) for group in report.groups)
 
 
 def group_report(

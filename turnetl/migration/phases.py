@@ -25,3 +25,11 @@ _REMEDIES = {
     MigrationPhase.FINISHED: "nothing is left to do",
     MigrationPhase.UNKNOWN: "another version of turnetl began it: finish it with that one",
 }
+
+
+def migration_message(migration: MigrationSummary) -> str:
+    """Return the phase of a migration that is open, and the command that it waits for."""
+    return (
+        f"group `{migration.group_id}`: its migration is {phase_text(migration.phase)}; "
+        f"{remedy(migration)}"
+    )

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import GroupId
 from turnetl.graph.migrations import TurnMigration
+from turnetl.ingestion import report as ingest_report
 from turnetl.ingestion.report import IngestReport
 from turnetl.migration.report import MigrationPlan
 
@@ -28,3 +30,8 @@ class MigrationRun:
     """Groups with session-level data that were left alone; empty if the user named the groups."""
     ingested: IngestReport
     """Its groups are those of `migrations`; none in a dry run."""
+
+
+def exit_code_of(run: MigrationRun) -> int:
+    """Return that of the ingest; 1 if there was nothing to migrate."""
+    return ingest_report.exit_code_of(run.ingested) if run.migrations else ExitCode.FAILED

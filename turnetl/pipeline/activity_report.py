@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 
@@ -29,10 +30,12 @@ from turnetl.base.recipe_parts import recipe_digest
 from turnetl.base.url_scheme import without_credentials
 from turnetl.index.selection import Selection
 from turnetl.ingestion import candidates
+from turnetl.ingestion.group_messages import error_messages, stale_part_line
 from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import StaleReason
 from turnetl.lake import Lake
+from turnetl.migration.phases import migration_message
 from turnetl.pipeline.report_sources import (
     MissingParts,
     ReportRequest,
@@ -45,13 +48,20 @@ from turnetl.pipeline.report_sources import (
     report_groups,
 )
 from turnetl.pipeline.run_options import RunOptions, ingest_scope
-from turnetl.report.activity_page import activity_page
-from turnetl.report.page_file import check_page, write_page
-from turnetl.report.status import error_messages, migration_message, stale_part_line
 from turnetl.settings import Settings
 
 _PARTS = 5
 """Of the progress: index, status, turns, facts, cost."""
+
+
+class ReportPage(Protocol):
+    """A page that shows a report."""
+
+    def check(self, path: Path, /) -> None:
+        """Check that the page can be written, before the report is made."""
+
+    def write(self, path: Path, report: ActivityReport, /) -> int:
+        """Write the page, and return its bytes."""
 
 
 async def write_report(
@@ -59,16 +69,18 @@ async def write_report(
     settings: Settings,
     clock: Clock,
     request: ReportRequest,
+    page: ReportPage,
     *,
     progress: Progress = ignore_progress,
 ) -> ReportFile:
-    """Write the report on everything as one HTML page; an earlier one is replaced.
+    """Write the report on everything as one page; an earlier one is replaced.
 
     Args:
         path: of the page; its folder exists.
         settings: the lake, the graph and its index.
         clock: returns the current time.
         request: what is asked for.
+        page: shows the report.
         progress: called after each part.
 
     Raises:
@@ -76,12 +88,12 @@ async def write_report(
             settings that are not valid.
         Fatal, LakeBusy: the lake cannot be read at all.
     """
-    check_page(path)
+    page.check(path)
     report = await activity_report(settings, clock, request, progress=progress)
     held = report.contents
     return ReportFile(
         path=path,
-        bytes=write_page(path, activity_page(report)),
+        bytes=page.write(path, report),
         turns=held.turns,
         sessions=held.sessions,
         projects=held.projects.total,

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, Retryable
+from turnetl.base.exit_code import is_failure
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.report import EstimatedMigration
 from turnetl.migration.change_report import MigrationChange, MigrationCommand
 from turnetl.migration.comparison import MigrationComparison
-from turnetl.migration.run_report import MigrationRun
+from turnetl.migration.run_report import MigrationRun, exit_code_of
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.migrate_compare import compare_migration
 from turnetl.pipeline.migrate_cutover import execute_change
@@ -19,8 +20,6 @@ from turnetl.pipeline.migrate_plan import MigrationOptions
 from turnetl.pipeline.migrate_run import run_migration
 from turnetl.pipeline.migrate_steps import ChangeOptions
 from turnetl.pipeline.run_options import RunOptions
-from turnetl.report import migration_run
-from turnetl.report.ingest import is_failure
 from turnetl.settings import Settings
 
 
@@ -54,6 +53,11 @@ class MigrationOutcome:
     """None if the run failed."""
     changes: tuple[MigrationChange, ...] = ()
     """The cutovers, by group, also those that were refused."""
+
+    @property
+    def has_failed_run(self) -> bool:
+        """Whether the user must act before anything is compared."""
+        return is_failure(exit_code_of(self.run))
 
 
 class RunUnfinished(Retryable):
@@ -109,7 +113,7 @@ async def migrate(
         lambda: run_migration(archives, settings, migration, options, clock, progress=progress),
     )
     outcome = MigrationOutcome(planned, run)
-    if is_failure(migration_run.exit_code(run)):
+    if outcome.has_failed_run:
         return outcome
     groups = [state.group_id for state in run.migrations]
     compared = await executor.run_stage(

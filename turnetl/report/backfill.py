@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 
 from turnetl.backfill_report import BackfillReport
-from turnetl.ingestion.report import StopCause
+from turnetl.base.exit_code import is_failure
+from turnetl.ingestion.report import StopCause, exit_code_of
 from turnetl.report import filter as filtering
 from turnetl.report import ingest, parse
 from turnetl.report import markdown as md
@@ -62,5 +63,5 @@ def is_budget_stop(report: BackfillReport) -> bool:
 
 def exit_code(report: BackfillReport) -> int:
     """Return the exit code of the ingest, unless only an archive could not be read."""
-    ingested, parsed = ingest.exit_code(report.ingested), parse.exit_code(report.parsed)
-    return ingested if ingest.is_failure(ingested) else parsed or ingested
+    ingested, parsed = exit_code_of(report.ingested), parse.exit_code(report.parsed)
+    return ingested if is_failure(ingested) else parsed or ingested

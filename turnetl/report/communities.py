@@ -7,7 +7,7 @@ from rich.text import Text
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
 from turnetl.ingestion.community_report import CommunityReport, GroupCommunities
-from turnetl.report import status
+from turnetl.ingestion.group_messages import error_messages
 from turnetl.report.layout import add_group_column, caption
 
 
@@ -27,7 +27,7 @@ def table(report: CommunityReport) -> RenderableType:
 
 def messages(report: CommunityReport) -> list[str]:
     """Return why something was not built."""
-    lines = status.error_messages(report.groups)
+    lines = error_messages(report.groups)
     if report.is_out_of_time:
         count = plural(report.missing, "community", "communities")
         lines.append(f"the time is up, {count} missing: the same command continues")

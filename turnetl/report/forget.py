@@ -8,8 +8,8 @@ from rich.text import Text
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
 from turnetl.ingestion.forget_report import ForgetReport, TurnToForget
+from turnetl.ingestion.group_messages import error_messages
 from turnetl.lake import path_text
-from turnetl.report import status
 from turnetl.report import undo as undo_view
 from turnetl.report.layout import caption, limited
 from turnetl.report.turns import section
@@ -60,7 +60,7 @@ def messages(report: ForgetReport) -> list[str]:
             "again"
         )
         return [reason]
-    errors = status.error_messages(report.undo.groups)
+    errors = error_messages(report.undo.groups)
     errors += [
         f"group `{group}`: the session-level data that its migration replaces is of these sessions "
         "too; another program wrote it, and it stays: `turnetl migrate finish` deletes it after "

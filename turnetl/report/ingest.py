@@ -4,10 +4,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
+from turnetl.ingestion.group_messages import error_messages
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.ingestion.report import GroupReport, IngestReport, lacks_times, turns_without_time
 from turnetl.report import costs, estimates, request_previews, status
 from turnetl.report import markdown as md
 from turnetl.report.layout import add_group_column, caption
@@ -82,25 +82,7 @@ def messages(report: IngestReport) -> list[str]:
 def errors(report: IngestReport) -> list[str]:
     """Return why the run failed, in one sentence each; empty if it did not."""
     first = [report.error] if report.error else []
-    return first + status.error_messages(report.groups) + _no_time_errors(report)
-
-
-def exit_code(report: IngestReport) -> int:
-    """Return the exit code: failures win over a stop, which wins over quarantined turns.
-
-    An ingest also fails if no turn is in the graph because none has a time.
-    """
-    codes = {report.exit_code, *(group.exit_code for group in report.groups)} - {ExitCode.DONE}
-    if codes:
-        return min(codes)
-    if _no_time_errors(report):
-        return ExitCode.FAILED
-    return ExitCode.FOUND if report.quarantined else ExitCode.DONE
-
-
-def is_failure(code: int) -> bool:
-    """Return whether the user must act; quarantined turns are not a failure."""
-    return code not in (ExitCode.DONE, ExitCode.FOUND)
+    return first + error_messages(report.groups) + _no_time_errors(report)
 
 
 _MARKDOWN = ("group", "turns", "new", "episodes", "entities", "facts", "not in the graph, and why")
@@ -173,7 +155,7 @@ def _outcome(report: IngestReport) -> str:
         return f"{plural(report.committed, 'turn')} committed"
     if report.ready:
         return f"{plural(report.ready, 'turn is', 'turns are')} ready for `turnetl ingest`"
-    if without_time := _without_time(report):
+    if without_time := turns_without_time(report):
         return f"{plural(without_time, 'turn has', 'turns have')} no time"
     if report.error:
         return "nothing was ingested"
@@ -188,20 +170,10 @@ def _without_groups(report: IngestReport) -> str:
 
 def _no_time_errors(report: IngestReport) -> list[str]:
     """Return why no turn can be ingested, if that is because none has a time."""
-    without_time = _without_time(report)
-    if (
-        not without_time
-        or without_time < report.pending
-        or report.committed
-        or report.already_committed
-    ):
+    if not lacks_times(report):
         return []
     return [
         status.no_time_message(group)
         for group in report.groups
         if group.uncommitted_reasons.get(PendingReason.NO_TIME)
     ]
-
-
-def _without_time(report: IngestReport) -> int:
-    return sum(group.uncommitted_reasons.get(PendingReason.NO_TIME, 0) for group in report.groups)

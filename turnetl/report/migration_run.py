@@ -6,7 +6,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.ingestion.report import StopCause
@@ -56,13 +55,6 @@ def is_budget_stop(report: MigrationRun) -> bool:
     """Return whether the budget ended the run, and nothing else failed."""
     causes = {group.stop_cause for group in report.ingested.groups if group.error}
     return causes == {StopCause.BUDGET}
-
-
-def exit_code(report: MigrationRun) -> int:
-    """Return that of the ingest; 1 if there was nothing to migrate."""
-    if not report.migrations:
-        return ExitCode.FAILED
-    return ingest.exit_code(report.ingested)
 
 
 def _messages(report: MigrationRun) -> Iterator[str]:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
+from turnetl.ingestion.group_messages import error_messages, stale_part_line
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.report import costs, estimates, status
@@ -47,7 +48,7 @@ def messages(report: RedoReport) -> list[str]:
     sentences = []
     for group in report.groups:
         sentences += status.group_messages(group.ingested) if group.ingested else []
-        sentences += status.error_messages([group])
+        sentences += error_messages([group])
         if group.pending:
             sentences.append(
                 f"group `{group.group}`: {plural(group.pending, 'turn')} undone and not ingested "
@@ -96,7 +97,7 @@ def _sections(group: GroupRedo) -> list[RenderableType]:
 def _reasons(group: GroupRedo) -> Iterator[Text]:
     for reason, count in group.stale_reasons.items():
         yield Text(f"{plural(count, 'turn')}: {reason.replace('_', ' ')}")
-    yield from (Text(status.stale_part_line(part)) for part in group.stale_parts)
+    yield from (Text(stale_part_line(part)) for part in group.stale_parts)
     for rule, count in group.left_out.items():
         yield Text(f"{plural(count, 'turn')} not ingested again: noise, {rule}")
 

@@ -1,22 +1,19 @@
 """The status of groups: what the graph holds, and why the other turns are not in it."""
 
-import re
 from collections.abc import Sequence
-from typing import Protocol
 
 from rich.box import SIMPLE
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.base.model import GroupId, Usage
-from turnetl.base.recipe_parts import RecipePart
+from turnetl.base.model import Usage
 from turnetl.base.text import format_cost, plural
-from turnetl.graph.migrations import MigrationPhase, MigrationSummary
+from turnetl.graph.migrations import MigrationPhase
+from turnetl.ingestion.group_messages import error_messages, stale_part_line
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport
-from turnetl.ingestion.stale_parts import StalePart
-from turnetl.migration.phases import phase_text, remedy
+from turnetl.migration.phases import migration_message, phase_text
 from turnetl.report import costs, index, summary_counts
 from turnetl.report.layout import add_group_column, caption, indented
 from turnetl.status_report import StatusReport
@@ -26,9 +23,6 @@ _LISTED = 3
 _STOPPED = "stopped"
 _INGESTED = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
 """Phases of a migration in which an ingest adds turns to the group."""
-_DIGEST = re.compile("[0-9a-f]{32}")
-_DIGITS = 8
-"""Of a digest that are shown; --json has all."""
 
 
 def table(report: StatusReport) -> RenderableType:
@@ -142,33 +136,6 @@ def _superseded_prompts(group: GroupReport) -> list[str]:
     return sentences
 
 
-def migration_message(migration: MigrationSummary) -> str:
-    """Return the phase of a migration that is open, and the command that it waits for."""
-    return (
-        f"group `{migration.group_id}`: its migration is {phase_text(migration.phase)}; "
-        f"{remedy(migration)}"
-    )
-
-
-class _Group(Protocol):
-    """The report on a group."""
-
-    @property
-    def group(self) -> GroupId: ...
-
-    @property
-    def error(self) -> str | None: ...
-
-
-def error_messages(groups: Sequence[_Group]) -> list[str]:
-    """Return why groups were not completed: one sentence per error, with all its groups."""
-    names: dict[str, list[str]] = {}
-    for group in groups:
-        if group.error:
-            names.setdefault(group.error, []).append(f"`{group.group}`")
-    return [_error_message(error, names[error]) for error in names]
-
-
 def no_time_message(group: GroupReport) -> str:
     """Return how many turns have no time, and how to set one."""
     count = group.uncommitted_reasons[PendingReason.NO_TIME]
@@ -181,31 +148,9 @@ def no_time_message(group: GroupReport) -> str:
     )
 
 
-def _error_message(error: str, names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return error if names[0] in error else f"group {names[0]}: {error}"
-    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return f"groups {', '.join(names[:_LISTED])}{more}: {error}"
-
-
 def _stale_reasons(group: GroupReport) -> str:
     reasons = (group.stale_reasons or {}).items()
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons)
-
-
-def stale_part_line(stale: StalePart) -> str:
-    """Return what changed, for how many turns."""
-    named = next((part for part in (stale.new, stale.old) if part is not None and part.name), None)
-    name = f"{stale.part} {named.name}" if named is not None else stale.part
-    old, new = _part_value(stale.old), _part_value(stale.new)
-    return f"({stale.turns:,} stale by {name}: {old} -> {new})"
-
-
-def _part_value(part: RecipePart | None) -> str:
-    """Return the value of a part: a digest by its first digits."""
-    if part is None or not part.value:
-        return "none"
-    return part.value[:_DIGITS] if _DIGEST.fullmatch(part.value) else part.value
 
 
 def _extractor_lines(group: GroupReport) -> list[str]:

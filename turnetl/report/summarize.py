@@ -6,13 +6,13 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
+from turnetl.ingestion.group_messages import error_messages
 from turnetl.ingestion.summarize_report import (
     ALIKE,
     LISTED_EDITED,
     DeferredSummaries,
     SummarizeReport,
 )
-from turnetl.report import status
 from turnetl.report.layout import add_group_column, caption
 
 
@@ -40,12 +40,12 @@ def messages(report: SummarizeReport) -> list[str]:
         if not group.is_recorded
     ]
     edited = [_edited_message(report, group) for group in report.groups if group.edited]
-    return unrecorded + edited + status.error_messages(report.groups)
+    return unrecorded + edited + error_messages(report.groups)
 
 
 def errors(report: SummarizeReport) -> list[str]:
     """Return why groups were not completed, in one sentence each."""
-    return status.error_messages(report.groups)
+    return error_messages(report.groups)
 
 
 def is_budget_stop(report: SummarizeReport) -> bool:

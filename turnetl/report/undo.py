@@ -7,6 +7,7 @@ from rich.text import Text
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import Entity, Fact
 from turnetl.base.text import plural
+from turnetl.ingestion.group_messages import error_messages
 from turnetl.ingestion.undo_report import (
     GroupUndo,
     UndoReport,
@@ -14,7 +15,6 @@ from turnetl.ingestion.undo_report import (
     value_changes,
 )
 from turnetl.ingestion.undo_state import Restored
-from turnetl.report import status
 from turnetl.report.layout import add_group_column, caption, limited
 from turnetl.report.turns import section, turn_line
 
@@ -46,7 +46,7 @@ def messages(report: UndoReport) -> list[str]:
     if report.is_refused:
         count = plural(report.dependents, "later turn")
         return [f"{count} built on these turns: nothing is undone; --cascade undoes them too"]
-    errors = status.error_messages(report.groups)
+    errors = error_messages(report.groups)
     kept = sum(len(group.entities_kept) for group in report.groups)
     if kept:
         stay, them = plural(kept, "entity stays", "entities stay"), "it" if kept == 1 else "them"
