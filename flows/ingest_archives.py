@@ -25,7 +25,7 @@ from turnetl.base.text import plural
 from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view
-from turnetl.report.page_file import ActivityPageFile, check_page
+from turnetl.report.page_file import check_page
 from turnetl.settings import Settings
 
 
@@ -81,6 +81,8 @@ async def publish(report: BackfillReport, link: str = "") -> None:
 
 async def _write_report(path: Path, settings: Settings, executor: PrefectTasks) -> str | None:
     """Write the page of `turnetl report`; return a link to it, or None if it cannot be written."""
+    from turnetl.report.activity_page import ActivityPageFile  # noqa: PLC0415 - only with a page
+
     try:
         written = await executor.run_stage(
             "report",

@@ -185,7 +185,6 @@ _MODULES = {
     "turnetl.ingestion.undo_report": ("UndoReport",),
     "turnetl.migration.comparison": ("MigrationComparison",),
     "turnetl.parsing": ("ParseReport",),
-    "turnetl.status_report": ("StatusReport",),
     "turnetl.pipeline.opened_items": ("IndexAnswer",),
     "turnetl.pipeline.origin": ("FileAuthorship",),
     "turnetl.pipeline.run_communities": ("CommunityOptions",),
@@ -202,6 +201,7 @@ _MODULES = {
     "turnetl.retrieval.hits": ("SearchHit", "SessionHit"),
     "turnetl.retrieval.timeline": ("Timeline",),
     "turnetl.settings": ("Settings", "load_settings"),
+    "turnetl.status_report": ("StatusReport",),
     "turnetl.base.shard": ("Shard",),
     "turnetl.verification.report": ("VerifyReport",),
 }

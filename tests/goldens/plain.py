@@ -26,7 +26,7 @@ _RANDOM_IDS = {"run_id": "run", "migration_id": "migration"}
 _MEASURED = {
     **dict.fromkeys(("bytes", "table_bytes", "disk"), "<bytes>"),
     "seconds": "<seconds>",
-    # Those of removed turns count until the index is written anew.
+    # The index keeps the passages of removed turns until it is rebuilt.
     "passages": "<passages>",
 }
 """Keys of numbers that are measured, and of intervals of them, and their names."""

@@ -8,7 +8,7 @@ from turnetl import pipeline
 from turnetl.activity_report.report import ReportFile
 from turnetl.api.arguments import Path
 from turnetl.base.clock import as_utc, now
-from turnetl.report.page_file import ActivityPageFile
+from turnetl.report.activity_page import ActivityPageFile
 from turnetl.settings import Settings, load_settings
 
 

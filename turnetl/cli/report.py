@@ -27,7 +27,7 @@ def report(
     from turnetl import pipeline
     from turnetl.json_output.report import report_output
     from turnetl.report import activity_file as view
-    from turnetl.report.page_file import ActivityPageFile
+    from turnetl.report.activity_page import ActivityPageFile
 
     check_times(since, until=until)
     request = pipeline.ReportRequest(groups, since, until, redact_personal)

@@ -105,12 +105,9 @@ def _prefixes(items: Sequence[Any], length: int) -> _Prefixes:
         if len(options) > 1:
             finished |= {text for text in growing if len(text) >= length}
             growing -= finished
-        longer = [(head + text, complete) for head in growing for text, complete in options]
+        longer = {(head + text, complete) for head in growing for text, complete in options}
         growing = {text for text, complete in longer if complete and len(text) < _MAX_BYTES}
-        if len(growing) < len(longer):
-            finished |= {
-                text for text, complete in longer if not complete or len(text) >= _MAX_BYTES
-            }
+        finished |= {text for text, complete in longer if not complete or len(text) >= _MAX_BYTES}
         if not growing or len(growing) + len(finished) > _MAX_LITERALS:
             return {(text, False) for text in finished | growing}
     return {(text, False) for text in finished} | {(text, True) for text in growing}

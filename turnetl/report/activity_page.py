@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from turnetl.activity_report.model import Activity, ReportedFact, ReportedTurn, WeekCount
@@ -11,6 +12,7 @@ from turnetl.base.text import format_cost
 from turnetl.html import charts, pages
 from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href
 from turnetl.report.activity_file import token_split
+from turnetl.report.page_file import check_page, write_page
 from turnetl.retrieval.turn_summary import short_id
 
 TITLE = "What the agents did"
@@ -113,3 +115,13 @@ def _on_the_page(turn: ReportedTurn, *, has_links: bool) -> TurnReference:
 
 def _week_rows(weeks: Sequence[WeekCount]) -> list[tuple[str, str, str]]:
     return [(one.week, f"{one.turns:,}", f"{one.sessions:,}") for one in weeks]
+
+
+class ActivityPageFile:
+    """The page of an activity report."""
+
+    def check(self, path: Path) -> None:
+        check_page(path)
+
+    def write(self, path: Path, report: ActivityReport) -> int:
+        return write_page(path, activity_page(report))

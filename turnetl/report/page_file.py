@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from turnetl.activity_report.report import ActivityReport
 from turnetl.html.pages import GENERATOR
-from turnetl.report.activity_page import activity_page
 from turnetl.report.own_file import OwnFile
 
 _HEAD = 4096
@@ -18,13 +16,3 @@ def _is_page(path: Path) -> bool:
 
 _PAGE = OwnFile("page", _is_page)
 check_page, write_page = _PAGE.check, _PAGE.write
-
-
-class ActivityPageFile:
-    """The page of an activity report."""
-
-    def check(self, path: Path) -> None:
-        check_page(path)
-
-    def write(self, path: Path, report: ActivityReport) -> int:
-        return write_page(path, activity_page(report))

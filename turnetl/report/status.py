@@ -19,7 +19,7 @@ from turnetl.report.layout import add_group_column, caption, indented
 from turnetl.status_report import StatusReport
 
 _LISTED = 3
-"""Quarantined turns of a group, and groups, that a message lists; --json has all."""
+"""Quarantined turns of a group that a message lists; --json has all."""
 _STOPPED = "stopped"
 _INGESTED = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
 """Phases of a migration in which an ingest adds turns to the group."""
