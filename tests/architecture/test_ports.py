@@ -36,6 +36,7 @@ WITHOUT_CONTRACT = {
     "MigrationStore": "a part of GraphStore, whose contract suite has its methods",
     "PackRunner": "one implementation, DaskPacks of the flows, which import the module of the port",
     "ReceiptStore": "a part of GraphStore, whose contract suite has its methods",
+    "ReportPage": "one implementation, ActivityPageFile, which a command passes in",
     "SessionLevelGraph": "a part of GraphStore, whose contract suite has its methods",
     "SessionLevelReader": "a part of GraphStore, whose contract suite has its methods",
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
@@ -43,8 +44,8 @@ WITHOUT_CONTRACT = {
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
     "_Group": "attributes that the reports on a group have in common",
-    "_Report": "an attribute that the reports of redo, undo and forget have in common",
     "_View": "modules of `turnetl.report` that one function calls: mypy compares them with it",
+    "_Report": "an attribute that the reports of redo, undo and forget have in common",
 }
 """Protocols that are no seam, each with the reason."""
 
