@@ -15,8 +15,8 @@ from tests.cli.command import SAMPLES, run_in_process
 from tests.cli.repository import Repository
 from tests.cli.test_why import FIRST, SECOND
 from turnetl.base.errors import BadUsage, GraphUnusable
+from turnetl.base.results import JsonOutput, encoded
 from turnetl.graph.open import open_graph
-from turnetl.json_output.base import JsonOutput
 from turnetl.json_output.fix import fix_output
 from turnetl.json_output.show import entity_details_output, show_output
 from turnetl.json_output.timeline import timeline_output
@@ -76,7 +76,7 @@ def test_a_function_returns_what_its_command_prints_and_prints_nothing(
 ) -> None:
     answer = asyncio.run(answered(question, filled))
     assert capsys.readouterr() == ("", "")
-    value = output(answer.value, answer.caught_up_at, answer.unread).encode()
+    value = encoded(output(answer.value, answer.caught_up_at, answer.unread))
     printed = run_in_process(*command, "--json", folder=filled.lake.parent.parent)
     assert value == printed.stdout.rstrip("\n")
 

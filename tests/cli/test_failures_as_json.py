@@ -9,7 +9,8 @@ from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import FakeProvider, Fault
 from tests.servers.summary_responses import RESPONDERS
-from turnetl.json_output.base import ErrorOutput, JsonOutput
+from turnetl.base.result_schema import encoded_type
+from turnetl.base.results import ErrorOutput
 from turnetl.json_output.schemas import OUTPUTS
 
 BAD_REQUEST = Fault(400, '{"error": {"message": "no such question"}}')
@@ -53,8 +54,8 @@ def run(arguments: tuple[str, ...], folder: Path, provider: FakeProvider) -> Com
     return run_in_process(*given, "--json", folder=folder, **model_environment(provider))
 
 
-def keys(output: type[JsonOutput]) -> set[str]:
-    return {field.encode_name for field in fields(output)}
+def keys(output: type) -> set[str]:
+    return {field.encode_name for field in fields(encoded_type(output))}
 
 
 @pytest.mark.full

@@ -13,7 +13,7 @@ from tests.cli.archives import conversation, write_archive
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
 from tests.servers.provider import FakeProvider, serving
-from turnetl.json_output.base import ErrorOutput, JsonOutput
+from turnetl.base.results import ErrorOutput, JsonOutput, encoded
 from turnetl.json_output.schemas import OUTPUTS, json_schema
 
 ARGUMENTS = {
@@ -187,4 +187,4 @@ def test_every_time_has_the_one_format_of_timestamps() -> None:
 
 
 def test_an_object_is_one_line_of_json() -> None:
-    assert ErrorOutput(error="ä\n", exit_code=1).encode() == '{"error":"ä\\n","exit_code":1}'
+    assert encoded(ErrorOutput(error="ä\n", exit_code=1)) == '{"error":"ä\\n","exit_code":1}'

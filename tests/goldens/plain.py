@@ -90,7 +90,7 @@ def with_ids(ids: Mapping[str, str], value: Json) -> Mapping[str, str]:
 
 def written(value: Json) -> str:
     """Return the value as a golden file has it, with keys in the order of the output."""
-    return f"{json.dumps(value, indent=2, ensure_ascii=False)}\n"
+    return f"{json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)}\n"
 
 
 def times(value: Json) -> Iterator[str]:

@@ -10,7 +10,8 @@ from tests.goldens.cases import JOURNEYS
 from tests.goldens.commands import commands, help_file, json_file, schema_file
 from tests.goldens.golden_files import FILES, GoldenFiles
 from tests.goldens.plain import times
-from turnetl.json_output.base import ErrorOutput
+from turnetl.base.result_schema import encoded_type
+from turnetl.base.results import ErrorOutput
 from turnetl.json_output.schemas import OUTPUTS
 
 CASES = [case for journey in JOURNEYS.values() for case in journey]
@@ -66,7 +67,7 @@ def test_every_command_with_json_has_a_schema() -> None:
     ("command", "output"), KINDS, ids=lambda value: getattr(value, "__name__", value)
 )
 def test_every_object_that_a_command_prints_is_in_a_golden(command: str, output: type) -> None:
-    keys = {field.encode_name for field in fields(output)}
+    keys = {field.encode_name for field in fields(encoded_type(output))}
     plain_name = json_file(command).removesuffix(".json")
     names = [
         name for name in EXPECTED if name.removesuffix(".json").partition("-")[0] == plain_name

@@ -1,6 +1,5 @@
 """What every command prints with `--json`, in journeys from the first command to the last."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from tests.goldens.journeys import PrintedCase, plain_output, printed_by
 from tests.goldens.plain import written
 from tests.web.serving_process import serving_process
 from turnetl.base.clock import now
-from turnetl.json_output.base import JsonOutput
+from turnetl.base.results import plain
 from turnetl.json_output.prefect import doctor_output, setup_output
 from turnetl.prefect_report import (
     DoctorFinding,
@@ -76,5 +75,4 @@ def test_the_address_of_the_pages_is_the_golden(golden: GoldenFiles, tmp_path: P
 def test_the_output_about_a_server_of_prefect_is_the_golden(
     command: str, golden: GoldenFiles
 ) -> None:
-    output: JsonOutput = PREFECT[command]
-    golden.check(json_file(command), written(json.loads(output.encode())))
+    golden.check(json_file(command), written(plain(PREFECT[command])))

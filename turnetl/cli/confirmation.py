@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spe
     from rich.console import RenderableType
 
     from turnetl.base.progress import Progress
-    from turnetl.json_output.base import JsonOutput
 
 Yes = Annotated[Flag, Parameter(name=("--yes", "-y"))]
 
@@ -66,7 +65,7 @@ def execute_previewed(
     execute: "Callable[[Progress], Coroutine[Any, Any, R]]",
     *,
     view: _View[R],
-    output: "Callable[[R], JsonOutput]",
+    output: Callable[[R], object],
     dry_run: bool,
     yes: bool,
     common: CommonOptions,

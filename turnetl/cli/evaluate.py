@@ -42,6 +42,7 @@ def evaluate(
         baseline: Compare with this earlier result; without --questions, on its questions.
     """
     from turnetl import pipeline
+    from turnetl.base.results import encoded
     from turnetl.json_output.evaluate import evaluation_output, is_evaluation
     from turnetl.report import evaluate as view
     from turnetl.report.own_file import OwnFile
@@ -55,7 +56,7 @@ def evaluate(
         report = console.run_async(pipeline.evaluate(settings, options, now, progress=progress))
     output = evaluation_output(report)
     if save is not None:
-        saved.write(save, output.encode() + "\n")
+        saved.write(save, encoded(output) + "\n")
     console.print_messages(view.messages(report))
     console.print_result(view.table(report), output, as_json=common.json)
     return report.exit_code

@@ -12,7 +12,6 @@ from turnetl.console.displayed import Displayed
 
 if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
     from turnetl.base.progress import Progress, ProgressUpdate
-    from turnetl.json_output.base import JsonOutput
 
 
 def print_messages(messages: Iterable[str]) -> None:
@@ -44,17 +43,19 @@ def print_view(view: Any) -> None:
     print(_rendered(view), file=sys.stderr)
 
 
-def print_result(view: Any, output: "JsonOutput", *, as_json: bool, paged: bool = False) -> None:
+def print_result(view: Any, output: object, *, as_json: bool, paged: bool = False) -> None:
     """Print the result on standard output; control characters in it are displayed.
 
     Args:
         view: what rich can render, or a text that is printed as it is otherwise.
-        output: the object that `--json` prints.
+        output: the result that `--json` prints.
         as_json: print the object.
         paged: on a terminal, show the view in the user's pager.
     """
     if as_json:
-        print_text(output.encode())
+        from turnetl.base.results import encoded
+
+        print_text(encoded(output))
         return
     text = _rendered(view)
     command = pager.pager_command() if paged else []

@@ -96,9 +96,9 @@ def _explained(error: BaseException, interrupted: str) -> tuple[str, int]:
 def _fail(message: str, code: int, *, as_json: bool) -> int:
     print_messages([message])
     if as_json:
-        from turnetl.json_output.base import ErrorOutput
+        from turnetl.base.results import ErrorOutput, encoded
 
         # The name of a file that is not UTF-8 has surrogates, which JSON cannot hold.
         error = message.encode("utf-8", "backslashreplace").decode()
-        print(ErrorOutput(error=error, exit_code=code).encode())
+        print(encoded(ErrorOutput(error=error, exit_code=code)))
     return code

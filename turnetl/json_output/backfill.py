@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from turnetl.backfill_report import BackfillReport
-from turnetl.json_output.base import described
+from turnetl.base.results import described
 from turnetl.json_output.filter import FilterOutput, filter_output
 from turnetl.json_output.ingest import IngestOutput, ingest_values
 from turnetl.json_output.parse import ParseOutput, parse_output

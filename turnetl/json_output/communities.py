@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.ingestion.community_report import CommunityReport, GroupCommunities
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.usage import UsageOutput, usage_output
 
 

@@ -2,8 +2,8 @@
 
 from typing import Annotated, Any
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.base.setting_values import ConfigReport, SettingSource, SettingValue
-from turnetl.json_output.base import JsonOutput, described
 
 
 class SettingOutput(JsonOutput):

@@ -3,8 +3,10 @@
 from datetime import datetime
 from typing import Annotated
 
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.turns import (
     IndexAgeOutput,
     StatedFactOutput,

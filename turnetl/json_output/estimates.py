@@ -2,8 +2,10 @@
 
 from typing import Annotated
 
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.ingestion.estimate_record import EstimateMethod, Range, RecordedEstimate
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 
 
 class RangeOutput(JsonOutput):

@@ -8,6 +8,8 @@ import msgspec
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId, TurnId
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.evaluation.question_set import EvaluationQuestion
 from turnetl.evaluation.recall import EvaluatedQuestion, RankingStage
 from turnetl.evaluation.recall_report import (
@@ -16,7 +18,7 @@ from turnetl.evaluation.recall_report import (
     QuestionSource,
     StageRecall,
 )
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 
 

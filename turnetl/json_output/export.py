@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.lake import path_text
 from turnetl.transfer.report import ExportFormat, ExportReport, ImportOutcome, ImportReport
 

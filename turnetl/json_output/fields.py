@@ -2,7 +2,8 @@
 
 from typing import Annotated
 
-from turnetl.json_output.base import Timestamp, described
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import described
 
 GroupField = Annotated[str, described("Id of the group.")]
 ShortTurnIdField = Annotated[

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.episodes import FilteredGroup, FilterReport
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 
 _TURNS = described("Turns.")
 _BEFORE = described("Characters of the turns in the archives.")

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.search import HitOutput, hit_output
 from turnetl.json_output.show import EntityOutput, entity_output
 from turnetl.json_output.turns import (

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.ingestion.forget_report import ForgetReport
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.undo import UndoOutput, undo_output
 from turnetl.lake import path_text
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.formats import Format
-from turnetl.json_output.base import JsonOutput, described
 
 
 class FormatOutput(JsonOutput):

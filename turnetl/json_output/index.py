@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.index.report import IndexReport, IndexStatus, QuestionEstimate, QuestionReport
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 
 

@@ -7,11 +7,11 @@ import msgspec
 
 from turnetl.base.model import Usage
 from turnetl.base.progress import RunCost
+from turnetl.base.results import JsonOutput, described
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.estimates import RunEstimateOutput, run_estimate_output
 from turnetl.json_output.status import GroupOutput, group_values
 from turnetl.json_output.usage import (

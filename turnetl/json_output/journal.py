@@ -2,7 +2,9 @@
 
 from typing import Annotated, Any
 
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.usage import UsageOutput, usage_values
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from turnetl.json_output.base import JsonOutput, described
+from turnetl.base.results import JsonOutput, described
 from turnetl.json_output.migrate_run import MigrationOutput, migration_output
 from turnetl.migration.change_report import MigrationChange
 from turnetl.migration.moves import Moves

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.estimation.report import Estimate
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.plan import EstimateOutput, estimate_output
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
 from turnetl.migration.report import GroupMigration, MigrationPlan

@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.ingest import IngestOutput, ingest_output
 from turnetl.migration.run_report import MigrationRun
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from turnetl.base.model import Usage
-from turnetl.json_output.base import JsonOutput, described
+from turnetl.base.results import JsonOutput, described
 from turnetl.json_output.usage import UsageOutput, usage_output, usage_values
 from turnetl.llm.checks.result import CheckResult
 

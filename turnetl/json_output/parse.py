@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
 
 

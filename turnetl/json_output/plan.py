@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.estimation.report import Estimate, GroupEstimate, PilotSummary, PlanReport
 from turnetl.estimation.usage_range import UsageRange
 from turnetl.ingestion.estimate_record import EstimateMethod
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.estimates import RangeOutput, optional_range, range_output
 from turnetl.json_output.parse import ParseOutput, parse_output
 from turnetl.json_output.usage import UsageOutput, rounded_cost, usage_output

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from turnetl.json_output.base import JsonOutput, described
+from turnetl.base.results import JsonOutput, described
 from turnetl.prefect_report import (
     DoctorReport,
     FindingKind,

@@ -4,8 +4,10 @@ from typing import Annotated
 
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Entity
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.retrieval.recipe_search import (
     CommunityResult,

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.ingestion.reasons import StaleReason
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.estimates import RunEstimateOutput, run_estimate_output
 from turnetl.json_output.ingest import RunUsageOutput, run_usage_output
 from turnetl.json_output.status import (

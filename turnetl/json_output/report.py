@@ -4,7 +4,7 @@ from typing import Annotated
 
 from turnetl.activity_report.model import TokenCount
 from turnetl.activity_report.report import ReportFile
-from turnetl.json_output.base import JsonOutput, described
+from turnetl.base.results import JsonOutput, described
 
 
 class TokensOutput(JsonOutput):

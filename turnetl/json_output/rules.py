@@ -3,9 +3,11 @@
 from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.episodes.rule_examples import RuleExample, RuleExplanation
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.noise import NoiseRule
 
 

@@ -2,8 +2,10 @@
 
 from typing import Annotated, Any
 
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.estimates import RunEstimateOutput, run_estimate_output
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.summaries.reasons import GateReason, reason_counts, refreshed, skipped

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 import msgspec
 
 from turnetl.base.errors import BadUsage
+from turnetl.base.result_schema import definitions_of
+from turnetl.base.results import ErrorOutput, JsonOutput, described
 from turnetl.json_output.backfill import BackfillOutput
-from turnetl.json_output.base import ErrorOutput, JsonOutput, described
 from turnetl.json_output.communities import CommunitiesOutput
 from turnetl.json_output.config import ConfigOutput
 from turnetl.json_output.digest import DigestOutput
@@ -74,7 +75,7 @@ class JsonSchemaOutput(JsonOutput):
     ] = msgspec.field(name="$defs")
 
 
-OUTPUTS: dict[str, tuple[type[JsonOutput], ...]] = {
+OUTPUTS: dict[str, tuple[type, ...]] = {
     "backfill": (BackfillOutput,),
     "plan": (PlanOutput,),
     "sources": (SourcesOutput,),
@@ -158,11 +159,10 @@ def json_schema(command: str) -> dict[str, Any]:
     outputs = OUTPUTS.get(command)
     if outputs is None:
         raise BadUsage(f"no command `{command}` has a schema; known are {', '.join(OUTPUTS)}")
-    types = (*outputs, ErrorOutput)
-    references, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    references, definitions = definitions_of((*outputs, ErrorOutput))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"turnetl {command} --json",
-        "anyOf": list(references),
+        "anyOf": references,
         "$defs": definitions,
     }

@@ -4,8 +4,10 @@ from datetime import datetime
 from typing import Annotated
 
 from turnetl.base.model import Usage
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit
 from turnetl.retrieval.session_hits import CombinedHits

@@ -5,9 +5,11 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from turnetl.base.model import Entity
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.episode_text.conversation import ConversationStep
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.turns import (
     IndexAgeOutput,
     StatedFactOutput,

@@ -3,6 +3,8 @@
 from typing import Annotated, Any
 
 from turnetl.base.model import Usage
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.ingestion.quarantine import QuarantineEntry
@@ -10,7 +12,7 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.index import IndexStatusOutput, index_status_output
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.status_report import StatusReport

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.ingestion.summarize_report import (
     LISTED_EDITED,
     AuditedSummary,
@@ -10,7 +11,6 @@ from turnetl.ingestion.summarize_report import (
     SummaryAudit,
 )
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.json_output.usage import UsageOutput, usage_output
 
 

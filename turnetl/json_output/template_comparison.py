@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal
 
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.evaluation.expected_facts import CheckedFact, LabelScore
 from turnetl.evaluation.template_report import (
     ComparedTemplate,
@@ -11,7 +13,7 @@ from turnetl.evaluation.template_report import (
 )
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.usage import UsageOutput, usage_output
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.extraction.catalog import CatalogEntry, TemplateSource
-from turnetl.json_output.base import JsonOutput, described
 
 
 class DiagnosticOutput(JsonOutput):

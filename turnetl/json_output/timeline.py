@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Annotated
 
-from turnetl.json_output.base import described, timestamp
+from turnetl.base.results import described
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.turns import IndexAgeOutput, TurnSummaryOutput, turn_summary_output
 from turnetl.retrieval.timeline import Timeline
 

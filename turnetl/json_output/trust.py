@@ -2,7 +2,8 @@
 
 from typing import Annotated
 
-from turnetl.json_output.base import JsonOutput, Timestamp, described
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.json_output.config import SettingOutput, setting_output
 from turnetl.trust.folder_trust import TrustState
 from turnetl.trust.report import TrustEntry, TrustReport

@@ -3,10 +3,12 @@
 from typing import Annotated
 
 from turnetl.base.model import Entity, Fact
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport, value_changes
 from turnetl.ingestion.undo_state import Restored
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.turns import StatedFactOutput, stated_fact_output
 from turnetl.retrieval.turn_summary import ID_CHARS
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from turnetl.base.model import Usage
-from turnetl.json_output.base import JsonOutput, described
+from turnetl.base.results import JsonOutput, described
 
 
 class UsageOutput(JsonOutput):

@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
+from turnetl.base.results import JsonOutput, described
 from turnetl.json_output import fields
-from turnetl.json_output.base import JsonOutput, described
 from turnetl.verification.check import Check
 from turnetl.verification.repairs import repair_sentence
 from turnetl.verification.report import Finding, GroupVerification, VerifyReport

@@ -3,7 +3,9 @@
 from datetime import datetime
 from typing import Annotated
 
-from turnetl.json_output.base import JsonOutput, Timestamp, described, timestamp
+from turnetl.base.result_schema import Timestamp
+from turnetl.base.results import JsonOutput, described
+from turnetl.json_output.base import timestamp
 from turnetl.json_output.turns import (
     IndexAgeOutput,
     StatedFactOutput,
