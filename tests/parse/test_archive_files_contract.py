@@ -15,8 +15,9 @@ from tests.parse.archive_places import ArchivePlace, Bucket, Folder
 from tests.parse.parse_runs import one_turn, outcomes, run
 from turnetl import parsing
 from turnetl.base.errors import BadArchive
+from turnetl.base.object_url import path_text
 from turnetl.base.skip_reasons import SkipReason
-from turnetl.lake import Lake, path_text
+from turnetl.lake import Lake
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.sources import ParseLimits, stat_archive
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
 
 from turnetl.base.model import (
     Entity,
@@ -18,6 +19,13 @@ from turnetl.base.model import (
     Usage,
     Vector,
 )
+from turnetl.base.result_fields import (
+    ArchiveField,
+    FirstLineField,
+    LastLineField,
+    TurnIdField,
+)
+from turnetl.base.results import described
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +35,14 @@ class Receipt:
     The columns of the usage are columns of their own.
     """
 
-    turn_id: TurnId
-    group_id: GroupId
-    format: str
-    session_id: SessionId
+    turn_id: TurnIdField
+    group_id: Annotated[GroupId, described("Id of the group.", name="group")]
+    format: Annotated[str, described("Format of the archive.")]
+    session_id: Annotated[SessionId, described("Id of the session.")]
     ordinal: int
     parent_session_id: str | None
     agent_id: str | None
-    run_id: str
+    run_id: Annotated[str, described("Id of the run that committed it.")]
     content_hash: str
     text_hash: str
     chunks: int
@@ -43,15 +51,15 @@ class Receipt:
     model: str | None
     """With its provider; None if the extractor uses none."""
     recipe: str
-    committed_at: datetime
-    started_at: datetime
-    ended_at: datetime | None
+    committed_at: Annotated[datetime, described("Time of its commit.")]
+    started_at: Annotated[datetime, described("Time of the prompt.")]
+    ended_at: Annotated[datetime | None, described("Time of its last row; null if unknown.")]
     cwd: str | None
-    git_branch: str | None
+    git_branch: Annotated[str | None, described("The git branch; null if unknown.")]
     tools: tuple[str, ...]
-    archive: str
-    first_line: int
-    last_line: int
+    archive: ArchiveField
+    first_line: FirstLineField
+    last_line: LastLineField
     usage: Usage
     entities_new: int
     facts_new: int

@@ -1,4 +1,4 @@
-"""Values passed between the stages: frozen, compared by content, with no imports from turnetl.
+"""Values passed between the stages: frozen, compared by content; `--json` prints described fields.
 
 All times are aware and UTC, with microseconds. All texts are redacted: no value in this module
 holds a secret.
@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import NamedTuple, NewType
+from typing import Annotated, NamedTuple, NewType
+
+from turnetl.base.results import described
 
 GroupId = NewType("GroupId", str)
 """Graphiti's `group_id`: lower-case letters, digits and underscores, one token."""
@@ -19,6 +21,9 @@ Vector = NewType("Vector", bytes)
 """An embedding: float32, little-endian, of unit length. Bytes, so that values are comparable."""
 
 Attribute = str | int | float | bool
+
+ID_CHARS = 8
+"""Characters of an id that name it among a million, but for one in a thousand."""
 
 
 class ClosedBy(StrEnum):
@@ -142,42 +147,59 @@ class Episode:
 class Entity:
     """An entity of a group: Graphiti's Entity node."""
 
-    uuid: str
-    group_id: GroupId
-    name: str
-    labels: tuple[str, ...]
-    """Sorted, without Graphiti's own `Entity`."""
-    summary: str
+    uuid: Annotated[str, described("Id of the entity.", name="entity_id")]
+    group_id: Annotated[GroupId, described("Id of its group.", name="group")]
+    name: Annotated[str, described("Its name.")]
+    labels: Annotated[
+        tuple[str, ...], described("Its labels, sorted, without Graphiti's own `Entity`.")
+    ]
+    summary: Annotated[str, described("Its summary; empty if it has none.")]
     created_at: datetime
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     embedding: Vector | None = None
     """Embedding of the name."""
+
+    @property
+    def id(
+        self,
+    ) -> Annotated[str, described("The beginning of the entity's id, which commands accept.")]:
+        return self.uuid[:ID_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A statement about two entities: Graphiti's RELATES_TO edge."""
 
-    uuid: str
+    uuid: Annotated[str, described("Id of the fact.", name="fact_id")]
     group_id: GroupId
     source: str
     """Uuid of an entity."""
     target: str
     """Uuid of an entity."""
-    relation: str
+    relation: Annotated[str, described("Its relation.")]
     """In capitals: `MODIFIED`, `FAILED_WITH`. Graphiti's property `name`."""
-    text: str
-    """The statement as a sentence."""
+    text: Annotated[str, described("The fact as a sentence.")]
     turns: tuple[TurnId, ...]
     """The turns that state the fact, oldest first: Graphiti's `episodes`."""
     created_at: datetime
-    valid_at: datetime | None
-    invalid_at: datetime | None = None
+    valid_at: Annotated[
+        datetime | None, described("Time from which the fact holds; null if unknown.")
+    ]
+    invalid_at: Annotated[
+        datetime | None,
+        described("Time at which the fact was invalidated; null if it still holds."),
+    ] = None
     expired_at: datetime | None = None
     reference_time: datetime | None = None
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     embedding: Vector | None = None
     """Embedding of the text."""
+
+    @property
+    def id(
+        self,
+    ) -> Annotated[str, described("The beginning of the fact's id, which commands accept.")]:
+        return self.uuid[:ID_CHARS]
 
 
 class MessageCounts(NamedTuple):
@@ -219,18 +241,19 @@ class SubagentUsage:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Model usage of a turn. All zero for a turn extracted without a model."""
+    """Calls of models, their tokens and their cost; all zero without a model."""
 
-    calls: int = 0
-    """Attempts of requests, including failed ones."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = 0.0
-    """US dollars; None if a price is unknown."""
-    cached_tokens: int = 0
-    """Prompt tokens that were cache hits at the provider."""
-    seconds: float = 0.0
-    """Time spent waiting for responses."""
+    calls: Annotated[int, described("Calls: attempts of requests, including failed ones.")] = 0
+    prompt_tokens: Annotated[int, described("Tokens of the requests.")] = 0
+    completion_tokens: Annotated[int, described("Tokens of the responses.")] = 0
+    cost: Annotated[
+        float | None,
+        described("US dollars; null if a model without a price was used.", digits=6),
+    ] = 0.0
+    cached_tokens: Annotated[
+        int, described("Prompt tokens that the provider took from its own cache.")
+    ] = 0
+    seconds: Annotated[float, described("Time spent waiting for responses.", digits=3)] = 0.0
 
     @property
     def tokens(self) -> int:

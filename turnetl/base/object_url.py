@@ -134,3 +134,9 @@ def discard_copy(path: Path) -> None:
     """Have an object read again, if the file is a copy of one."""
     if CACHE in path.parts:
         state_path(path).unlink(missing_ok=True)
+
+
+def path_text(path: Path) -> str:
+    """Return a path as text that every table can store, even if its bytes are not valid UTF-8."""
+    text = str(path)
+    return (url_text(text) or text).encode("utf-8", "backslashreplace").decode()

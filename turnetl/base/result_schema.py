@@ -52,13 +52,39 @@ def _encoded_class(kind: type, arguments: tuple[Any, ...]) -> Any:
         return Timestamp
     if issubclass(kind, PurePath):
         return str
-    return _struct(kind) if is_dataclass(kind) else kind
+    return _struct(kind, arguments) if is_dataclass(kind) else kind
 
 
-def _struct(kind: type) -> type[msgspec.Struct]:
-    """Return the struct of a result; it has the same name and description."""
-    fields = [(key.name, encoded_type(key.type)) for key in keys_of(kind)]
+def _struct(kind: type, arguments: tuple[Any, ...]) -> type[msgspec.Struct]:
+    """Return the struct of a result; it has the same name and description.
+
+    That of `Answer[Turn]` is named `TurnAnswer`.
+    """
+    name = "".join((*(argument.__name__ for argument in arguments), kind.__name__))
     described = {"__doc__": (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")}
     return msgspec.defstruct(
-        kind.__name__, fields, bases=(JsonOutput,), namespace=described, kw_only=True
+        name, _fields(kind, arguments), bases=(JsonOutput,), namespace=described, kw_only=True
     )
+
+
+def _fields(kind: type, arguments: tuple[Any, ...]) -> list[tuple[str, Any]]:
+    """Return the names and types of the fields of the struct of a result."""
+    fields: list[tuple[str, Any]] = []
+    for key in keys_of(kind):
+        declared = _bound(key.type, dict(zip(_parameters(kind), arguments, strict=True)))
+        if key.is_inlined:
+            inlined = get_args(declared)[0]
+            fields += _fields(get_origin(inlined) or inlined, get_args(inlined))
+        else:
+            fields.append((key.name, encoded_type(declared)))
+    return fields
+
+
+def _bound(declared: Any, arguments: Mapping[Any, Any]) -> Any:
+    """Return the type with the arguments of a generic result in place of its parameters."""
+    parameters = _parameters(declared)
+    return declared[tuple(arguments[one] for one in parameters)] if parameters else declared
+
+
+def _parameters(declared: Any) -> tuple[Any, ...]:
+    return getattr(declared, "__parameters__", ())

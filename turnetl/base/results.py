@@ -15,12 +15,12 @@ keeps its place.
 """
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 from functools import cache
-from pathlib import PurePath
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
@@ -28,12 +28,15 @@ from msgspec import Meta
 
 from turnetl.base.clock import encoded_time
 from turnetl.base.control_characters import displayed_json
-
-_NAME = "name"
+from turnetl.base.object_url import path_text
 
 
 def described(
-    description: str, *, keys: type[StrEnum] | None = None, name: str | None = None
+    description: str,
+    *,
+    keys: type[StrEnum] | None = None,
+    name: str | None = None,
+    digits: int | None = None,
 ) -> Meta:
     """Return the description of a value of a result.
 
@@ -41,12 +44,17 @@ def described(
         description: what the value is, as a sentence.
         keys: the only keys of a mapping.
         name: the key of the object, if it is not the name of the field.
+        digits: decimals of a number; None: all that it has.
     """
-    extra = {} if name is None else {_NAME: name}
+    extra = {"name": name, "digits": digits}
     if keys is None:
         return Meta(description=description, extra=extra)
     names = {"title": keys.__name__, "enum": [key.value for key in keys]}
     return Meta(description=description, extra=extra, extra_json_schema={"propertyNames": names})
+
+
+INLINED = Meta(extra={"inlined": True})
+"""Of a field with a result whose keys are keys of the object itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,10 @@ class Key:
     """The field or property that has the value."""
     type: Any
     """With its description."""
+    digits: int | None = None
+    """Decimals of a number; None: all that it has."""
+    is_inlined: bool = False
+    """The value is a result, whose keys stand here instead."""
 
 
 class JsonOutput(msgspec.Struct, forbid_unknown_fields=True):
@@ -79,12 +91,8 @@ def keys_of(kind: type) -> tuple[Key, ...]:
     for name in (name for base in bases for name in vars(base)):
         if isinstance(value := getattr(kind, name), property):
             hints[name] = inspect.get_annotations(value.fget).get("return")  # type: ignore[arg-type]
-    described_hints = ((name, hint, _description(hint)) for name, hint in hints.items())
-    return tuple(
-        Key((meta.extra or {}).get(_NAME, name), name, hint)
-        for name, hint, meta in described_hints
-        if meta
-    )
+    pairs = ((name, hint, _description(hint)) for name, hint in hints.items())
+    return tuple(_key(name, hint, meta) for name, hint, meta in pairs if meta)
 
 
 def plain(value: Any) -> Any:
@@ -95,7 +103,7 @@ def plain(value: Any) -> Any:
             described field.
     """
     match value:
-        case Enum() | datetime() | PurePath():
+        case Enum() | datetime() | Path():
             return _text(value)
         case None | bool() | int() | float() | str():
             return value
@@ -112,28 +120,38 @@ def encoded(result: Any) -> str:
     return displayed_json(msgspec.json.encode(plain(result)).decode())
 
 
-def _text(value: Enum | datetime | PurePath) -> Any:
+def _text(value: Enum | datetime | Path) -> Any:
     match value:
         case Enum():
             return value.value
         case datetime():
             return encoded_time(value)
         case _:
-            return str(value)
+            return path_text(value)
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the keys of an object with their values."""
-    names: Iterable[tuple[str, str]]
     if isinstance(value, msgspec.Struct):
         names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-    else:
-        kind: type = type(value)
-        names = ((key.name, key.attribute) for key in keys_of(kind))
-    items = [(key, getattr(value, name)) for key, name in names]
-    if not items:
-        raise TypeError(f"a {type(value).__name__} is no result: no field of it is described")
-    yield from items
+        yield from ((key, getattr(value, name)) for key, name in names)
+        return
+    kind: type = type(value)
+    keys = keys_of(kind)
+    if not keys:
+        raise TypeError(f"a {kind.__name__} is no result: no field of it is described")
+    for key in keys:
+        one = getattr(value, key.attribute)
+        if key.is_inlined:
+            yield from _items(one)
+        else:
+            yield key.name, one if one is None or key.digits is None else round(one, key.digits)
+
+
+def _key(attribute: str, hint: Any, meta: Meta) -> Key:
+    extra = meta.extra or {}
+    name = extra.get("name") or attribute
+    return Key(name, attribute, hint, extra.get("digits"), "inlined" in extra)
 
 
 def _description(hint: Any) -> Meta | None:

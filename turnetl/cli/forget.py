@@ -43,7 +43,6 @@ def forget(
         match = sys.stdin.read().rstrip("\n")
     from turnetl import pipeline
     from turnetl.ingestion.forget_report import ForgetSelection
-    from turnetl.json_output.forget import forget_output
     from turnetl.report import forget as view
 
     settings = common.settings()
@@ -53,7 +52,6 @@ def forget(
         preview,
         lambda progress: pipeline.forget(settings, preview, now, progress=progress),
         view=view,
-        output=forget_output,
         dry_run=dry_run,
         yes=yes,
         common=common,

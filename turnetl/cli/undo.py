@@ -47,7 +47,6 @@ def undo(
     check_options(dry_run=dry_run, yes=yes)
     from turnetl import pipeline
     from turnetl.ingestion.undo_plan import UndoSelection
-    from turnetl.json_output.undo import undo_output
     from turnetl.report import undo as view
 
     settings = common.settings()
@@ -57,7 +56,6 @@ def undo(
         preview,
         lambda progress: pipeline.undo(settings, preview, now, progress=progress),
         view=view,
-        output=undo_output,
         dry_run=dry_run,
         yes=yes,
         common=common,

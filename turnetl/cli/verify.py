@@ -34,7 +34,6 @@ def verify(
     if yes and not fix:
         raise BadUsage("`--yes` is an option of `--fix`: add it")
     from turnetl import pipeline
-    from turnetl.json_output.verify import verify_output
     from turnetl.report import verify as view
 
     settings = common.settings()
@@ -51,7 +50,7 @@ def verify(
         )
     if not (fix and report.can_repair):
         console.print_messages(view.messages(report))
-        console.print_result(view.result(report), verify_output(report), as_json=common.json)
+        console.print_result(view.result(report), report, as_json=common.json)
         return view.exit_code(report)
     return execute_previewed(
         report,
@@ -66,7 +65,6 @@ def verify(
             progress=progress,
         ),
         view=view,
-        output=verify_output,
         dry_run=False,
         yes=yes,
         common=common,

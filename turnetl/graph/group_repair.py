@@ -1,6 +1,7 @@
 """Repairs of a group that lose nothing: each is one transaction. What needs one, `verify` finds."""
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from turnetl.base.model import SessionId, TurnId
 
@@ -54,3 +55,20 @@ class UnusedEntity:
 
 
 GroupRepair = DoubleMention | SessionLinks | UnattachedFact | UnusedEntity
+
+
+def repair_sentence(repair: GroupRepair) -> str:
+    """Return what the repair does."""
+    match repair:
+        case DoubleMention(episode, entity):
+            return f"keep one mention of entity {entity} by episode {episode}"
+        case SessionLinks(session_id=session):
+            removed = len(repair.saga_links_removed) + len(repair.next_links_removed)
+            created = len(repair.saga_links_created) + len(repair.next_links_created)
+            return f"link session {session}: {removed} links removed, {created} created"
+        case UnattachedFact(uuid):
+            return f"remove fact {uuid}, which has no entities"
+        case UnusedEntity(uuid):
+            return f"remove entity {uuid}, which nothing uses"
+        case _:
+            assert_never(repair)

@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-from turnetl.base.model import GroupId, SessionId, TurnId
+from turnetl.base.model import GroupId, SessionId
+from turnetl.base.result_fields import GroupField, TurnIdField
+from turnetl.base.results import described
 from turnetl.ingestion.undo_report import UndoReport
 from turnetl.lake.byte_search import FoundText
 
@@ -29,12 +32,12 @@ class ForgetSelection:
 class TurnToForget:
     """A turn, with its place in its archive, which still holds it."""
 
-    group: GroupId
-    turn_id: TurnId
-    session_id: SessionId
-    archive: str
-    first_line: int
-    last_line: int
+    group: GroupField
+    turn_id: TurnIdField
+    session_id: Annotated[SessionId, described("Id of the session.")]
+    archive: Annotated[str, described("Absolute path of the archive, which is never changed.")]
+    first_line: Annotated[int, described("First line of the turn in it, from 1.")]
+    last_line: Annotated[int, described("Last line of the turn in it.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,39 +45,72 @@ class ForgetReport:
     """What `forget` removes. Nothing was written unless `is_begun`."""
 
     selection: ForgetSelection
-    turns: tuple[TurnToForget, ...]
-    """By archive and line."""
-    undo: UndoReport
-    """The turns that leave the graph: those to forget, and later ones that built on them."""
+    turns: Annotated[
+        tuple[TurnToForget, ...], described("The turns to forget, by archive and line.")
+    ]
+    undo: Annotated[UndoReport, described("What leaves the graph.", name="graph")]
+    """The turns to forget, and later ones that built on them."""
     samples: tuple[str, ...] = field(default=(), repr=False)
     """Texts of the turns that no other turn holds: what is searched for afterwards."""
-    damaged_tables: tuple[Path, ...] = ()
-    """Damaged copies of turns files of their groups, which may hold them: they are deleted too."""
-    is_resumed: bool = False
-    """Whether an earlier call was interrupted, and its turns are among these."""
-    is_begun: bool = False
-    responses_erased: int = 0
-    """Responses removed from the journal."""
-    quarantined: int = 0
-    """Quarantine entries that were removed."""
-    found: tuple[FoundText, ...] = ()
-    """Places that still hold the text or a sample."""
-    files_searched: int = 0
-    is_proven: bool = False
-    """Whether everything was removed and searched, and nothing was found."""
-    summarised: tuple[GroupId, ...] = ()
-    """Groups whose session-level data, which another program wrote and which stays, is of these
-    sessions too."""
-    graph_server: str | None = None
-    """Address of a graph on a server, of whose files nothing is known."""
+    damaged_tables: Annotated[
+        tuple[Path, ...],
+        described("Damaged turns files that were kept, which may hold the turns: deleted too."),
+    ] = ()
+    is_resumed: Annotated[
+        bool,
+        described(
+            "Whether turns of a removal that was interrupted are among them.", name="resumed"
+        ),
+    ] = False
+    is_begun: Annotated[bool, described("Whether anything was written.", name="begun")] = False
+    responses_erased: Annotated[int, described("Responses removed from the journal.")] = 0
+    quarantined: Annotated[int, described("Quarantine entries that were removed.")] = 0
+    found: Annotated[tuple[FoundText, ...], described("Places that still hold it.")] = ()
+    files_searched: Annotated[int, described("Files that were searched afterwards.")] = 0
+    is_proven: Annotated[
+        bool,
+        described(
+            "Whether everything was removed and searched, and nothing was found.", name="proven"
+        ),
+    ] = False
+    summarised: Annotated[
+        tuple[GroupId, ...],
+        described(
+            "Groups whose session-level data, which stays, is of these sessions too: that of "
+            "migrations that are not finished.",
+            name="summarised_in",
+        ),
+    ] = ()
+    graph_server: Annotated[
+        str | None,
+        described("Address of a graph on a server, whose files are not searched; else null."),
+    ] = None
 
     @property
-    def is_refused(self) -> bool:
-        """Whether nothing may be removed because later turns built on it."""
+    def is_refused(
+        self,
+    ) -> Annotated[
+        bool,
+        described(
+            "Whether nothing may be removed because later turns built on them.", name="refused"
+        ),
+    ]:
         return self.undo.is_refused
 
     @property
-    def sessions(self) -> int:
+    def sample_count(
+        self,
+    ) -> Annotated[
+        int,
+        described(
+            "Texts of the turns that no other turn holds, searched for afterwards.",
+            name="samples",
+        ),
+    ]:
+        return len(self.samples)
+
+    @property
+    def sessions(self) -> Annotated[int, described("Number of their sessions.")]:
         return len({turn.session_id for turn in self.turns})
 
     @property

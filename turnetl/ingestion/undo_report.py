@@ -1,68 +1,81 @@
 """Reports of an undo: what it takes, what it changes, and what was done."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from datetime import datetime
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
-import msgspec
-
-from turnetl.base.clock import encoded_time
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.base.model import ID_CHARS
+from turnetl.base.result_fields import GroupField, PromptField, ShortTurnIdField
+from turnetl.base.results import INLINED, described
 from turnetl.ingestion.quarantine import QuarantineEntry
-from turnetl.ingestion.undo_state import Restored, UndoDiff
+from turnetl.ingestion.undo_state import UndoDiff
 
 
 @dataclass(frozen=True, slots=True)
 class UndoneTurn:
     """A turn that an undo takes, or that depends on one."""
 
-    receipt: Receipt
-    prompt: str
-    """The first line of what the user wrote."""
+    receipt: Annotated[Receipt, INLINED]
+    prompt: PromptField
+
+    @property
+    def id(self) -> ShortTurnIdField:
+        return self.receipt.turn_id[:ID_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupUndo:
     """The undo of the turns of one group."""
 
-    group: GroupId
-    turns: tuple[UndoneTurn, ...]
-    """Newest commit first, with the dependents if they are undone too."""
-    dependents: tuple[UndoneTurn, ...]
-    """Turns that were not selected and built on those that were; newest commit first."""
-    diff: UndoDiff
+    group: GroupField
+    turns: Annotated[tuple[UndoneTurn, ...], described("The turns to undo, newest commit first.")]
+    """With the dependents if they are undone too."""
+    dependents: Annotated[
+        tuple[UndoneTurn, ...],
+        described("Turns that were not selected and built on those that were."),
+    ]
+    """Newest commit first."""
+    diff: Annotated[UndoDiff, INLINED]
     """What the undo of all these turns changes in the group."""
     quarantined: tuple[QuarantineEntry, ...] = ()
     """Entries of the run, which go with it."""
-    undone: int = 0
-    """Turns undone by this call."""
-    already_undone: int = 0
-    """Turns that another process undid meanwhile."""
-    entities_kept: tuple[str, ...] = ()
-    """Uuids of entities that another program uses, which therefore stay."""
-    error: str | None = None
-    """Error that stopped the group; None if it was completed, or not begun."""
+    undone: Annotated[int, described("Turns undone by this command.")] = 0
+    already_undone: Annotated[int, described("Turns that another process undid meanwhile.")] = 0
+    entities_kept: Annotated[
+        tuple[str, ...],
+        described("Ids of entities that stay because another program uses them."),
+    ] = ()
+    error: Annotated[
+        str | None, described("What stopped the undo of the group; null if nothing did.")
+    ] = None
     exit_code: int = ExitCode.DONE
+
+    @property
+    def quarantined_count(
+        self,
+    ) -> Annotated[
+        int,
+        described("Quarantine entries of the run, which go with it.", name="quarantined"),
+    ]:
+        return len(self.quarantined)
 
 
 @dataclass(frozen=True, slots=True)
 class UndoReport:
     """The undo of the selected turns. Nothing was written if no group has undone turns."""
 
-    groups: tuple[GroupUndo, ...]
-    """Groups of which something is undone, sorted."""
+    groups: Annotated[tuple[GroupUndo, ...], described("The groups, sorted by name.")]
+    """Those of which something is undone."""
     cascade: bool
     """Whether turns that built on the selected ones are undone too."""
 
     @property
-    def turns(self) -> int:
+    def turns(self) -> Annotated[int, described("Turns to undo.")]:
         return sum(len(group.turns) for group in self.groups)
 
     @property
-    def undone(self) -> int:
+    def undone(self) -> Annotated[int, described("Turns undone by this command.")]:
         return sum(group.undone for group in self.groups)
 
     @property
@@ -70,40 +83,10 @@ class UndoReport:
         return sum(len(group.dependents) for group in self.groups)
 
     @property
-    def is_refused(self) -> bool:
-        """Whether nothing may be undone because later turns built on it."""
+    def is_refused(
+        self,
+    ) -> Annotated[
+        bool,
+        described("Whether nothing may be undone because later turns built on it.", name="refused"),
+    ]:
         return bool(self.dependents) and not self.cascade
-
-
-@dataclass(frozen=True, slots=True)
-class ValueChange:
-    """A field of an entity or a fact that is restored, with its values as texts."""
-
-    field: str
-    now: str | None
-    restored: str | None
-
-
-def value_changes(pair: Restored[Entity] | Restored[Fact]) -> list[ValueChange]:
-    """Return the fields that differ, in their order."""
-    names = (field.name for field in fields(pair.now))
-    values = ((name, getattr(pair.now, name), getattr(pair.restored, name)) for name in names)
-    return [
-        ValueChange(name, _text(now), _text(restored))
-        for name, now, restored in values
-        if now != restored
-    ]
-
-
-def _text(value: Any) -> str | None:
-    match value:
-        case None:
-            return None
-        case datetime():
-            return encoded_time(value)
-        case tuple():
-            return ", ".join(value)
-        case Mapping():
-            return msgspec.json.encode(dict(value), order="sorted").decode()
-        case _:
-            return str(value)

@@ -1,15 +1,30 @@
 """The entities and facts that an undo concerns, in memory: what each turn's undo makes of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
 
+import msgspec
+
+from turnetl.base.clock import encoded_time
 from turnetl.base.graph_model import CommitRecord, Reversal
 from turnetl.base.model import Entity, Fact, SummaryWrites, TurnId
+from turnetl.base.results import INLINED, described
 from turnetl.ingestion.undo_plan import TurnToUndo
 from turnetl.summaries.record_undo import RecordedSummaries
 
 V = TypeVar("V", Entity, Fact)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """A field of an entity or a fact that is restored, with its values as texts."""
+
+    field: Annotated[str, described("Name of the field.")]
+    now: Annotated[str | None, described("Value before the undo; null if there is none.")]
+    restored: Annotated[str | None, described("Value after the undo; null if there is none.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +34,39 @@ class Restored(Generic[V]):
     now: V
     restored: V
 
+    @property
+    def changes(self) -> Annotated[list[ValueChange], described("The fields that change.")]:
+        names = (field.name for field in fields(self.now))
+        values = ((name, getattr(self.now, name), getattr(self.restored, name)) for name in names)
+        return [
+            ValueChange(name, _text(now), _text(restored))
+            for name, now, restored in values
+            if now != restored
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredEntity(Restored[Entity]):
+    """An entity that becomes as it was before the undone turns."""
+
+    restored: Annotated[Entity, INLINED]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredFact(Restored[Fact]):
+    """A fact that becomes as it was before the undone turns."""
+
+    restored: Annotated[Fact, described("The fact as it is restored.", name="fact")]
+
 
 @dataclass(frozen=True, slots=True)
 class UndoDiff:
     """What an undo changes in a group, turns aside. Without embeddings; by order of creation."""
 
-    entities_removed: tuple[Entity, ...]
-    entities_restored: tuple[Restored[Entity], ...]
-    facts_removed: tuple[Fact, ...]
-    facts_restored: tuple[Restored[Fact], ...]
+    entities_removed: Annotated[tuple[Entity, ...], described("Entities that go.")]
+    entities_restored: Annotated[tuple[RestoredEntity, ...], described("Entities that change.")]
+    facts_removed: Annotated[tuple[Fact, ...], described("Facts that go.")]
+    facts_restored: Annotated[tuple[RestoredFact, ...], described("Facts that change.")]
 
 
 class UndoState:
@@ -135,18 +174,19 @@ def compare(
         facts: before, by uuid, without embeddings.
         state: after it, of these.
     """
-    removed_entities, restored_entities = _differences(entities, state.entities)
-    removed_facts, restored_facts = _differences(facts, state.facts)
+    removed_entities, restored_entities = _differences(entities, state.entities, RestoredEntity)
+    removed_facts, restored_facts = _differences(facts, state.facts, RestoredFact)
     return UndoDiff(removed_entities, restored_entities, removed_facts, restored_facts)
 
 
 def _differences(
-    before: Mapping[str, V], after: Mapping[str, V]
-) -> tuple[tuple[V, ...], tuple[Restored[V], ...]]:
+    before: Mapping[str, V], after: Mapping[str, V], restored: Callable[[V, V], R]
+) -> tuple[tuple[V, ...], tuple[R, ...]]:
     ordered = sorted(before.values(), key=lambda value: (value.created_at, value.uuid))
-    pairs = [Restored(value, after[value.uuid]) for value in ordered if value.uuid in after]
+    kept = [value for value in ordered if value.uuid in after]
     removed = tuple(value for value in ordered if value.uuid not in after)
-    return removed, tuple(pair for pair in pairs if pair.now != pair.restored)
+    changed = (value for value in kept if value != after[value.uuid])
+    return removed, tuple(restored(value, after[value.uuid]) for value in changed)
 
 
 def _entity(before: Entity, now: Entity, *, has_summary: bool) -> Entity:
@@ -165,3 +205,17 @@ def _fact(before: Fact, now: Fact, turn: TurnId) -> Fact:
 
 def _others(fact: Fact, turn: TurnId) -> tuple[TurnId, ...]:
     return tuple(other for other in fact.turns if other != turn)
+
+
+def _text(value: Any) -> str | None:
+    match value:
+        case None:
+            return None
+        case datetime():
+            return encoded_time(value)
+        case tuple():
+            return ", ".join(value)
+        case Mapping():
+            return msgspec.json.encode(dict(value), order="sorted").decode()
+        case _:
+            return str(value)

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
+from turnetl.base.object_url import path_text
 from turnetl.base.results import JsonOutput, described
 from turnetl.json_output import fields
-from turnetl.lake import path_text
 from turnetl.transfer.report import ExportFormat, ExportReport, ImportOutcome, ImportReport
 
 

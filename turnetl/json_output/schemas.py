@@ -7,6 +7,8 @@ import msgspec
 from turnetl.base.errors import BadUsage
 from turnetl.base.result_schema import definitions_of
 from turnetl.base.results import ErrorOutput, JsonOutput, described
+from turnetl.ingestion.forget_report import ForgetReport
+from turnetl.ingestion.undo_report import UndoReport
 from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.communities import CommunitiesOutput
 from turnetl.json_output.config import ConfigOutput
@@ -15,7 +17,6 @@ from turnetl.json_output.evaluate import EvaluationOutput
 from turnetl.json_output.export import ExportOutput, ImportOutput
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
-from turnetl.json_output.forget import ForgetOutput
 from turnetl.json_output.formats import FormatsOutput
 from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
@@ -49,9 +50,8 @@ from turnetl.json_output.template_comparison import TemplateComparisonOutput
 from turnetl.json_output.templates import TemplatesOutput
 from turnetl.json_output.timeline import TimelineOutput
 from turnetl.json_output.trust import TrustOutput
-from turnetl.json_output.undo import UndoOutput
-from turnetl.json_output.verify import VerifyOutput
 from turnetl.json_output.why import WhyOutput
+from turnetl.verification.report import VerifyReport
 
 
 class CommandsOutput(JsonOutput):
@@ -84,13 +84,13 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "ingest": (IngestOutput,),
     "retry": (IngestOutput,),
     "redo": (RedoOutput,),
-    "undo": (UndoOutput,),
-    "forget": (ForgetOutput,),
+    "undo": (UndoReport,),
+    "forget": (ForgetReport,),
     "status": (StatusOutput,),
     "runs": (RunsOutput,),
     "runs show": (RunOutput,),
     "report": (ReportOutput,),
-    "verify": (VerifyOutput,),
+    "verify": (VerifyReport,),
     "summarize": (SummarizeOutput,),
     "communities build": (CommunitiesOutput,),
     "migrate plan": (MigrationPlanOutput,),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
-from turnetl.base.model import Entity
+from turnetl.base.model import ID_CHARS, Entity
 from turnetl.base.result_schema import Timestamp
 from turnetl.base.results import JsonOutput, described
 from turnetl.episode_text.conversation import ConversationStep
@@ -24,7 +24,6 @@ from turnetl.retrieval.details import (
     SessionDetails,
     TurnDetails,
 )
-from turnetl.retrieval.turn_summary import ID_CHARS
 
 _RESUME = described("Shell command that continues the session in its agent; null if none does.")
 

@@ -3,11 +3,11 @@
 from typing import Annotated
 
 from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.base.object_url import path_text
 from turnetl.base.result_schema import Timestamp
 from turnetl.base.results import JsonOutput, described
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.json_output.base import timestamp
-from turnetl.lake import path_text
 
 
 class SourceArchiveOutput(JsonOutput):

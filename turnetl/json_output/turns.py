@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-from turnetl.base.model import Fact
+from turnetl.base.model import ID_CHARS, Fact
 from turnetl.base.result_schema import Timestamp
 from turnetl.base.results import JsonOutput, described
 from turnetl.json_output import fields
 from turnetl.json_output.base import timestamp
-from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary
+from turnetl.retrieval.turn_summary import TurnSummary
 
 
 class IndexAgeOutput(JsonOutput):

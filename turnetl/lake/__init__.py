@@ -19,7 +19,6 @@ from turnetl.lake.paths import (
     archive_digest,
     archive_digests,
     is_object,
-    path_text,
 )
 from turnetl.lake.set_aside import set_aside, set_aside_files
 from turnetl.lake.temporary import replace_file, temporary_folder
@@ -43,7 +42,6 @@ __all__ = [
     "arrow_schema",
     "episode_from_row",
     "is_object",
-    "path_text",
     "replace_episodes_metadata",
     "replace_file",
     "set_aside",

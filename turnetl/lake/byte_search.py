@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
 
 from turnetl.base.object_url import shown_name
+from turnetl.base.results import described
 from turnetl.base.sqlite_path import sqlite_path
 from turnetl.lake.checksum import PARQUET_MAGIC
 from turnetl.lake.parquet import READ_ERRORS
@@ -23,12 +24,13 @@ _PARQUET_NAME = ".parquet"
 
 @dataclass(frozen=True, slots=True)
 class FoundText:
-    """A place that holds a text which should be gone."""
+    """A place that still holds what was to be forgotten."""
 
-    path: str
-    """File, or the URL of a graph on a server without its password."""
-    place: str
-    """Where in it."""
+    path: Annotated[
+        str,
+        described("The file; `graph`, or its URL without a password, for the values of the graph."),
+    ]
+    place: Annotated[str, described("Where in it.")]
 
 
 def files_under(roots: Iterable[Path]) -> list[Path]:

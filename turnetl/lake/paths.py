@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from turnetl.base import ids
-from turnetl.base.object_url import url_text
+from turnetl.base.object_url import path_text, url_text
 
 TURNS = "turns"
 """Name of the folder of turns files, which has a folder for each group."""
@@ -59,12 +59,6 @@ def file_holding(path: Path) -> Path:
 def may_be_history(name: str) -> bool:
     """Return whether a file with this name may be a history of prompts."""
     return "history" in name.lower() and ".jsonl" in name.lower()
-
-
-def path_text(path: Path) -> str:
-    """Return a path as text that every table can store, even if its bytes are not valid UTF-8."""
-    text = str(path)
-    return (url_text(text) or text).encode("utf-8", "backslashreplace").decode()
 
 
 def absolute_path_text(path: Path) -> str:

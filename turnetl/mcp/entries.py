@@ -9,14 +9,14 @@ from datetime import datetime
 
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import Fact, GroupId
+from turnetl.base.model import ID_CHARS, Fact, GroupId
 from turnetl.base.object_url import url_text
 from turnetl.base.text import format_minute, format_span, one_line, plural
 from turnetl.index.spans import GroupSpan, SessionSpan
 from turnetl.mcp.answer import parts_of
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit, facts_beside_title
-from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary, short_id
+from turnetl.retrieval.turn_summary import TurnSummary, short_id
 
 _TITLE_CHARS = 300
 _FACT_CHARS = 400

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from turnetl import formats
 from turnetl.base.errors import BadArchive
+from turnetl.base.object_url import path_text
 from turnetl.base.skip_reasons import SkipReason
-from turnetl.lake import path_text
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor
 from turnetl.parsing.local_archives import LOCAL

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from turnetl.base.errors import BadArchive
+from turnetl.base.object_url import path_text
 from turnetl.base.skip_reasons import SkipReason
-from turnetl.lake import is_object, path_text
+from turnetl.lake import is_object
 from turnetl.lake.paths import file_holding
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.local_archives import LOCAL

@@ -13,7 +13,8 @@ from functools import partial
 from typing import TypeVar
 
 from turnetl.base.errors import BadArchive, Fatal, LakeChanged, Retryable
-from turnetl.lake import Lake, path_text
+from turnetl.base.object_url import path_text
+from turnetl.lake import Lake
 from turnetl.lake.encoding import ArrowRows
 from turnetl.lake.parallel import in_parallel
 from turnetl.parsing import problems

@@ -11,10 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from turnetl.base.errors import BadArchive
-from turnetl.base.object_url import SCHEMES, archive_url
+from turnetl.base.object_url import SCHEMES, archive_url, path_text
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.base.url_scheme import url_scheme
-from turnetl.lake import path_text
 from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, prompt_history
 from turnetl.parsing.archive_files import ArchiveFiles

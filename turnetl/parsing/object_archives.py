@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.base.errors import ArchivesBusy, BadArchive, Fatal
-from turnetl.base.object_url import SCHEMES, ObjectUrl, url_text
+from turnetl.base.object_url import SCHEMES, ObjectUrl, path_text, url_text
 from turnetl.base.skip_reasons import SkipReason
-from turnetl.lake import path_text
 from turnetl.lake.object_errors import StoreFailure
 from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore
 from turnetl.lake.parallel import in_parallel

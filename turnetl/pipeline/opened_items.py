@@ -13,11 +13,11 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadArchive, BadUsage, Fatal
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Turn
+from turnetl.base.object_url import path_text
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.episode_text.conversation import from_turn
 from turnetl.index.lookup import LookupIndex
-from turnetl.lake import path_text
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index

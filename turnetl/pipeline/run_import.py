@@ -4,8 +4,9 @@ from pathlib import Path
 
 from turnetl import wiring
 from turnetl.base.errors import BadUsage
+from turnetl.base.object_url import path_text
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.lake import is_object, path_text
+from turnetl.lake import is_object
 from turnetl.settings import Settings
 from turnetl.transfer.lake_import import import_lake as import_into
 from turnetl.transfer.report import ImportReport

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.base.graph_model import Receipt
+from turnetl.base.model import ID_CHARS
 from turnetl.base.text import plural
 from turnetl.report.layout import hanging, indented, relative_path, unwrapped
 from turnetl.report.search_hits import NO_HITS
@@ -17,7 +18,6 @@ from turnetl.retrieval.recipe_search import (
     FactResult,
     RecipeResults,
 )
-from turnetl.retrieval.turn_summary import ID_CHARS
 
 _TEXT_CHARS = 200
 """Characters of an episode or a summary."""

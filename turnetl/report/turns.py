@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import Fact
+from turnetl.base.model import ID_CHARS, Fact
 from turnetl.base.text import format_minute
 from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.report.layout import indented, relative_path, unwrapped
-from turnetl.retrieval.turn_summary import ID_CHARS, TurnSummary, short_id
+from turnetl.retrieval.turn_summary import TurnSummary, short_id
 
 _NO_PROMPT = "(no prompt)"
 

@@ -11,10 +11,8 @@ from turnetl.ingestion.group_messages import error_messages
 from turnetl.ingestion.undo_report import (
     GroupUndo,
     UndoReport,
-    ValueChange,
-    value_changes,
 )
-from turnetl.ingestion.undo_state import Restored
+from turnetl.ingestion.undo_state import Restored, ValueChange
 from turnetl.report.layout import add_group_column, caption, limited
 from turnetl.report.turns import section, turn_line
 
@@ -117,7 +115,7 @@ def _fact(fact: Fact) -> Text:
 def _restored(pair: Restored[Entity] | Restored[Fact]) -> Text:
     now = pair.now
     name = now.name if isinstance(now, Entity) else now.text
-    changes = "; ".join(map(_change, value_changes(pair)))
+    changes = "; ".join(map(_change, pair.changes))
     return Text.assemble(name, (f"  {changes}", "dim"))
 
 

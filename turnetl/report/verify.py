@@ -7,10 +7,10 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
+from turnetl.graph.group_repair import repair_sentence
 from turnetl.report.layout import caption, indented, limited
 from turnetl.report.turns import section
 from turnetl.verification.check import Check
-from turnetl.verification.repairs import repair_sentence
 from turnetl.verification.report import Finding, GroupVerification, VerifyReport
 
 NOT_CONFIRMED = "nothing was repaired: confirm it on a terminal, or add --yes"

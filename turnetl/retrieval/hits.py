@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.base.model import Fact, GroupId, SessionId, TurnId
+from turnetl.base.model import ID_CHARS, Fact, GroupId, SessionId, TurnId
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import first_passage, prompt_title
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.retrieval.excerpts import ExcerptRanking
 from turnetl.retrieval.ranking import RankedTurn
 from turnetl.retrieval.repetition import distinct_facts, repeats_any, repeats_title, shown_text
-from turnetl.retrieval.turn_summary import ID_CHARS, changed_files
+from turnetl.retrieval.turn_summary import changed_files
 
 _MORE_FACTS = 4
 """Further facts in a hit."""

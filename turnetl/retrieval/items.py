@@ -7,13 +7,12 @@ from os.path import normpath
 from pathlib import Path
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.model import Entity, GroupId
+from turnetl.base.model import ID_CHARS, Entity, GroupId
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
 from turnetl.index.folding import fold
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup, LookupIndex
 from turnetl.index.port import IndexedTurn
-from turnetl.retrieval.turn_summary import ID_CHARS
 
 _LISTED = 8
 """Candidates that a message lists."""

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from turnetl.base.graph_model import Receipt
+from turnetl.base.model import ID_CHARS
+from turnetl.base.result_fields import ChangedFilesField, PromptField, ShortTurnIdField
+from turnetl.base.results import INLINED
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
 from turnetl.index.port import IndexedFact, IndexedTurn, SearchIndex
 
-ID_CHARS = 8
-"""Characters of an id that name it among a million, but for one in a thousand."""
 _NAME_CHARS = 40
 _HEX = re.compile(r"[0-9a-fA-F]{8}")
 _EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
@@ -19,14 +21,13 @@ _EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
 
 @dataclass(frozen=True, slots=True)
 class TurnSummary:
-    id: str
-    """The beginning of the turn's id, which commands accept."""
-    prompt: str
-    """The first line of what the user wrote, with the next one if it ends with a colon; empty if
-    the user wrote nothing."""
-    files: tuple[str, ...]
-    """Files that the turn changed."""
-    receipt: Receipt
+    """A turn in a few lines."""
+
+    id: ShortTurnIdField
+    prompt: PromptField
+    """With the next line if the first ends with a colon; empty if the user wrote nothing."""
+    files: ChangedFilesField
+    receipt: Annotated[Receipt, INLINED]
 
 
 def summarize(index: SearchIndex, keys: Sequence[int]) -> list[TurnSummary]:

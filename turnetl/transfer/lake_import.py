@@ -15,7 +15,8 @@ import polars as pl
 from turnetl.base import ids
 from turnetl.base.errors import TableUnusable
 from turnetl.base.model import GroupId
-from turnetl.lake import ArchiveMetadata, Lake, TurnFile, path_text
+from turnetl.base.object_url import path_text
+from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten
 from turnetl.lake.parallel import in_parallel
 from turnetl.lake.paths import TURNS

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from turnetl.base.loose_files import LooseFile
 from turnetl.base.model import GroupId
-from turnetl.graph.group_repair import GroupRepair
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import described
+from turnetl.graph.group_repair import GroupRepair, repair_sentence
 from turnetl.verification.check import Check
 from turnetl.verification.file_problem import FileProblem
 
@@ -15,33 +18,60 @@ from turnetl.verification.file_problem import FileProblem
 class Finding:
     """All that one check found in a group."""
 
-    check: Check
-    count: int
-    examples: tuple[str, ...]
-    """The first ones, sorted: ids with what is needed to find them."""
+    check: Annotated[Check, described("The check.")]
+    count: Annotated[int, described("How often it was found.")]
+    examples: Annotated[tuple[str, ...], described("The first ones, sorted.")]
+    """Ids with what is needed to find them."""
+
+    @property
+    def is_wrong(self) -> Annotated[bool, described("False: it is only worth knowing.")]:
+        return self.check.is_wrong
+
+    @property
+    def meaning(self) -> Annotated[str, described("What each of them is.")]:
+        return self.check.meaning
+
+    @property
+    def remedy(self) -> Annotated[str, described("What to do about it.")]:
+        return self.check.remedy
 
 
 @dataclass(frozen=True, slots=True)
 class GroupVerification:
     """The state of a group."""
 
-    group: GroupId
-    turns: int
-    """Committed turns."""
-    findings: tuple[Finding, ...]
-    """In the order of `Check`; none that found nothing."""
+    group: GroupField
+    turns: Annotated[int, described("Turns in the graph.")]
+    findings: Annotated[tuple[Finding, ...], described("The checks that found something.")]
+    """In the order of `Check`."""
     repairs: tuple[GroupRepair, ...] = ()
     """What can be repaired without a loss."""
-    committed_meanwhile: int = 0
-    """Turns that another process committed while the group was read: they are not verified."""
-    lake_problem: str | None = None
-    """Why the group was not compared with the lake; None if it was."""
-    migration: str | None = None
-    """Why an interrupted migration explains what is found, and what to do; None if none does."""
+    committed_meanwhile: Annotated[
+        int, described("Turns that another process committed meanwhile; not verified.")
+    ] = 0
+    lake_problem: Annotated[
+        str | None, described("Why the group was not compared with the lake; null if it was.")
+    ] = None
+    migration: Annotated[
+        str | None,
+        described(
+            "The interrupted migration that explains what is found, and what to do; or null."
+        ),
+    ] = None
 
     @property
-    def wrong(self) -> int:
-        """How much is wrong, without what is only worth knowing."""
+    def repair_sentences(
+        self,
+    ) -> Annotated[
+        list[str],
+        described("What `--fix` can repair in the graph, a sentence each.", name="repairs"),
+    ]:
+        return [repair_sentence(repair) for repair in self.repairs]
+
+    @property
+    def wrong(
+        self,
+    ) -> Annotated[int, described("Errors: the sum of the findings that are wrong.")]:
         return sum(finding.count for finding in self.findings if finding.check.is_wrong)
 
     @property
@@ -58,30 +88,41 @@ _MENDED = (Check.DAMAGED_INDEX, Check.CHANGED_GRAPH, Check.UNRECORDED_GRAPH)
 class VerifyReport:
     """The result of `turnetl verify`."""
 
-    groups: tuple[GroupVerification, ...]
-    """Sorted by group."""
-    index: Path | None
-    """The folder of the search index; None if there is none that can be read."""
-    index_problem: str | None = None
-    """Why the index was not verified; None if it was, or if there is none."""
-    repaired: int = 0
-    """Repairs that `--fix` made."""
+    groups: Annotated[tuple[GroupVerification, ...], described("The groups, sorted by name.")]
+    index: Annotated[
+        Path | None,
+        described("Folder of the search index; null if there is none to compare with."),
+    ]
+    index_problem: Annotated[
+        str | None,
+        described("Why the index was not verified; null if it was, or there is none."),
+    ] = None
+    repaired: Annotated[int, described("Repairs that `--fix` made.")] = 0
     loose_files: tuple[LooseFile, ...] = ()
     """Files and folders with too many rights, sorted by path."""
-    permissions: Finding | None = None
-    """The finding about them; None if there are none."""
+    permissions: Annotated[
+        Finding | None,
+        described("Files and folders that too many users may use; null if there are none."),
+    ] = None
     file_problems: tuple[FileProblem, ...] = ()
     """Files of the lake and the graph that are not as they were written."""
-    files: tuple[Finding, ...] = ()
-    """The findings about them."""
-    tables: int = 0
-    """Tables of the lake that were read completely and are as they were written."""
-    table_bytes: int = 0
-    graph_problem: str | None = None
-    """Why the graph was not verified; None if it was."""
+    files: Annotated[
+        tuple[Finding, ...],
+        described("Files of lake and graph that are not as they were written, by check."),
+    ] = ()
+    tables: Annotated[
+        int,
+        described("Tables of the lake that were read completely and are as they were written."),
+    ] = 0
+    table_bytes: Annotated[int, described("Bytes of these tables.")] = 0
+    graph_problem: Annotated[
+        str | None, described("Why the graph was not verified; null if it was.")
+    ] = None
 
     @property
-    def wrong(self) -> int:
+    def wrong(
+        self,
+    ) -> Annotated[int, described("All errors; the exit code is 3 if there are any.")]:
         files = sum(finding.count for finding in self.files if finding.check.is_wrong)
         return sum(group.wrong for group in self.groups) + len(self.loose_files) + files
 

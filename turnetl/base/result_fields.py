@@ -1,0 +1,27 @@
+"""Fields that several results have, each with its type and its description."""
+
+from datetime import datetime
+from typing import Annotated
+
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.results import described
+
+GroupField = Annotated[GroupId, described("Id of the group.")]
+ShortTurnIdField = Annotated[
+    str, described("The beginning of the turn's id, which commands accept.")
+]
+TurnIdField = Annotated[TurnId, described("Id of the turn.")]
+SessionIdField = Annotated[str, described("Id of the session.")]
+ArchiveField = Annotated[str, described("Path of the archive that holds the turn.")]
+FirstLineField = Annotated[int, described("First line of the turn in the archive, from 1.")]
+LastLineField = Annotated[int, described("Last line of the turn in the archive.")]
+PromptField = Annotated[str, described("The first line of what the user wrote.")]
+ChangedFilesField = Annotated[tuple[str, ...], described("Files that the turn changed.")]
+CaughtUpAtField = Annotated[
+    datetime | None,
+    described("When the search index last held the whole graph; null if it never did."),
+]
+UnreadField = Annotated[
+    str | None,
+    described("Why the graph was not read, so that its newest turns may be missing, or null."),
+]
