@@ -6,7 +6,7 @@ A small lake is filled: turns whose archive exists and turns whose archive is go
 embedded graph, a search index, a journal, a quarantined turn and a list of forgotten turns. Each
 damage is made in a copy, in a process of its own, which then runs the commands. A damage is
 
-- detected: `turnetl verify` fails, and names the file or its folder;
+- detected: `turnetl verify` fails, and names the file or a folder of the lake that holds it;
 - harmless: it does not, and everything that the lake holds is exported as before;
 - missed: anything else.
 
@@ -295,7 +295,8 @@ def tried(
         path = targets(folder / LAKE)[kind]
         damages(folder / LAKE)[name](path, random.Random(f"{seed} {kind} {name}"))  # noqa: S311
         [verified] = run(folder, commands[:1])
-        is_named = any(part in verified.text for part in (path.name, path.parent.name))
+        # Of a search index, which is made again as a whole, its folder is named.
+        is_named = any(part in verified.text for part in path.relative_to(folder / LAKE).parts)
         if verified.code not in (0, None) and is_named:
             result = "detected"
         elif verified.code == 0 and exported(folder) == expected:

@@ -13,6 +13,7 @@ from turnetl.base.errors import IndexBusy, IndexUnusable
 from turnetl.index.catalog_sql import VERSION
 from turnetl.index.creation import index_id, repair_index, replace_index
 from turnetl.index.files import CATALOG, DamagedIndex
+from turnetl.index.integrity import check_index
 from turnetl.index.location import IndexEmbedder
 from turnetl.index.lock import write_lock
 from turnetl.index.persistent import PersistentIndex
@@ -84,6 +85,19 @@ async def test_a_damaged_file_is_an_error_that_says_so(
     damage(_first(folder, pattern))
     with pytest.raises(DamagedIndex, match=r"the search index `.*` is damaged"):
         await _answers_of(folder)
+
+
+@pytest.mark.parametrize("suffix", ["term", "idx"])
+def test_words_of_another_index_are_found_by_looking_turns_up(suffix: str, folder: Path) -> None:
+    """Each file has a right checksum, but is not of its index: two backups were mixed."""
+    of_turns, of_passages = (
+        _first(folder, f"lexical/{kind}/*.{suffix}") for kind in ("turns", "passages")
+    )
+    spare = of_turns.rename(folder / "spare")
+    of_passages.rename(of_turns)
+    spare.rename(of_passages)
+    with pytest.raises(DamagedIndex, match=r"the search index `.*` is damaged"):
+        check_index(folder)
 
 
 @pytest.mark.parametrize("damage", [_empty, _remove])

@@ -1,6 +1,6 @@
 """From a committed turn to what the index holds of it: terms, passages and tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,14 +50,9 @@ def turn_document(
     """
     of_text = split_passages(text)
     of_questions = [Passage(question, _QUESTION_WEIGHT) for question in questions]
-    fields = {
-        Field.TEXT: text,
-        Field.PROMPT: user_text(text),
-        Field.FACTS: _facts_text(facts),
-    }
     terms = TurnTerms(
         key,
-        {field: tokenizer.joined(value) for field, value in fields.items()},
+        {field: tokenizer.joined(value) for field, value in turn_texts(text, facts).items()},
         [tokenizer.joined(passage.text) for passage in (*of_text, *of_questions)],
     )
     embedded = [*_evenly_spaced(of_text), *of_questions]
@@ -65,6 +60,15 @@ def turn_document(
     return TurnDocument(
         terms, embedded, [np.unique(np.asarray(of_one, dtype=np.uint16)) for of_one in tokens]
     )
+
+
+def turn_texts(text: str, facts: Sequence[IndexedFact]) -> Mapping[Field, str]:
+    """Return the texts by which a turn is found, but for its passages."""
+    return {
+        Field.TEXT: text,
+        Field.PROMPT: user_text(text),
+        Field.FACTS: _facts_text(facts),
+    }
 
 
 def embedded_passages(text: str) -> Sequence[Passage]:

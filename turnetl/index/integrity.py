@@ -16,19 +16,26 @@ import numpy as np
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Entity, Fact
 from turnetl.base.private_files import open_regular
+from turnetl.base.terms import Tokenizer
+from turnetl.episode_text.passages import split_passages
 from turnetl.index import catalog_sql
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import other_version
+from turnetl.index.documents import turn_texts
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, DamagedFile, no_step, translated_errors
 from turnetl.index.folding import fold
 from turnetl.index.packing import unpack
 from turnetl.index.parts import IndexParts
-from turnetl.index.port import unpacked_text
+from turnetl.index.port import Field, unpacked_text
 from turnetl.index.selecting import microseconds
 
 _BLOCK = 1 << 20
 _TAIL = 8
 """Bytes after Tantivy's footer: its length and a magic number."""
+_LOOKED_UP = 500
+"""Turns that are looked up by their words."""
+_TERMS = 100
+"""Terms of a text by which it is looked up."""
 _RECEIPTS = msgspec.json.Decoder(Receipt)
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)
@@ -63,6 +70,7 @@ def check_index(folder: Path) -> bool:
         with closing(parts):
             parts.vectors.verify()
             check_parts(parts)
+            _check_terms(parts)
     return True
 
 
@@ -146,6 +154,23 @@ def _check_words(folder: Path) -> None:
             # A merge may remove a file meanwhile.
             with suppress(FileNotFoundError):
                 _check_footer(path)
+
+
+def _check_terms(parts: IndexParts) -> None:
+    """Look some turns up by their own words.
+
+    A file of another index, or of a backup, has a right checksum and other words.
+    """
+    tokenizer = Tokenizer()
+    keys = parts.catalog.keys()
+    selected = keys[:: len(keys) // _LOOKED_UP + 1]
+    facts = parts.catalog.facts(selected)
+    for key, text in parts.catalog.texts(selected).items():
+        passages = [(Field.PASSAGE, passage.text) for passage in split_passages(text)[-1:]]
+        for field, value in (*turn_texts(text, facts.get(key, ())).items(), *passages):
+            terms = sorted({*tokenizer.joined(value).split()})[:_TERMS]
+            if terms and not parts.lexical.has_terms(key, field, terms):
+                raise DamagedFile(f"`{LEXICAL}` does not have the words of its turns")
 
 
 def _check_footer(path: Path) -> None:

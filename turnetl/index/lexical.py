@@ -22,6 +22,8 @@ from turnetl.index.port import Field, Keys
 
 _ANALYZER = "spaces"
 _KEY = "key"
+_PANIC = "PanicException"
+"""What a library in Rust raises where it would end the process; it cannot be imported."""
 _META = "meta.json"
 """Tantivy's list of the files of an index."""
 _LOCKS = (".tantivy-meta.lock", ".tantivy-writer.lock")
@@ -43,11 +45,15 @@ _PASSAGES_PER_TURN = 8
 
 @contextmanager
 def _damage() -> Iterator[None]:
-    """Raise errors of tantivy as damage."""
+    """Raise errors of tantivy as damage; also a panic, which is no `Exception`."""
     try:
         yield
-    except ValueError as error:
-        raise DamagedFile(str(error)) from error
+    except BaseException as error:
+        if isinstance(error, ValueError):
+            raise DamagedFile(str(error)) from error
+        if type(error).__name__ == _PANIC:
+            raise DamagedFile(f"the words in `{LEXICAL}` cannot be read: {error}") from error
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +206,14 @@ class LexicalIndex:
         searcher = self._indexes[_TURNS].searcher()
         return {term: searcher.doc_freq(Field.TEXT.value, term) for term in terms}
 
+    @_damage()
+    def has_terms(self, key: int, field: Field, terms: Collection[str]) -> bool:
+        """Return whether the turn has all these terms in one text of the field."""
+        index = self._indexes[_PASSAGES if field is Field.PASSAGE else _TURNS]
+        wanted = _all_of(index.schema, field, terms)
+        query = _restricted(index.schema, wanted, np.array([key], dtype=np.int64))
+        return bool(index.searcher().search(query, 1, count=False).hits)
+
     @contextmanager
     def _writer(self, kind: str) -> Iterator[tantivy.IndexWriter]:
         """Commit at the end of the block."""
@@ -303,6 +317,11 @@ def _any_of(schema: tantivy.Schema, field: Field, weights: Mapping[str, float]) 
         for term, weight in weights.items()
     ]
     return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
+
+
+def _all_of(schema: tantivy.Schema, field: Field, terms: Collection[str]) -> tantivy.Query:
+    queries = [tantivy.Query.term_query(schema, field.value, term, "freq") for term in terms]
+    return tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
 
 
 def _idf(matching: int, texts: int) -> float:
