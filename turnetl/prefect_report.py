@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+
+from turnetl.base.results import described
 
 
 class ServerObjectKind(StrEnum):
@@ -25,21 +28,22 @@ class SetupChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SetupItem:
-    """An object that the deployments need."""
+    """An object on Prefect's server that the deployments need."""
 
-    kind: ServerObjectKind
-    name: str
-    change: SetupChange
-    value: str
-    """What it is set to, in words."""
+    kind: Annotated[
+        ServerObjectKind, described("`work_pool`, `queue`, `limit`, `variable` or `automation`.")
+    ]
+    name: Annotated[str, described("Its name.")]
+    change: Annotated[SetupChange, described("`created`, `changed`, or `kept` as it was found.")]
+    value: Annotated[str, described("What it is set to, in words.")]
 
 
 @dataclass(frozen=True, slots=True)
 class SetupReport:
-    """All objects, in the order in which they were made."""
+    """What the set-up made."""
 
-    pool: str
-    items: tuple[SetupItem, ...]
+    pool: Annotated[str, described("The work pool.")]
+    items: Annotated[tuple[SetupItem, ...], described("All objects, as they were made.")]
 
 
 class FindingKind(StrEnum):
@@ -69,29 +73,31 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """Something that is wrong on the server."""
+    """Something that is wrong on Prefect's server."""
 
-    kind: FindingKind
-    subject: str
-    """The run, or the object on the server, by name."""
-    message: str
-    remedy: str
-    """What to do, or what `--fix` does."""
-    can_fix: bool = False
-    fixed: bool = False
+    kind: Annotated[
+        FindingKind,
+        described(
+            "`zombie_run`, `leaked_slots`, `deployment_version`, `worker_version`, `no_worker`; or "
+            "`missing_deployment`, `missing_queue`, `missing_limit`, `missing_block` or "
+            "`missing_variable`, which the next run of a deployment would need."
+        ),
+    ]
+    subject: Annotated[str, described("The run, or the object on the server, by name.")]
+    message: Annotated[str, described("What is wrong.")]
+    remedy: Annotated[str, described("What to do, or what `--fix` does.")]
+    can_fix: Annotated[bool, described("Whether `--fix` fixes it.")] = False
+    fixed: Annotated[bool, described("Whether it was fixed.")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
     """What was checked and found."""
 
-    version: str
-    """Of turnetl, of this process."""
-    runs: int
-    """Runs of turnetl's flows that count as running."""
-    deployments: int
-    """Deployments of turnetl's flows."""
-    findings: tuple[DoctorFinding, ...] = ()
+    version: Annotated[str, described("Version of turnetl of this command.")]
+    runs: Annotated[int, described("Runs of turnetl's flows that count as running.")]
+    deployments: Annotated[int, described("Deployments of turnetl's flows.")]
+    findings: Annotated[tuple[DoctorFinding, ...], described("What is wrong, or was.")] = ()
 
     @property
     def left(self) -> int:

@@ -44,6 +44,7 @@ class Report(Generic[V]):
         default_factory=dict
     )
     cost: Annotated[float | None, described("US dollars.", digits=2)] = None
+    lines: Annotated[tuple[str, ...], described("Lines.", counted=True)] = ("a", "b", "c")
 
     @property
     def total(self) -> Annotated[int, described("All of them.")]:
@@ -62,6 +63,7 @@ OBJECT = {
     "who": ["ada"],
     "counts": {"kept": 2},
     "cost": 1.23,
+    "lines": 3,
     "total": 2,
 }
 
@@ -82,6 +84,7 @@ def test_the_schema_describes_the_object_and_allows_no_other_key() -> None:
     assert not validator.is_valid({**OBJECT, "secret": "not printed"})
     assert not validator.is_valid({key: OBJECT[key] for key in OBJECT if key != "total"})
     assert not validator.is_valid({**OBJECT, "counts": {"lost": 1}})
+    assert not validator.is_valid({**OBJECT, "lines": ["a", "b", "c"]})
 
 
 def test_the_schema_has_the_names_and_sentences_of_the_result() -> None:

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 import pytest
 from graphiti_core.prompts.extract_nodes import extract_message
 from rich.console import Console, RenderableType
 
 from turnetl.base.errors import BadUsage
+from turnetl.base.results import plain
 from turnetl.episodes.tokens import estimate
 from turnetl.extraction.catalog import CatalogEntry, catalog, select
 from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig
@@ -24,7 +24,6 @@ from turnetl.extraction.templates import (
     built_in_folder,
     search_folders,
 )
-from turnetl.json_output.templates import templates_output
 from turnetl.report import templates as report
 
 BUILT_IN = {
@@ -416,7 +415,7 @@ def test_the_shown_text_is_exactly_the_text_for_the_model(folders: TemplateFolde
 
 def test_the_json_has_name_text_and_diagnostics(folders: TemplateFolders) -> None:
     folders.put("Be brief.")
-    [entry] = msgspec.to_builtins(templates_output((folders.entry(),)))["templates"]
+    entry = plain(folders.entry())
     assert entry["name"] == "own.md"
     assert entry["text"] == "Be brief."
     assert entry["diagnostics"][0]["severity"] == "warning"

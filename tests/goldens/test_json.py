@@ -13,7 +13,6 @@ from tests.goldens.plain import written
 from tests.web.serving_process import serving_process
 from turnetl.base.clock import now
 from turnetl.base.results import plain
-from turnetl.json_output.prefect import doctor_output, setup_output
 from turnetl.prefect_report import (
     DoctorFinding,
     DoctorReport,
@@ -33,8 +32,8 @@ ZOMBIE = DoctorFinding(
     FindingKind.ZOMBIE_RUN, "calm-owl", "no sign of life for 20 min", "set it to crashed", True
 )
 PREFECT = {
-    "prefect setup": setup_output(SetupReport("turnetl", (POOL,))),
-    "prefect doctor": doctor_output(DoctorReport("0.1.0", 1, 2, (ZOMBIE,))),
+    "prefect setup": SetupReport("turnetl", (POOL,)),
+    "prefect doctor": DoctorReport("0.1.0", 1, 2, (ZOMBIE,)),
 }
 """From reports: a server would take longer than all journeys. See `tests/prefect`."""
 

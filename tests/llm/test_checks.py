@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-import msgspec
 import pytest
 from pydantic import BaseModel, Field
 from rich.console import Console
@@ -12,10 +11,11 @@ from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.summary_responses import RESPONDERS
 from turnetl.base.errors import ModelUnusable
 from turnetl.base.model import Usage
+from turnetl.base.results import plain
 from turnetl.extraction.reflexion_checks import reflexion_requests
-from turnetl.json_output.model_check import model_check_output
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.checks.check import CheckResult, check
+from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.limiter import Limiter
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
@@ -345,21 +345,22 @@ PASSED = CheckResult("extract_edges.edge", "openai/m", "", Usage(1, 1_200, 30, 0
 FAILED = CheckResult(
     "dedupe_nodes.nodes", "openai/m", "is [wrong]", Usage(2, 2_000, 60, None, 0, 2)
 )
+BOTH = ModelCheck((PASSED, FAILED))
 
 
-def rendered(results: Sequence[CheckResult]) -> str:
+def rendered(*results: CheckResult) -> str:
     console = Console(width=140, record=True, file=None, quiet=True)
     with console.capture() as capture:
         console.quiet = False
-        console.print(report.table(results))
+        console.print(report.table(ModelCheck(results)))
     return capture.get()
 
 
 def test_the_report_shows_models_problems_and_cost() -> None:
     assert "`openai/m` can complete every prompt of a run; the check cost $0.0012" in rendered(
-        [PASSED]
+        PASSED
     )
-    text = rendered([PASSED, FAILED])
+    text = rendered(PASSED, FAILED)
     assert "can complete 1 of 2" in text
     assert "is [wrong]" in text
     assert "unknown" in text
@@ -367,7 +368,7 @@ def test_the_report_shows_models_problems_and_cost() -> None:
 
 
 def test_the_json_adds_up() -> None:
-    output = msgspec.to_builtins(model_check_output([PASSED, FAILED]))
+    output = plain(BOTH)
     assert output["passed"] is False
     assert output["usage"]["prompt_tokens"] == 3_200
     assert output["usage"]["cost"] is None
@@ -376,5 +377,5 @@ def test_the_json_adds_up() -> None:
 
 
 def test_a_failed_check_sets_the_exit_code() -> None:
-    assert (report.exit_code([PASSED]), report.exit_code([PASSED, FAILED])) == (0, 1)
-    assert report.messages([PASSED, FAILED]) == ["`dedupe_nodes.nodes`: is [wrong]"]
+    assert (report.exit_code(ModelCheck((PASSED,))), report.exit_code(BOTH)) == (0, 1)
+    assert report.messages(BOTH) == ["`dedupe_nodes.nodes`: is [wrong]"]

@@ -3,11 +3,10 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 from rich.console import Console, RenderableType
 
 from turnetl.base.model import Usage
-from turnetl.json_output.journal import journal_prune_output, journal_stats_output
+from turnetl.base.results import plain
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
 from turnetl.report import costs
 from turnetl.report import journal as report
@@ -50,7 +49,7 @@ def test_an_empty_journal_has_a_line_instead_of_a_table() -> None:
 
 
 def test_the_json_has_the_same_figures() -> None:
-    values = msgspec.to_builtins(journal_stats_output(STATS))
+    values = plain(STATS)
     assert values | {"by_prompt": 0, "by_model": 0} == {
         "journal": "lake/journal.sqlite",
         "bytes": 2_500_000,
@@ -73,14 +72,14 @@ def test_the_json_has_the_same_figures() -> None:
 
 
 def test_the_json_of_an_empty_journal_has_no_times() -> None:
-    values = msgspec.to_builtins(journal_stats_output(JournalStats(PATH)))
+    values = plain(JournalStats(PATH))
     assert (values["oldest"], values["newest"], values["responses"]) == (None, None, 0)
 
 
 def test_an_unknown_cost_is_null() -> None:
     unknown = JournalTotals(1, Usage(1, 1, 1, None), hits=1, saved_cost=None)
     stats = JournalStats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
-    values = msgspec.to_builtins(journal_stats_output(stats))
+    values = plain(stats)
     assert (values["cost"], values["saved_cost"]) == (None, None)
     assert "unknown" in rendered(report.table(stats))
 
@@ -97,7 +96,7 @@ def test_pruning_is_reported_in_a_line() -> None:
 
 
 def test_the_json_of_pruning() -> None:
-    assert msgspec.to_builtins(journal_prune_output(PruneResult(PATH, 2, 3, 4, dry_run=True))) == {
+    assert plain(PruneResult(PATH, 2, 3, 4, dry_run=True)) == {
         "journal": "lake/journal.sqlite",
         "responses": 2,
         "bytes": 3,

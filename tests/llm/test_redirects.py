@@ -42,8 +42,8 @@ async def test_a_model_sends_nothing_to_where_a_redirect_leads(
     settings = Settings(llm=llm, journal=False)
     with suppress(TurnetlError):
         async with wiring.model_stack(settings, now) as stack:
-            results = await wiring.check_model(settings, stack)
-        assert all(result.problem for result in results)
+            report = await wiring.check_model(settings, stack)
+        assert all(check.problem for check in report.checks)
     assert provider.requests
     assert elsewhere.requests == []
 

@@ -37,6 +37,7 @@ def described(
     keys: type[StrEnum] | None = None,
     name: str | None = None,
     digits: int | None = None,
+    counted: bool = False,
 ) -> Meta:
     """Return the description of a value of a result.
 
@@ -45,8 +46,9 @@ def described(
         keys: the only keys of a mapping.
         name: the key of the object, if it is not the name of the field.
         digits: decimals of a number; None: all that it has.
+        counted: print how many there are instead of a list or a mapping.
     """
-    extra = {"name": name, "digits": digits}
+    extra = {"name": name, "digits": digits, "counted": counted}
     if keys is None:
         return Meta(description=description, extra=extra)
     names = {"title": keys.__name__, "enum": [key.value for key in keys]}
@@ -70,6 +72,8 @@ class Key:
     """Decimals of a number; None: all that it has."""
     is_inlined: bool = False
     """The value is a result, whose keys stand here instead."""
+    is_counted: bool = False
+    """The number of its elements stands here instead."""
 
 
 class JsonOutput(msgspec.Struct, forbid_unknown_fields=True):
@@ -144,6 +148,8 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
         one = getattr(value, key.attribute)
         if key.is_inlined:
             yield from _items(one)
+        elif key.is_counted:
+            yield key.name, len(one)
         else:
             yield key.name, one if one is None or key.digits is None else round(one, key.digits)
 
@@ -151,6 +157,8 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
 def _key(attribute: str, hint: Any, meta: Meta) -> Key:
     extra = meta.extra or {}
     name = extra.get("name") or attribute
+    if extra.get("counted"):
+        return Key(name, attribute, Annotated[int, meta], is_counted=True)
     return Key(name, attribute, hint, extra.get("digits"), "inlined" in extra)
 
 

@@ -52,7 +52,6 @@ def export(
         limit: With a query: at most this many turns [default: 100].
     """
     from turnetl import pipeline
-    from turnetl.json_output.export import export_output
     from turnetl.report import export as view
     from turnetl.transfer.report import ExportFormat
 
@@ -73,7 +72,7 @@ def export(
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(pipeline.export(settings, options, now, progress=progress))
     console.print_messages(view.messages(report))
-    console.print_result(view.view(report), export_output(report), as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -94,7 +93,6 @@ def import_(
         dry_run: Write nothing; print what would be added.
     """
     from turnetl import pipeline
-    from turnetl.json_output.export import import_output
     from turnetl.report import export as view
 
     settings = common.settings(redact_pii=redact_pii)
@@ -103,5 +101,5 @@ def import_(
             source.expanduser(), settings, machine=machine, dry_run=dry_run, progress=progress
         )
     console.print_messages(view.import_messages(report))
-    console.print_result(view.import_view(report), import_output(report), as_json=common.json)
+    console.print_result(view.import_view(report), report, as_json=common.json)
     return view.import_exit_code(report)

@@ -21,11 +21,10 @@ def check(
 ) -> int:
     """Send the model one request per prompt of a run; print which ones it cannot complete."""
     from turnetl import pipeline
-    from turnetl.json_output.model_check import model_check_output
     from turnetl.report import model_check as view
 
     settings, options = common.settings(**extraction.settings), extraction.run_options()
-    results = console.run_async(pipeline.check_model(settings, options, now))
-    console.print_messages(view.messages(results))
-    console.print_result(view.table(results), model_check_output(results), as_json=common.json)
-    return view.exit_code(results)
+    report = console.run_async(pipeline.check_model(settings, options, now))
+    console.print_messages(view.messages(report))
+    console.print_result(view.table(report), report, as_json=common.json)
+    return view.exit_code(report)

@@ -28,11 +28,10 @@ app = App(
 def list_(*, common: CommonOptions = NO_COMMON) -> int:
     """List templates and ontologies: which file is used, its tokens per turn, its users."""
     from turnetl import pipeline
-    from turnetl.json_output.templates import templates_output
     from turnetl.report import templates as view
 
-    entries = pipeline.templates(common.settings())
-    console.print_result(view.table(entries), templates_output(entries), as_json=common.json)
+    found = pipeline.templates(common.settings())
+    console.print_result(view.table(found.templates), found, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -44,12 +43,11 @@ def show(name: str, /, *, common: CommonOptions = NO_COMMON) -> int:
         name: Name, as `turnetl templates list` prints it.
     """
     from turnetl import pipeline
-    from turnetl.json_output.templates import templates_output
     from turnetl.report import templates as view
 
-    entries = pipeline.templates(common.settings(), (name,))
-    (entry,) = entries
-    console.print_result(view.text(entry), templates_output(entries), as_json=common.json)
+    found = pipeline.templates(common.settings(), (name,))
+    (entry,) = found.templates
+    console.print_result(view.text(entry), found, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -62,11 +60,10 @@ def copy(name: str, /, *, output: PathOption = None, common: CommonOptions = NO_
         output: Another file [default: its name in ~/.graphiti/templates].
     """
     from turnetl import pipeline
-    from turnetl.json_output.templates import templates_output
     from turnetl.report import templates as view
 
-    path, entries = pipeline.copy_template(common.settings(), name, output, Path.home())
-    console.print_result(view.copied(path, name), templates_output(entries), as_json=common.json)
+    path, found = pipeline.copy_template(common.settings(), name, output, Path.home())
+    console.print_result(view.copied(path, name), found, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -77,12 +74,11 @@ def check(
 ) -> int:
     """Print the diagnostics of templates and ontologies; exit code 1 if one cannot be used."""
     from turnetl import pipeline
-    from turnetl.json_output.templates import templates_output
     from turnetl.report import templates as view
 
-    entries = pipeline.templates(common.settings(), names)
-    console.print_result(view.diagnostics(entries), templates_output(entries), as_json=common.json)
-    return view.exit_code(entries)
+    found = pipeline.templates(common.settings(), names)
+    console.print_result(view.diagnostics(found.templates), found, as_json=common.json)
+    return view.exit_code(found.templates)
 
 
 @app.command
@@ -114,7 +110,6 @@ def compare(
         assume_time: Time of turns without one: an ISO time, or `mtime` for that of the file.
     """
     from turnetl import pipeline
-    from turnetl.json_output.template_comparison import template_comparison_output
     from turnetl.report import template_comparison as view
     from turnetl.report.page_file import check_page, write_page
     from turnetl.report.template_page import template_page
@@ -133,7 +128,5 @@ def compare(
     if output is not None:
         write_page(output, template_page(report))
     console.print_messages(view.messages(report))
-    console.print_result(
-        view.table(report), template_comparison_output(report), as_json=common.json
-    )
+    console.print_result(view.table(report), report, as_json=common.json)
     return report.exit_code

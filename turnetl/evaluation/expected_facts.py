@@ -3,9 +3,11 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import TurnId
+from turnetl.base.results import INLINED, described
 from turnetl.base.tsv_file import read_tsv
 from turnetl.evaluation.located_turns import LocatedTurns
 from turnetl.llm.vectors import Matrix
@@ -21,46 +23,52 @@ _ROW_NEEDS = (
 class ExpectedFact:
     """A labelled fact."""
 
-    turn_id: TurnId
-    text: str
+    turn_id: Annotated[TurnId, described("The turn of the label.")]
+    text: Annotated[str, described("The label.", name="fact")]
     """As a sentence."""
     entities: tuple[str, ...]
     """Names that the extracted fact must be about or name; possibly none."""
-    line: int
-    """In the file of the labels."""
+    line: Annotated[int, described("Of the label in its file.")]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedFact:
-    """A labelled fact, and the extracted one that is most similar."""
+    """A labelled fact, and the most similar fact of its turn."""
 
-    expected: ExpectedFact
-    is_found: bool
-    nearest: str
-    """Of the facts of its turn; empty if there are none."""
-    similarity: float
+    expected: Annotated[ExpectedFact, INLINED]
+    is_found: Annotated[bool, described("Whether a fact of the turn says it.", name="found")]
+    nearest: Annotated[str, described("The most similar fact of the turn; empty if it has none.")]
+    similarity: Annotated[float, described("Of the two texts, from 0 to 1.")]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelScore:
-    """How well the facts of a template are those that were expected."""
+    """Labelled facts and those of a template."""
 
-    checked: tuple[CheckedFact, ...]
-    """In the order of the labels."""
-    extracted: int
-    """Facts that turns with labels state."""
-    matching: int
-    """Those of them that say what a label of their turn says."""
+    checked: Annotated[
+        tuple[CheckedFact, ...],
+        described("The labels, in the order of the file.", name="labels"),
+    ]
+    extracted: Annotated[int, described("Facts of the turns with labels.", name="facts")]
+    matching: Annotated[int, described("Those of them that a label says.")]
+    """A label of their turn."""
 
     @property
-    def recall(self) -> float | None:
-        """Return the share of the labels that were found; None without labels."""
+    def recall(
+        self,
+    ) -> Annotated[
+        float | None, described("Share of the labels that were found; null without labels.")
+    ]:
         found = sum(one.is_found for one in self.checked)
         return found / len(self.checked) if self.checked else None
 
     @property
-    def precision(self) -> float | None:
-        """Return the share of the facts that labels say, too; None without a fact."""
+    def precision(
+        self,
+    ) -> Annotated[
+        float | None,
+        described("Share of the facts of turns with labels that a label says; null without facts."),
+    ]:
         return self.matching / self.extracted if self.extracted else None
 
 

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from turnetl.base.errors import BadTurn, RunStopped
-from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId, Usage
+from turnetl.base.model import Entity, Episode, Fact, GroupId, Usage
+from turnetl.base.result_fields import TurnIdField
+from turnetl.base.results import described
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
@@ -53,8 +55,8 @@ class TrialResources:
 class FailedTurn:
     """A turn that cannot be ingested with a template."""
 
-    turn_id: TurnId
-    reason: str
+    turn_id: TurnIdField
+    reason: Annotated[str, described("Why.")]
 
 
 @dataclass

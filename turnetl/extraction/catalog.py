@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage
+from turnetl.base.results import described
 from turnetl.extraction import ontology_lint
 from turnetl.extraction.config import (
     TEMPLATE_SUFFIX,
@@ -45,32 +47,43 @@ _EXTRACTION_PROMPTS = 2
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A template, an ontology, or inline instructions of the config."""
+    """A template, an ontology, or instructions in the config file."""
 
-    name: str
-    """As a config writes it; an ontology with its folder; instructions in a config `inline 1`."""
-    path: Path | None
-    """The effective file; None if there is none."""
-    source: TemplateSource | None
-    """None if there is no such file."""
-    overrides: tuple[Path, ...]
-    """Files of the same name in later folders, which have no effect."""
-    prompt_text: str
-    """The text exactly as the prompts contain it; empty if there is none."""
-    digest: str
-    """Digest of that text. A change makes committed turns stale."""
-    tokens_per_request: int
-    """Tokens of the longer of the two extraction prompts."""
-    tokens_per_turn: int
-    """Tokens for a turn of one chunk; each reflexion pass costs the same again."""
-    used_for: tuple[str, ...]
-    """The turns for which the config uses it."""
-    diagnostics: tuple[Diagnostic, ...]
+    name: Annotated[str, described("Its name, as the config file takes it.")]
+    """An ontology with its folder; instructions in a config `inline 1`."""
+    path: Annotated[Path | None, described("The file that is used; null if there is no file.")]
+    source: Annotated[
+        TemplateSource | None,
+        described("Where it is from; `path` if a setting names its path; null if nowhere."),
+    ]
+    overrides: Annotated[
+        tuple[Path, ...], described("Files of the same name that are not used because of it.")
+    ]
+    prompt_text: Annotated[
+        str, described("The text that the model receives; empty if none.", name="text")
+    ]
+    digest: Annotated[
+        str, described("Digest of `text`; another digest makes committed turns stale.")
+    ]
+    tokens_per_request: Annotated[
+        int, described("Estimated tokens that it adds to the longest request.")
+    ]
+    tokens_per_turn: Annotated[int, described("Estimated tokens that it adds to a turn.")]
+    """To one of one chunk; each reflexion pass costs the same again."""
+    used_for: Annotated[tuple[str, ...], described("The turns that it is used for.")]
+    diagnostics: Annotated[tuple[Diagnostic, ...], described("Its diagnostics.")]
 
     @property
     def is_broken(self) -> bool:
         """Whether the file is not used as intended."""
         return any(diagnostic.severity == "error" for diagnostic in self.diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateCatalog:
+    """Templates and ontologies."""
+
+    templates: Annotated[tuple[CatalogEntry, ...], described("The templates and ontologies.")]
 
 
 @dataclass(frozen=True, slots=True)

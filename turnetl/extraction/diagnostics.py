@@ -1,16 +1,21 @@
 """Diagnostics of a template or an ontology file."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from turnetl.base.results import described
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A problem of a file, worded so that it can follow the file name."""
+    """A diagnostic of a template or an ontology."""
 
-    severity: Literal["error", "warning"]
-    """error: the file is not used, or not as intended. warning: it works, but can be improved."""
-    message: str
+    severity: Annotated[
+        Literal["error", "warning"],
+        described("`error`: the file is not used, or not as intended."),
+    ]
+    message: Annotated[str, described("What is wrong with the file.")]
+    """Worded so that it can follow the file name."""
 
 
 def error(message: str) -> Diagnostic:

@@ -7,6 +7,8 @@ import msgspec
 from turnetl.base.errors import BadUsage
 from turnetl.base.result_schema import definitions_of
 from turnetl.base.results import ErrorOutput, JsonOutput, described
+from turnetl.evaluation.template_report import TemplateComparison
+from turnetl.extraction.catalog import TemplateCatalog
 from turnetl.ingestion.forget_report import ForgetReport
 from turnetl.ingestion.undo_report import UndoReport
 from turnetl.json_output.backfill import BackfillOutput
@@ -14,21 +16,17 @@ from turnetl.json_output.communities import CommunitiesOutput
 from turnetl.json_output.config import ConfigOutput
 from turnetl.json_output.digest import DigestOutput
 from turnetl.json_output.evaluate import EvaluationOutput
-from turnetl.json_output.export import ExportOutput, ImportOutput
 from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
 from turnetl.json_output.formats import FormatsOutput
 from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
-from turnetl.json_output.journal import JournalPruneOutput, JournalStatsOutput
 from turnetl.json_output.migrate_change import MigrationChangeOutput
 from turnetl.json_output.migrate_compare import MigrationComparisonOutput
 from turnetl.json_output.migrate_plan import MigrationPlanOutput
 from turnetl.json_output.migrate_run import MigrationRunOutput
-from turnetl.json_output.model_check import ModelCheckOutput
 from turnetl.json_output.parse import ParseFilesOutput
 from turnetl.json_output.plan import PlanOutput
-from turnetl.json_output.prefect import PrefectDoctorOutput, PrefectSetupOutput
 from turnetl.json_output.recipes import RecipeSearchOutput
 from turnetl.json_output.redo import RedoOutput
 from turnetl.json_output.report import ReportOutput
@@ -46,11 +44,13 @@ from turnetl.json_output.show import (
 from turnetl.json_output.sources import SourcesOutput
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.summarize import SummarizeOutput
-from turnetl.json_output.template_comparison import TemplateComparisonOutput
-from turnetl.json_output.templates import TemplatesOutput
 from turnetl.json_output.timeline import TimelineOutput
 from turnetl.json_output.trust import TrustOutput
 from turnetl.json_output.why import WhyOutput
+from turnetl.llm.checks.result import ModelCheck
+from turnetl.llm.journal import JournalStats, PruneResult
+from turnetl.prefect_report import DoctorReport, SetupReport
+from turnetl.transfer.report import ExportReport, ImportReport
 from turnetl.verification.report import VerifyReport
 
 
@@ -116,23 +116,23 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "fix": (FixOutput,),
     "why": (WhyOutput,),
     "serve": (ServeOutput,),
-    "export": (ExportOutput,),
-    "import": (ImportOutput,),
+    "export": (ExportReport,),
+    "import": (ImportReport,),
     "formats": (FormatsOutput,),
     "rules": (RulesOutput,),
     "config show": (ConfigOutput,),
     "trust": (TrustOutput,),
-    "prefect setup": (PrefectSetupOutput,),
-    "prefect doctor": (PrefectDoctorOutput,),
+    "prefect setup": (SetupReport,),
+    "prefect doctor": (DoctorReport,),
     "schema": (CommandsOutput, JsonSchemaOutput),
-    "templates list": (TemplatesOutput,),
-    "templates show": (TemplatesOutput,),
-    "templates copy": (TemplatesOutput,),
-    "templates check": (TemplatesOutput,),
-    "templates compare": (TemplateComparisonOutput,),
-    "model check": (ModelCheckOutput,),
-    "journal stats": (JournalStatsOutput,),
-    "journal prune": (JournalPruneOutput,),
+    "templates list": (TemplateCatalog,),
+    "templates show": (TemplateCatalog,),
+    "templates copy": (TemplateCatalog,),
+    "templates check": (TemplateCatalog,),
+    "templates compare": (TemplateComparison,),
+    "model check": (ModelCheck,),
+    "journal stats": (JournalStats,),
+    "journal prune": (PruneResult,),
 }
 """The objects that each command prints with `--json`, besides `ErrorOutput`."""
 

@@ -9,9 +9,9 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.private_files import create_file, create_folder
-from turnetl.extraction.catalog import CatalogEntry, catalog, select
+from turnetl.extraction.catalog import TemplateCatalog, catalog, select
 from turnetl.extraction.templates import TEMPLATES_FOLDER
-from turnetl.llm.checks.result import CheckResult
+from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
@@ -23,18 +23,19 @@ _SHORT_RETRIES = RetryPolicy(attempts=4, max_responses=3)
 prompt from the third request on."""
 
 
-def templates(settings: Settings, names: Sequence[str] = ()) -> Sequence[CatalogEntry]:
+def templates(settings: Settings, names: Sequence[str] = ()) -> TemplateCatalog:
     """Return the templates and ontologies with these names; all of them if there are no names.
 
     Raises:
         BadUsage: no template or ontology has such a name; lists those that exist.
     """
-    return select(catalog(settings.extraction, wiring.templates(), tokens), names)
+    entries = catalog(settings.extraction, wiring.templates(), tokens)
+    return TemplateCatalog(select(entries, names))
 
 
 def copy_template(
     settings: Settings, name: str, output: Path | None, home: Path
-) -> tuple[Path, Sequence[CatalogEntry]]:
+) -> tuple[Path, TemplateCatalog]:
     """Copy the file of a template or an ontology; return the copy, and the entry of the name then.
 
     Args:
@@ -47,7 +48,7 @@ def copy_template(
         BadUsage: there is no such template or no file of it, or there is a file at the path of the
             copy, or it cannot be written.
     """
-    (entry,) = templates(settings, (name,))
+    (entry,) = templates(settings, (name,)).templates
     if entry.path is None:
         raise BadUsage(f"`{name}` has no file: it is a text of the config; copy it from there")
     text, problem = wiring.templates().subfolder(str(Path(entry.name).parent)).read_text(entry.path)
@@ -65,9 +66,7 @@ def copy_template(
     return path, templates(settings, (name,))
 
 
-async def check_model(
-    settings: Settings, options: RunOptions, clock: Clock
-) -> Sequence[CheckResult]:
+async def check_model(settings: Settings, options: RunOptions, clock: Clock) -> ModelCheck:
     """Send one request of each kind that a run sends to the model. Responses are not stored.
 
     Raises:

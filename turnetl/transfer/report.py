@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
-from turnetl.base.model import GroupId
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import described
 
 
 class ExportFormat(StrEnum):
@@ -21,32 +23,37 @@ class ExportFormat(StrEnum):
 class ExportReport:
     """What an export wrote."""
 
-    format: ExportFormat
-    output: Path
-    """The file or the folder."""
-    turns: int
-    sessions: int
-    entities: int
-    facts: int
-    noise: int
-    """Selected turns that are noise, which Markdown, GraphML and Cypher leave out."""
-    redactions: int
-    """Redactions of what the lake or the graph still had."""
+    format: Annotated[ExportFormat, described("The format.")]
+    output: Annotated[Path, described("Path of the file or the folder.")]
+    turns: Annotated[int, described("Turns in the export.")]
+    sessions: Annotated[int, described("Their sessions.")]
+    entities: Annotated[int, described("Entities in the export.")]
+    facts: Annotated[int, described("Facts in the export.")]
+    noise: Annotated[
+        int,
+        described("Selected turns that are noise; `markdown`, `graphml` and `cypher` omit them."),
+    ]
+    redactions: Annotated[int, described("Redactions of what the lake or the graph still had.")]
     redacts_persons: bool
     """Whether personal data was redacted, not only secrets."""
-    files: int
-    bytes: int
-    changed: int
-    """Files that were written, because they were missing or different."""
-    removed: int
-    """Files of an earlier export that were removed."""
-    only_in_graph: int = 0
-    """Selected turns that the graph holds and the lake does not: they are left out."""
-    subagents_left_out: int = 0
-    """Subagents whose tokens Parquet leaves out: it is not known whether a selected turn started
-    them."""
-    unread: str | None = None
-    """Why entities and facts are missing or old; None: they are those of the graph."""
+    files: Annotated[int, described("Files of the export.")]
+    bytes: Annotated[int, described("Their size.")]
+    changed: Annotated[int, described("Files that were written: they were missing or different.")]
+    removed: Annotated[int, described("Files of an earlier export that were removed.")]
+    only_in_graph: Annotated[
+        int, described("Selected turns that only the graph holds: they are left out.")
+    ] = 0
+    subagents_left_out: Annotated[
+        int,
+        described(
+            "Subagents whose tokens `parquet` leaves out: it is not known whether a selected turn "
+            "started them."
+        ),
+    ] = 0
+    unread: Annotated[
+        str | None,
+        described("Why entities and facts are missing or old; null: they are those of the graph."),
+    ] = None
 
 
 class ImportOutcome(StrEnum):
@@ -62,47 +69,59 @@ class ImportOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImportedFile:
-    """A turns file of another lake."""
+    """A turns file of the other lake."""
 
-    archive: str
-    """The archive of its turns, after the name of the machine and a colon."""
-    group: GroupId
-    outcome: ImportOutcome
-    turns: int
-    """Turns of the archive that the lake holds now."""
-    added: int
-    """How many more that are than before."""
-    problem: str | None = None
-    """Why it was left out."""
-    redactions: int = 0
-    """Redactions of what the other lake, or an earlier import, still had."""
-    forgotten: int = 0
-    """Turns that were left out, because this lake has forgotten them."""
+    archive: Annotated[
+        str, described("The archive of its turns, after the name of the machine and a colon.")
+    ]
+    group: GroupField
+    outcome: Annotated[ImportOutcome, described("`damaged`: it cannot be read and was left out.")]
+    turns: Annotated[int, described("Turns of the archive that the lake holds now.")]
+    added: Annotated[int, described("How many more that are than before.")]
+    problem: Annotated[str | None, described("Why it was left out; null if it was not.")] = None
+    redactions: Annotated[int, described("Redactions of what the other lake still had.")] = 0
+    """Or an earlier import."""
+    forgotten: Annotated[
+        int, described("Turns that were left out, because this lake has forgotten them.")
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did."""
+    """What an import added to the lake, or would add."""
 
-    source: Path
-    machine: str
-    files: tuple[ImportedFile, ...]
-    """By path in the other lake."""
-    foreign: int
-    """Files in its folder of turns that turnetl did not write; they are ignored."""
-    dry_run: bool
+    source: Annotated[Path, described("Folder of the other lake.")]
+    machine: Annotated[str, described("Name of the other machine.")]
+    files: Annotated[tuple[ImportedFile, ...], described("The turns files, by path.")]
+    foreign: Annotated[int, described("Files that turnetl did not write; they are ignored.")]
+    dry_run: Annotated[bool, described("Whether nothing was written.")]
     redacts_persons: bool = False
     """Whether personal data was redacted, not only secrets."""
 
     @property
-    def added(self) -> int:
-        """Turns that were added, with those that other archives of the lake hold too."""
+    def added(
+        self,
+    ) -> Annotated[
+        int, described("Turns added, with those that other archives of the lake hold too.")
+    ]:
         return sum(max(file.added, 0) for file in self.files)
 
     @property
-    def forgotten(self) -> int:
-        """Turns that were left out, because the lake has forgotten them."""
+    def forgotten(
+        self,
+    ) -> Annotated[
+        int, described("Turns that were left out, because this lake has forgotten them.")
+    ]:
         return sum(file.forgotten for file in self.files)
+
+    @property
+    def outcomes(
+        self,
+    ) -> Annotated[
+        dict[ImportOutcome, int], described("Turns files by outcome.", keys=ImportOutcome)
+    ]:
+        found = [file.outcome for file in self.files]
+        return {outcome: found.count(outcome) for outcome in ImportOutcome}
 
     @property
     def changes_tables(self) -> bool:

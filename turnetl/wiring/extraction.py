@@ -18,7 +18,7 @@ from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_pr
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.port import Extractor
     from turnetl.llm.chat import ChatModel
-    from turnetl.llm.checks.result import CheckResult
+    from turnetl.llm.checks.result import CheckResult, ModelCheck
     from turnetl.llm.embedders.port import Embedder
     from turnetl.llm.stack import ModelStack
 
@@ -116,7 +116,7 @@ def model_extractor(settings: Settings) -> "Callable[[ChatModel, Embedder], Extr
     return lambda model, embedder: _llm(settings, embedder, model)
 
 
-async def check_model(settings: Settings, stack: "ModelStack") -> "Sequence[CheckResult]":
+async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
     """Send one request of each kind that a run sends, and one to an embedder behind HTTP.
 
     Raises:
@@ -127,6 +127,7 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "Sequence[Chec
     from turnetl.extraction import reflexion_checks
     from turnetl.extraction.fact_questions_check import fact_questions_check
     from turnetl.llm.checks import check
+    from turnetl.llm.checks.result import ModelCheck
     from turnetl.summaries.refresh_check import refresh_check
     from turnetl.wiring import clients
 
@@ -145,7 +146,7 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "Sequence[Chec
         )
     finally:
         await model.close()
-    return (*results, *await _check_embedder(settings, stack))
+    return ModelCheck((*results, *await _check_embedder(settings, stack)))
 
 
 def check(settings: Settings, run_preprocessing: str | None = None) -> None:

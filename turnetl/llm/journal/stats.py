@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from turnetl.base.model import Usage
+from turnetl.base.results import INLINED, described
 from turnetl.llm.journal.file import size, transaction
 from turnetl.llm.journal.rows import format_time, parse_time
 
@@ -32,15 +33,17 @@ _SIZES = (
 
 @dataclass(frozen=True, slots=True)
 class JournalTotals:
-    """Totals over responses of a journal."""
+    """Responses in the journal, and what their requests used when they were sent."""
 
-    entries: int = 0
-    usage: Usage = field(default_factory=Usage)
+    entries: Annotated[int, described("Responses in the journal.", name="responses")] = 0
+    usage: Annotated[Usage, INLINED] = field(default_factory=Usage)
     """Their first cost, each response counted once."""
-    hits: int = 0
-    """Cache hits. Hits of a killed run are not counted."""
-    saved_cost: float | None = 0.0
-    """US dollars that the hits would have cost; None if a price is unknown."""
+    hits: Annotated[int, described("Requests that the journal answered.")] = 0
+    """Without those of a killed run."""
+    saved_cost: Annotated[
+        float | None,
+        described("US dollars that the hits saved; null if a price is not known.", digits=6),
+    ] = 0.0
 
     def __add__(self, other: "JournalTotals") -> "JournalTotals":
         return JournalTotals(
@@ -53,36 +56,39 @@ class JournalTotals:
 
 @dataclass(frozen=True, slots=True)
 class JournalStats:
-    """Content of a journal."""
+    """The contents of the journal."""
 
-    path: Path
-    bytes: int = 0
-    """On disk, including SQLite's overhead."""
-    oldest: datetime | None = None
-    """None if it is empty."""
-    newest: datetime | None = None
-    by_prompt: Mapping[str, JournalTotals] = field(default_factory=dict)
-    """Sorted by name."""
-    by_model: Mapping[str, JournalTotals] = field(default_factory=dict)
-    """Sorted by name."""
+    path: Annotated[Path, described("Path of the journal.", name="journal")]
+    bytes: Annotated[int, described("Size on disk.")] = 0
+    """Including SQLite's overhead."""
+    oldest: Annotated[
+        datetime | None, described("Time of the oldest response; null if there is none.")
+    ] = None
+    newest: Annotated[
+        datetime | None, described("Time of the newest response; null if there is none.")
+    ] = None
+    by_prompt: Annotated[
+        Mapping[str, JournalTotals], described("The same per prompt, sorted by name.")
+    ] = field(default_factory=dict)
+    by_model: Annotated[
+        Mapping[str, JournalTotals], described("The same per model, sorted by name.")
+    ] = field(default_factory=dict)
     by_model_and_prompt: Mapping[tuple[str, str], JournalTotals] = field(default_factory=dict)
 
     @property
-    def total(self) -> JournalTotals:
+    def total(self) -> Annotated[JournalTotals, INLINED]:
         return sum(self.by_model.values(), JournalTotals())
 
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """The responses that were removed, or would be."""
+    """The responses that were removed from the journal."""
 
-    path: Path
-    entries: int
-    bytes: int
-    """Bytes by which the file shrank; an estimate in a dry run."""
-    remaining: int
-    """Entries that remain."""
-    dry_run: bool
+    path: Annotated[Path, described("Path of the journal.", name="journal")]
+    entries: Annotated[int, described("Responses removed, or that would be.", name="responses")]
+    bytes: Annotated[int, described("Bytes freed; of a dry run an estimate.")]
+    remaining: Annotated[int, described("Responses that stay.")]
+    dry_run: Annotated[bool, described("Whether nothing was removed.")]
 
 
 @dataclass(frozen=True, slots=True)
