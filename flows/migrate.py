@@ -6,7 +6,6 @@ The graph, not Prefect, records how far a migration is. A run may be killed or r
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from prefect import State, flow
 from prefect.states import Completed
 
@@ -35,10 +34,9 @@ from flows.stages import DAY
 from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.base.clock import now
+from turnetl.base.results import plain
 from turnetl.base.text import plural
 from turnetl.ingestion import assumed_time as assumed
-from turnetl.json_output.migrate_change import migration_change_output
-from turnetl.json_output.migrate_compare import migration_comparison_output
 from turnetl.json_output.migrate_plan import migration_plan_output
 from turnetl.json_output.migrate_run import migration_run_output
 from turnetl.report import migration_change, migration_run
@@ -150,14 +148,13 @@ def _path(text: str | None) -> Path | None:
 def _final_state(outcome: pipeline.MigrationOutcome) -> State[dict[str, Any]]:
     run = outcome.run
     if migration_run.is_budget_stop(run):
-        data = msgspec.to_builtins(_reports(outcome))
-        return budget_stopped(migration_run.errors(run)[0], data)
+        return budget_stopped(migration_run.errors(run)[0], _reports(outcome))
     if outcome.has_failed_run:
         return failed(migration_run.errors(run))
     refused = [change for change in outcome.changes if not change.is_done]
     if refused:
         return failed([text for one in refused for text in migration_change.messages(one)])
-    return Completed(message=summary(outcome), data=msgspec.to_builtins(_reports(outcome)))
+    return Completed(message=summary(outcome), data=_reports(outcome))
 
 
 def summary(outcome: pipeline.MigrationOutcome) -> str:
@@ -171,10 +168,11 @@ def summary(outcome: pipeline.MigrationOutcome) -> str:
 
 
 def _reports(outcome: pipeline.MigrationOutcome) -> dict[str, Any]:
-    planned, compared = outcome.planned, outcome.comparison
-    return {
+    planned = outcome.planned
+    reports = {
         "plan": migration_plan_output(planned.plan, planned.estimate),
         "run": migration_run_output(outcome.run),
-        "compare": None if compared is None else migration_comparison_output(compared),
-        "cutover": [migration_change_output(change) for change in outcome.changes],
+        "compare": outcome.comparison,
+        "cutover": outcome.changes,
     }
+    return {stage: plain(report) for stage, report in reports.items()}

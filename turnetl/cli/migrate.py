@@ -190,7 +190,6 @@ def compare(
         html: Write the comparison into this file, too: one page with all that is lost.
     """
     from turnetl import pipeline
-    from turnetl.json_output.migrate_compare import migration_comparison_output
     from turnetl.report import migration_comparison as view
     from turnetl.report.migration_page import migration_page
     from turnetl.report.page_file import check_page, write_page
@@ -206,8 +205,7 @@ def compare(
     if html is not None:
         write_page(html, migration_page(report))
     console.print_messages(view.messages(report))
-    output = migration_comparison_output(report)
-    console.print_result(view.table(report), output, as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return view.exit_code(report)
 
 

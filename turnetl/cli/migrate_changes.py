@@ -92,7 +92,6 @@ def _change(options: "ChangeOptions", *, dry_run: bool, yes: bool, common: Commo
     """Show a change of a group, and carry it out if it is confirmed."""
     check_options(dry_run=dry_run, yes=yes)
     from turnetl import pipeline
-    from turnetl.json_output.migrate_change import migration_change_output
     from turnetl.report import migration_change as view
 
     settings = common.settings()
@@ -101,7 +100,6 @@ def _change(options: "ChangeOptions", *, dry_run: bool, yes: bool, common: Commo
         preview,
         lambda progress: pipeline.execute_change(settings, options, now, progress=progress),
         view=view,
-        output=migration_change_output,
         dry_run=dry_run,
         yes=yes,
         common=common,

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import msgspec
 
+from turnetl.base import shadow_groups
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import Lease
 from turnetl.base.model import GroupId
+from turnetl.base.results import described
 from turnetl.graph.migration_steps import MigrationStep
 from turnetl.graph.other_relations import OtherRelation
 
@@ -67,30 +69,61 @@ class MigrationSummary:
 
 @dataclass(frozen=True, slots=True)
 class TurnMigration:
-    """The state of a migration: the TurnMigration node."""
+    """The state of a migration.
 
-    migration_id: str
-    """8 hexadecimal digits."""
-    group_id: GroupId
+    It is the TurnMigration node.
+    """
+
+    migration_id: Annotated[str, described("8 hexadecimal digits.")]
+    group_id: Annotated[GroupId, described("Id of the group.", name="group")]
     """The group whose session-level data is replaced."""
-    phase: MigrationPhase
-    moved: tuple[str, ...]
-    """Uuids of the episodes that the turns replace, sorted: the cutover moves them."""
-    staying: tuple[str, ...]
-    """Uuids of the other episodes without a TurnCommit when the migration was run last, sorted."""
-    sessions: tuple[tuple[str, str], ...]
-    """(format, session_id) of the sessions whose turns are ingested, sorted."""
-    started_at: datetime
+    phase: Annotated[
+        MigrationPhase,
+        described(
+            "`running`: turns are missing; `ready` for the cutover; `cutting_over`; `cut_over`: "
+            "the group holds the turns; `rolling_back`; `finishing`: the old data is being "
+            "deleted; `discarding`: the turns are; `finished`."
+        ),
+    ]
+    moved: Annotated[
+        tuple[str, ...],
+        described("Episodes of other programs that the turns replace.", counted=True),
+    ]
+    """Uuids, sorted: the cutover moves them."""
+    staying: Annotated[
+        tuple[str, ...],
+        described("Other episodes of other programs, which stay.", counted=True),
+    ]
+    """Uuids, sorted, when the migration was run last."""
+    sessions: Annotated[
+        tuple[tuple[str, str], ...],
+        described("Sessions whose turns replace old data.", counted=True),
+    ]
+    """(format, session_id), sorted."""
+    started_at: Annotated[datetime, described("When its first run began.")]
     updated_at: datetime
-    turns: int = 0
-    """In the shadow group when all were ingested; 0 before."""
+    turns: Annotated[int, described("Turns of these sessions; 0 until all are ingested.")] = 0
     verdict: str = ""
     """JSON of `migration.verdict.CompareVerdict`; empty before the first comparison."""
-    cut_over_at: datetime | None = None
-    """When the cutover was completed; None if it was not, or was taken back."""
+    cut_over_at: Annotated[
+        datetime | None, described("When the group got the turns; null if it has not.")
+    ] = None
+    """Or if the cutover was taken back."""
     communities: tuple[str, ...] = ()
     """Uuids of the communities of other programs that were in the group when it was cut over."""
     layout: int = LAYOUT
+
+    @property
+    def turns_group(
+        self,
+    ) -> Annotated[GroupId, described("Group that holds the turns before the cutover.")]:
+        return shadow_groups.turns_group(self.group_id)
+
+    @property
+    def sessions_group(
+        self,
+    ) -> Annotated[GroupId, described("Group that holds the old data after the cutover.")]:
+        return shadow_groups.sessions_group(self.group_id, self.migration_id)
 
     @property
     def is_open(self) -> bool:

@@ -21,8 +21,6 @@ from turnetl.json_output.fix import FixOutput
 from turnetl.json_output.formats import FormatsOutput
 from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
-from turnetl.json_output.migrate_change import MigrationChangeOutput
-from turnetl.json_output.migrate_compare import MigrationComparisonOutput
 from turnetl.json_output.migrate_plan import MigrationPlanOutput
 from turnetl.json_output.migrate_run import MigrationRunOutput
 from turnetl.json_output.parse import ParseFilesOutput
@@ -49,6 +47,8 @@ from turnetl.json_output.trust import TrustOutput
 from turnetl.json_output.why import WhyOutput
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
+from turnetl.migration.change_report import MigrationChange
+from turnetl.migration.comparison import MigrationComparison
 from turnetl.prefect_report import DoctorReport, SetupReport
 from turnetl.transfer.report import ExportReport, ImportReport
 from turnetl.verification.report import VerifyReport
@@ -94,11 +94,11 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "summarize": (SummarizeOutput,),
     "communities build": (CommunitiesOutput,),
     "migrate plan": (MigrationPlanOutput,),
-    "migrate compare": (MigrationComparisonOutput,),
+    "migrate compare": (MigrationComparison,),
     "migrate run": (MigrationRunOutput,),
-    "migrate cutover": (MigrationChangeOutput,),
-    "migrate rollback": (MigrationChangeOutput,),
-    "migrate finish": (MigrationChangeOutput,),
+    "migrate cutover": (MigrationChange,),
+    "migrate rollback": (MigrationChange,),
+    "migrate finish": (MigrationChange,),
     "search": (SearchOutput, RecipeSearchOutput),
     "index": (IndexOutput, QuestionEstimateOutput),
     "evaluate": (EvaluationOutput,),

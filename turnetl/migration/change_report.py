@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from turnetl.base.results import described
 from turnetl.graph.migrations import TurnMigration
 from turnetl.migration.moves import NOTHING, Moves
 
@@ -19,25 +21,26 @@ class MigrationCommand(StrEnum):
 class NewEpisode:
     """An episode that another program wrote while the group was migrated."""
 
-    uuid: str
-    name: str
+    uuid: Annotated[str, described("Uuid of the episode.", name="episode")]
+    name: Annotated[str, described("Name of the episode.")]
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationChange:
-    """A change of a group: planned, or carried out."""
+    """A cutover, a rollback or a finish: planned, or carried out."""
 
     command: MigrationCommand
-    migration: TurnMigration
-    """The state before the change; after it, once it is done."""
-    old: Moves
-    """Session-level data that is moved, or deleted."""
-    turns: Moves
-    """Data of turns that is moved, or deleted."""
+    migration: Annotated[
+        TurnMigration, described("The state before it; after it if it was carried out.")
+    ]
+    old: Annotated[Moves, described("Session-level data that is moved, or deleted.")]
+    turns: Annotated[Moves, described("Data of turns that is moved, or deleted.")]
     turn_ids: tuple[str, ...]
     """Of the turns of `turns`, sorted; of all turns if they stay."""
-    kept: Moves = NOTHING
-    """Data that stays with the group because other data uses it, or a relation of a program."""
+    kept: Annotated[
+        Moves,
+        described("Data that stays with the group because other data, or a relation, uses it."),
+    ] = NOTHING
     back: Moves = NOTHING
     """Old data that a cutover moved, and that other data uses by now: it goes back."""
     remaining: int = 0
@@ -47,24 +50,29 @@ class MigrationChange:
     mixed_communities: tuple[str, ...] = ()
     """Uuids of the communities that turnetl made of turns and other data: a rollback deletes
     them."""
-    staying: tuple[str, ...] = ()
-    """Uuids of episodes of other programs that stay with the group."""
-    new_episodes: tuple[NewEpisode, ...] = ()
-    """Of `staying`, those that were written since the last run."""
-    objections: tuple[str, ...] = ()
-    """What the user has to accept first."""
-    error: str | None = None
-    """Why the change is not possible, or was not completed, and what to do."""
+    staying: Annotated[
+        tuple[str, ...],
+        described("Episodes of other programs that stay with the group.", counted=True),
+    ] = ()
+    """Uuids."""
+    new_episodes: Annotated[
+        tuple[NewEpisode, ...],
+        described("Of these, the ones that were written since the last run."),
+    ] = ()
+    objections: Annotated[
+        tuple[str, ...], described("What speaks against it unless `--accept` is given.")
+    ] = ()
+    error: Annotated[str | None, described("Why it is not possible; null if it is.")] = None
+    """Or was not completed, and what to do."""
     exit_code: int = 0
-    is_done: bool = False
+    is_done: Annotated[bool, described("Whether it was carried out.", name="done")] = False
     discards: bool = False
     """Whether a rollback deletes the turns."""
     kept_in_lake: int = 0
     """Turns that are parsed for this group, and that a rollback does not delete from the lake."""
 
     @property
-    def turn_count(self) -> int:
-        """Return the number of turns."""
+    def turn_count(self) -> Annotated[int, described("Turns.")]:
         return len(self.turn_ids)
 
     @property

@@ -3,45 +3,52 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
-from turnetl.base.model import GroupId, SessionId
+from turnetl.base.model import SessionId
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import INLINED, described
 
 
 @dataclass(frozen=True, slots=True)
 class DataSize:
-    """How much there is of the old or of the new data."""
+    """How much there is of old or of new data."""
 
-    episodes: int = 0
-    entities: int = 0
-    facts: int = 0
-    chars: int = 0
-    """Of the texts of the episodes."""
+    episodes: Annotated[int, described("Episodes.")] = 0
+    entities: Annotated[int, described("Entities.")] = 0
+    facts: Annotated[int, described("Facts.")] = 0
+    chars: Annotated[int, described("Characters of the texts of the episodes.")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LostFact:
-    """A fact of the old data that no new fact expresses."""
+    """An old fact that no new fact expresses."""
 
-    uuid: str
-    text: str
-    valid_at: datetime | None
-    nearest: str
-    """The text of the new fact that is most similar; empty if there is none."""
-    similarity: float
-    """Of the two texts, from 0 to 1."""
-    shares_entity: bool
-    """Whether the nearest fact names an entity of the old one; none does otherwise."""
+    uuid: Annotated[str, described("Uuid of the fact.", name="fact")]
+    text: Annotated[str, described("The fact.")]
+    valid_at: Annotated[
+        datetime | None, described("Since when it holds, as dated; null if it is not.")
+    ]
+    nearest: Annotated[str, described("The most similar new fact; empty if there is none.")]
+    similarity: Annotated[float, described("Of the two texts, from 0 to 1.")]
+    shares_entity: Annotated[
+        bool, described("Whether that new fact names an entity of the old one; none does if not.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class FactDates:
-    """How the facts of a session, or of a group, are dated."""
+    """How facts are dated."""
 
-    facts: int = 0
-    undated: int = 0
-    """Without a `valid_at`."""
-    outside: int = 0
-    """Dated more than an hour before or after the session: by the run that wrote them."""
+    facts: Annotated[int, described("Facts of the sessions.")] = 0
+    undated: Annotated[int, described("Facts without a `valid_at`.")] = 0
+    outside: Annotated[
+        int,
+        described(
+            "Facts that are dated more than an hour before or after their session: by the run that "
+            "wrote them."
+        ),
+    ] = 0
 
     def __add__(self, other: "FactDates") -> "FactDates":
         return FactDates(
@@ -51,105 +58,135 @@ class FactDates:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSession:
-    """A session in the old and in the new data."""
+    """A session in old and new data."""
 
-    session_id: SessionId | None
-    """None for the old facts whose session is not known."""
-    format: str
-    started_at: datetime | None
-    old: DataSize
-    new: DataSize
-    lost_facts: tuple[LostFact, ...]
-    """That no new fact expresses, the least similar first."""
-    entities_lost: tuple[str, ...]
-    """Names in the old data that neither an entity nor a fact of the session has now, sorted."""
-    entities_gained: tuple[str, ...]
-    """Names of new entities that the old data do not have, sorted."""
-    old_dates: FactDates
-    new_dates: FactDates
+    session_id: Annotated[
+        SessionId | None,
+        described("The session; null for old data whose session is not known."),
+    ]
+    format: Annotated[str, described("Format of its archives; empty without a turn.")]
+    started_at: Annotated[datetime | None, described("Start of its first turn; null without one.")]
+    old: Annotated[DataSize, described("Its old data.")]
+    new: Annotated[DataSize, described("Its turns.")]
+    lost_facts: Annotated[
+        tuple[LostFact, ...],
+        described("Old facts that no new fact expresses, the least similar first."),
+    ]
+    entities_lost: Annotated[
+        tuple[str, ...],
+        described("Names that neither an entity nor a fact of its turns has, sorted."),
+    ]
+    entities_gained: Annotated[
+        tuple[str, ...], described("Names of entities that its old data do not have, sorted.")
+    ]
+    old_dates: Annotated[FactDates, described("Dates of its old facts.")]
+    new_dates: Annotated[FactDates, described("Dates of the facts of its turns.")]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchProbe:
     """A question whose answer is in some sessions."""
 
-    question: str
-    sessions: tuple[SessionId, ...]
-    """Sorted; one of them must be found."""
+    question: Annotated[str, described("What was searched.")]
+    sessions: Annotated[
+        tuple[SessionId, ...], described("The sessions of which one must be found.")
+    ]
+    """Sorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """Where the old and the new data have the right session of a probe."""
+    """A question, and where its session is found."""
 
-    probe: SearchProbe
-    old_rank: int | None
-    """Among the sessions that the old data returned, from 1; None if it is not among them."""
-    new_rank: int | None
-    """The same of the new data."""
+    probe: Annotated[SearchProbe, INLINED]
+    old_rank: Annotated[
+        int | None,
+        described("Its rank among the sessions that the old data return, from 1; null if beyond."),
+    ]
+    new_rank: Annotated[int | None, described("The same of the turns.")]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupComparison:
-    """The old data of a group beside its turns in the shadow group."""
+    """A group and its turns.
 
-    group: GroupId
-    migration_id: str
-    sessions: tuple[ComparedSession, ...]
-    """By start; the facts without a session last."""
-    old: DataSize
-    new: DataSize
-    entities_lost: tuple[str, ...]
-    entities_gained: tuple[str, ...]
-    """Of the group: an entity that another session has is neither lost nor gained."""
-    probes: tuple[ProbeResult, ...]
-    are_probes_generated: bool
-    """Whether the probes are old facts; else the user wrote them."""
-    reasons: tuple[str, ...] = ()
-    """Thresholds that are not met; empty if the turns may replace the old data."""
+    They are in its shadow group.
+    """
+
+    group: GroupField
+    migration_id: Annotated[str, described("Of the migration.")]
+    sessions: Annotated[
+        tuple[ComparedSession, ...],
+        described("The sessions by start; old data without a session last."),
+    ]
+    old: Annotated[DataSize, described("The data that the turns replace.")]
+    new: Annotated[DataSize, described("The turns.")]
+    entities_lost: Annotated[
+        tuple[str, ...], described("Names that neither an entity nor a fact has now, sorted.")
+    ]
+    entities_gained: Annotated[
+        tuple[str, ...], described("Names of entities that the old data do not have, sorted.")
+    ]
+    """An entity that another session has is neither lost nor gained."""
+    probes: Annotated[tuple[ProbeResult, ...], described("The search probes.")]
+    are_probes_generated: Annotated[
+        bool, described("Whether the probes are old facts; else they are from --questions.")
+    ]
+    reasons: Annotated[
+        tuple[str, ...], described("The thresholds that are not met; empty if all are.")
+    ] = ()
 
     @property
-    def lost_facts(self) -> int:
+    def lost_facts(self) -> Annotated[int, described("Old facts that no new fact expresses.")]:
         return sum(len(session.lost_facts) for session in self.sessions)
 
     @property
-    def expressed(self) -> float:
-        """Return the share of the old facts that new facts express; 1 without old facts."""
+    def expressed(
+        self,
+    ) -> Annotated[
+        float, described("Share of the old facts that new facts express; 1 without old facts.")
+    ]:
         return 1 - self.lost_facts / self.old.facts if self.old.facts else 1.0
 
     @property
-    def old_dates(self) -> FactDates:
+    def old_dates(self) -> Annotated[FactDates, described("Dates of the old facts.")]:
         return sum((session.old_dates for session in self.sessions), FactDates())
 
     @property
-    def new_dates(self) -> FactDates:
+    def new_dates(self) -> Annotated[FactDates, described("Dates of the new facts.")]:
         return sum((session.new_dates for session in self.sessions), FactDates())
 
     @property
-    def old_hit_rate(self) -> float | None:
-        """Return the share of the probes that lead to the right session; None without probes."""
+    def old_hit_rate(
+        self,
+    ) -> Annotated[
+        float | None,
+        described("Share of the probes that lead to their session in the old data; null without."),
+    ]:
         return hit_rate([one.old_rank for one in self.probes])
 
     @property
-    def new_hit_rate(self) -> float | None:
+    def new_hit_rate(self) -> Annotated[float | None, described("The same among the turns.")]:
         return hit_rate([one.new_rank for one in self.probes])
 
     @property
-    def passed(self) -> bool:
+    def passed(self) -> Annotated[bool, described("Whether a cutover needs no --accept.")]:
         return not self.reasons
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationComparison:
-    """The comparison of all groups that are migrated."""
+    """Old and new data of the migrations."""
 
-    groups: tuple[GroupComparison, ...]
-    """By name."""
-    fact_similarity: float
-    """Cosine from which a new fact that shares an entity expresses an old one."""
-    probe_limit: int
-    """Results of a search in which a probe's session is looked for."""
-    compared_at: datetime
+    groups: Annotated[tuple[GroupComparison, ...], described("The groups, by name.")]
+    fact_similarity: Annotated[
+        float,
+        described("Cosine from which a new fact that shares an entity expresses an old one."),
+    ]
+    probe_limit: Annotated[
+        int, described("Sessions among which that of a probe must be, to be found.")
+    ]
+    compared_at: Annotated[datetime, described("When they were compared.")]
 
 
 def hit_rate(ranks: Sequence[int | None]) -> float | None:

@@ -6,6 +6,7 @@ same sets wherever a part of it is by now.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Annotated
 
 import polars as pl
 
@@ -13,6 +14,7 @@ from turnetl.base import ids
 from turnetl.base.batched import batched
 from turnetl.base.graph_model import Community
 from turnetl.base.model import GroupId, SessionId, TurnId
+from turnetl.base.results import described
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.migration_steps import DeleteStep, MovedKind, MoveStep
 from turnetl.graph.other_relations import OtherRelation
@@ -34,13 +36,16 @@ class GroupRows:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """Uuids of what is moved, sorted."""
+    """Data that is moved or deleted together.
 
-    communities: tuple[str, ...] = ()
-    sagas: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
-    episodes: tuple[str, ...] = ()
+    Uuids, sorted; only their numbers are printed.
+    """
+
+    communities: Annotated[tuple[str, ...], described("Communities.", counted=True)] = ()
+    sagas: Annotated[tuple[str, ...], described("Sagas.", counted=True)] = ()
+    entities: Annotated[tuple[str, ...], described("Entities.", counted=True)] = ()
+    facts: Annotated[tuple[str, ...], described("Facts.", counted=True)] = ()
+    episodes: Annotated[tuple[str, ...], described("Episodes.", counted=True)] = ()
 
     def by_kind(self) -> Mapping[MovedKind, tuple[str, ...]]:
         """Return the uuids in the order in which they are moved."""
